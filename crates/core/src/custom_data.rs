@@ -1,0 +1,270 @@
+//! The nine rules for `data` (contract, Custom data rules).
+
+use serde_json::{Map, Value};
+
+use crate::issue::Issue;
+use crate::time::Timestamp;
+
+/// A JSON object of custom fields.
+pub type Data = Map<String, Value>;
+
+/// Keys that no `data` payload can set (rule 6).
+pub const RESERVED_KEYS: [&str; 7] =
+    ["id", "svc_id", "svc_email", "email", "unsubscribeUrl", "subscribeUrl", "manageUrl"];
+/// The longest key of a custom field, in bytes.
+pub const MAX_KEY: usize = 255;
+/// The largest `data` payload, in bytes of JSON.
+pub const MAX_PAYLOAD: usize = 256 * 1024;
+const MAX_DEPTH: usize = 32;
+
+/// The type of a custom field, inferred from the first non-null value seen in a project (rule 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FieldType {
+    /// A JSON number.
+    Number,
+    /// A JSON boolean.
+    Boolean,
+    /// `YYYY-MM-DD`, or `YYYY-MM-DDTHH:MM:SS[.sss]Z`.
+    Date,
+    /// Anything else.
+    String,
+}
+
+impl FieldType {
+    /// The name the contract shows.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Date => "date",
+            Self::String => "string",
+        }
+    }
+
+    /// The type whose name is `text`.
+    pub fn from_name(text: &str) -> Option<Self> {
+        [Self::Number, Self::Boolean, Self::Date, Self::String].into_iter().find(|t| t.as_str() == text)
+    }
+
+    /// The type of a value.
+    pub fn infer(value: &Value) -> Self {
+        match value {
+            Value::Number(_) => Self::Number,
+            Value::Bool(_) => Self::Boolean,
+            Value::String(text) if is_date(text) => Self::Date,
+            _ => Self::String,
+        }
+    }
+}
+
+/// `YYYY-MM-DD`, optionally with `THH:MM:SS`, milliseconds and `Z`, and a date that exists.
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let shape = match bytes.len() {
+        10 => true,
+        19..=24 => {
+            bytes[10] == b'T' && {
+                let rest = text[19..].strip_suffix('Z').unwrap_or(&text[19..]);
+                rest.is_empty() || (rest.len() == 4 && rest.starts_with('.') && digits(&rest[1..]))
+            }
+        }
+        _ => false,
+    };
+    if !shape || !text.is_ascii() {
+        return false;
+    }
+    match bytes.len() {
+        10 => Timestamp::parse(text).is_some() && bytes[4] == b'-' && bytes[7] == b'-',
+        _ => {
+            let zoned = if text.ends_with('Z') { text.to_owned() } else { format!("{text}Z") };
+            Timestamp::parse(&zoned).is_some()
+        }
+    }
+}
+
+fn digits(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// A request's `data`, taken apart: what to store, and what is for this request only.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DataPatch {
+    /// Keys to set on the contact; null deletes.
+    pub stored: Data,
+    /// Keys for rendering: every value sent, unwrapped, nulls and empty strings included. They shadow what is stored.
+    pub request: Data,
+}
+
+impl DataPatch {
+    /// Takes a payload apart under rules 2 to 6.
+    pub fn new(payload: Data) -> Self {
+        let mut patch = Self::default();
+        for (key, value) in payload {
+            if RESERVED_KEYS.contains(&key.as_str()) {
+                continue;
+            }
+            match one_off(value) {
+                Ok(value) => {
+                    patch.request.insert(key, value);
+                }
+                Err(value) => {
+                    if value.as_str() != Some("") {
+                        patch.stored.insert(key.clone(), value.clone());
+                    }
+                    patch.request.insert(key, value);
+                }
+            }
+        }
+        patch
+    }
+
+    /// Applies the stored part to a contact's data (rules 1 and 3). Returns whether anything changed.
+    pub fn apply(&self, data: &mut Data) -> bool {
+        let mut changed = false;
+        for (key, value) in &self.stored {
+            changed |= match value {
+                Value::Null => data.remove(key).is_some(),
+                value if data.get(key) == Some(value) => false,
+                value => {
+                    data.insert(key.clone(), value.clone());
+                    true
+                }
+            };
+        }
+        changed
+    }
+}
+
+/// Rule 5: the inner value of `{ value, persistent: false }`, or the value as it came.
+fn one_off(mut value: Value) -> Result<Value, Value> {
+    match value.as_object_mut() {
+        Some(object) if object.get("persistent") == Some(&Value::Bool(false)) && object.contains_key("value") => {
+            Ok(object["value"].take())
+        }
+        _ => Err(value),
+    }
+}
+
+/// Checks a payload before it is used: key length, nesting, size, NUL characters (which PostgreSQL cannot store) and
+/// the type of `locale` is left to the caller. Paths start at `field`.
+pub fn check(data: &Data, field: &str) -> Vec<Issue> {
+    let mut issues = Vec::new();
+    let mut size = 0;
+    for (key, value) in data {
+        let path = format!("{field}.{key}");
+        if key.is_empty() || key.len() > MAX_KEY {
+            issues.push(Issue::new(&path, "too_big", format!("A key has 1 to {MAX_KEY} bytes.")));
+        }
+        if key.contains('\0') {
+            issues.push(Issue::new(field, "invalid_string", "A key must not contain the NUL character."));
+        }
+        size += key.len() + 4;
+        if let Err(issue) = check_value(value, &path, 1, &mut size) {
+            issues.push(issue);
+        }
+    }
+    if size > MAX_PAYLOAD {
+        issues.push(Issue::new(field, "too_big", format!("Must be at most {MAX_PAYLOAD} bytes of JSON.")));
+    }
+    issues
+}
+
+fn check_value(value: &Value, path: &str, depth: usize, size: &mut usize) -> Result<(), Issue> {
+    if depth > MAX_DEPTH {
+        return Err(Issue::new(path, "too_big", format!("Must be nested at most {MAX_DEPTH} levels deep.")));
+    }
+    match value {
+        Value::String(text) => {
+            *size += text.len() + 2;
+            if text.contains('\0') {
+                return Err(Issue::new(path, "invalid_string", "Must not contain the NUL character."));
+            }
+        }
+        Value::Array(items) => {
+            *size += 2;
+            for item in items {
+                check_value(item, path, depth + 1, size)?;
+            }
+        }
+        Value::Object(object) => {
+            *size += 2;
+            for (key, item) in object {
+                *size += key.len() + 4;
+                if key.contains('\0') {
+                    return Err(Issue::new(path, "invalid_string", "Must not contain the NUL character."));
+                }
+                check_value(item, path, depth + 1, size)?;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => *size += 8,
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Data {
+        value.as_object().unwrap().clone()
+    }
+
+    fn applied(before: Value, payload: Value) -> Value {
+        let mut data = object(before);
+        DataPatch::new(object(payload)).apply(&mut data);
+        Value::Object(data)
+    }
+
+    #[test]
+    fn only_sent_keys_change() {
+        assert_eq!(applied(json!({"a": 1, "b": {"x": 1}}), json!({"b": {"y": 2}})), json!({"a": 1, "b": {"y": 2}}));
+    }
+
+    #[test]
+    fn null_deletes_and_empty_strings_are_ignored() {
+        assert_eq!(applied(json!({"a": 1, "b": "x"}), json!({"a": null, "b": "", "c": null})), json!({"b": "x"}));
+    }
+
+    #[test]
+    fn one_off_values_render_but_are_not_stored() {
+        let patch = DataPatch::new(object(json!({"code": {"value": 7, "persistent": false}, "p": {"value": 1, "persistent": true}})));
+        assert_eq!(Value::Object(patch.stored.clone()), json!({"p": {"value": 1, "persistent": true}}));
+        assert_eq!(patch.request["code"], json!(7));
+    }
+
+    #[test]
+    fn reserved_keys_vanish_even_with_null() {
+        assert_eq!(applied(json!({}), json!({"id": 1, "email": null, "svc_id": "x", "manageUrl": "y", "name": "z"})), json!({"name": "z"}));
+    }
+
+    #[test]
+    fn types_are_inferred_as_the_contract_says() {
+        for (value, name) in [
+            (json!(42), "number"),
+            (json!(3.14), "number"),
+            (json!(true), "boolean"),
+            (json!("2026-01-31"), "date"),
+            (json!("2026-01-31T10:00:00Z"), "date"),
+            (json!("2026-01-31T10:00:00.123Z"), "date"),
+            (json!("2026-02-30"), "string"),
+            (json!("01/31/2026"), "string"),
+            (json!("2026-01-31 10:00:00"), "string"),
+            (json!([1]), "string"),
+            (json!({"a": 1}), "string"),
+        ] {
+            assert_eq!(FieldType::infer(&value).as_str(), name, "{value}");
+        }
+    }
+
+    #[test]
+    fn nul_depth_and_size_are_refused() {
+        let mut deep = json!(1);
+        for _ in 0..40 {
+            deep = json!([deep]);
+        }
+        let issues = check(&object(json!({"a": "x\0", "b": deep, "c": "y".repeat(MAX_PAYLOAD)})), "data");
+        let codes: Vec<_> = issues.iter().map(|i| (i.field.as_str(), i.code)).collect();
+        assert_eq!(codes, [("data.a", "invalid_string"), ("data.b", "too_big"), ("data", "too_big")]);
+    }
+}

@@ -1,0 +1,28 @@
+//! Sender domains.
+
+use crate::address::DomainName;
+use crate::ids::DomainId;
+use crate::time::Timestamp;
+
+/// A domain that a project may send from once it is verified.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Domain {
+    /// Identifier.
+    pub id: DomainId,
+    /// The name.
+    pub name: DomainName,
+    /// Whether the project may send from it.
+    pub verified: bool,
+    /// Selector of the DKIM key (RFC 6376 section 3.1).
+    pub selector: String,
+    /// Kind of the DKIM key: `rsa` or `ed25519`.
+    pub key_type: String,
+    /// Public key as the `p=` tag shows it.
+    pub public_key: String,
+    /// What the last check found, as JSON; null before the first.
+    pub last_check: serde_json::Value,
+    /// When the domain was added.
+    pub created_at: Timestamp,
+    /// When anything of it last changed.
+    pub updated_at: Timestamp,
+}

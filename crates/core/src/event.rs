@@ -1,0 +1,41 @@
+//! Event names.
+
+/// The longest event name, in bytes.
+pub const MAX_EVENT_NAME: usize = 255;
+
+/// The contact's subscription flipped to true.
+pub const CONTACT_SUBSCRIBED: &str = "contact.subscribed";
+/// The contact's subscription flipped to false.
+pub const CONTACT_UNSUBSCRIBED: &str = "contact.unsubscribed";
+/// A mail was accepted by the next hop.
+pub const EMAIL_SENT: &str = "email.sent";
+/// A mail was refused for good.
+pub const EMAIL_BOUNCE: &str = "email.bounce";
+
+/// Whether a name is kept for the service's own events (contract, Events, rule 1). Case matters.
+pub fn is_reserved(name: &str) -> bool {
+    name.starts_with("email.")
+        || name == CONTACT_SUBSCRIBED
+        || name == CONTACT_UNSUBSCRIBED
+        || (name.starts_with("segment.") && (name.ends_with(".entry") || name.ends_with(".exit")))
+}
+
+/// The event that a flip of the subscription emits.
+pub fn subscription_event(subscribed: bool) -> &'static str {
+    if subscribed { CONTACT_SUBSCRIBED } else { CONTACT_UNSUBSCRIBED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_names_and_their_neighbours() {
+        for name in ["email.sent", "email.", "contact.subscribed", "contact.unsubscribed", "segment.vip.entry", "segment..exit"] {
+            assert!(is_reserved(name), "{name}");
+        }
+        for name in ["contact.created", "segment.foo", "emails.sent", "Email.sent", "segment.entry.x", "signup"] {
+            assert!(!is_reserved(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What is wrong with an input: one element of the contract's `errors` array.
+
+use serde::Serialize;
+
+/// One failing field of a request (contract, Errors).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Issue {
+    /// Path of the field, joined by dots; empty for the body itself.
+    pub field: String,
+    /// What is wrong and what to do.
+    pub message: String,
+    /// Machine-readable code, such as `invalid_type` or `reserved_event`.
+    pub code: &'static str,
+    /// What was received: the JSON type for `invalid_type`, the name for `reserved_event`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received: Option<String>,
+}
+
+impl Issue {
+    /// An issue without `received`.
+    pub fn new(field: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into(), code, received: None }
+    }
+
+    /// The same with what was received.
+    #[must_use]
+    pub fn received(mut self, what: impl Into<String>) -> Self {
+        self.received = Some(what.into());
+        self
+    }
+}

@@ -1,0 +1,17 @@
+//! The domain of Mailwright: what the words mean, with no I/O and no async.
+//!
+//! Nothing in this crate can fail for a reason outside its arguments. Time comes from [`time::Clock`], which a
+//! test can move; ids are made from a clock and the system's randomness in [`ids`].
+
+pub mod address;
+pub mod contact;
+pub mod custom_data;
+pub mod domain;
+pub mod email;
+pub mod event;
+pub mod ids;
+pub mod issue;
+pub mod project;
+pub mod template;
+pub mod templating;
+pub mod time;

@@ -1,0 +1,117 @@
+//! Instants, and the one door to the current time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+/// An instant: milliseconds since the Unix epoch, UTC. ISO 8601 with milliseconds and `Z` in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// This instant plus `duration`, saturating.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// This instant minus `duration`, saturating.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// How long after `earlier` this is; zero when it is not after it.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Parses an ISO 8601 date-time with an offset, or a plain date taken as midnight UTC.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Ok(instant) = text.parse::<jiff::Timestamp>() {
+            return Some(Self(instant.as_millisecond()));
+        }
+        let date: jiff::civil::Date = text.parse().ok()?;
+        Some(Self(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0) {
+            Ok(instant) => write!(f, "{instant:.3}"),
+            Err(_) => write!(f, "{}ms", self.0),
+        }
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Where the program takes the time from: the system, or a hand that tests move.
+#[derive(Debug, Clone, Default)]
+pub struct Clock(Option<Arc<AtomicI64>>);
+
+impl Clock {
+    /// The system's clock.
+    pub fn system() -> Self {
+        Self(None)
+    }
+
+    /// A clock that stands at `now` until it is moved with [`Clock::advance`].
+    pub fn manual(now: Timestamp) -> Self {
+        Self(Some(Arc::new(AtomicI64::new(now.0))))
+    }
+
+    /// The current instant.
+    #[expect(clippy::disallowed_methods, reason = "this is the one door to the system's time")]
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Some(hand) => Timestamp(hand.load(Ordering::SeqCst)),
+            None => Timestamp(
+                std::time::SystemTime::now()
+                    .duration_since(std::time::UNIX_EPOCH)
+                    .map_or(0, |elapsed| elapsed.as_millis() as i64),
+            ),
+        }
+    }
+
+    /// Moves a manual clock; a system clock stays as it is.
+    pub fn advance(&self, by: Duration) {
+        if let Some(hand) = &self.0 {
+            hand.fetch_add(by.as_millis() as i64, Ordering::SeqCst);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_milliseconds_and_z() {
+        assert_eq!(Timestamp(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp(1_763_000_000_123).to_string(), "2025-11-13T02:13:20.123Z");
+    }
+
+    #[test]
+    fn parses_dates_and_instants() {
+        assert_eq!(Timestamp::parse("1970-01-02"), Some(Timestamp(86_400_000)));
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:01.5Z"), Some(Timestamp(1500)));
+        assert_eq!(Timestamp::parse("1970-01-01T01:00:00+01:00"), Some(Timestamp(0)));
+        assert_eq!(Timestamp::parse("13/45/2020"), None);
+    }
+
+    #[test]
+    fn a_manual_clock_moves_only_by_hand() {
+        let clock = Clock::manual(Timestamp(5));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(clock.now(), Timestamp(1005));
+    }
+}

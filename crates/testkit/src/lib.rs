@@ -1,0 +1,81 @@
+//! The harness of the black-box tests: it runs the real `mailwright` program against databases, SMTP servers and DNS
+//! servers of its own, and speaks to it through the doors a user has (HTTP, SMTP, the command line, signals).
+//!
+//! ```ignore
+//! use mailwright_testkit::{App, Engine, both_engines};
+//! use serde_json::json;
+//!
+//! both_engines! {
+//!     async fn a_sent_mail_arrives(engine: Engine) {
+//!         let app = App::start(engine).await;
+//!         app.send(json!({"to": "ada@example.com", "subject": "Hi", "body": "<p>Hi</p>", "from": app.from()}))
+//!             .await
+//!             .assert_status(200);
+//!         let mail = app.eventually("the mail is captured", async || app.mailbox_for("ada@example.com").await.pop()).await;
+//!         assert_eq!(mail["subject"], "Hi");
+//!     }
+//! }
+//! ```
+//!
+//! A check that cannot run must fail: without the program, PostgreSQL or Python the harness panics and says what to do.
+//!
+//! | Variable | Meaning |
+//! |---|---|
+//! | `MAILWRIGHT_BIN` | the program under test; default `target/debug/mailwright` |
+//! | `MAILWRIGHT_TEST_POSTGRES` | a server to create databases on, such as `postgres://postgres@127.0.0.1:5432` |
+//! | `MAILWRIGHT_TEST_PYTHON` | an interpreter with `tests/requirements.txt` installed; default `.venv/bin/python` |
+//! | `MAILWRIGHT_TEST_LOG` | the log filter of the servers under test; default `info` |
+
+#![expect(clippy::unwrap_used, reason = "the harness serves tests: what cannot go wrong there may panic here")]
+
+mod app;
+mod database;
+pub mod dns;
+mod http;
+pub mod net;
+pub mod python;
+pub mod smtp;
+pub mod tls;
+
+pub use app::{App, AppBuilder, Project};
+pub use http::{Headers, Request, Response, TransportError};
+pub use serde_json::{Value, json};
+
+/// The database a test runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// SQLite in the data directory.
+    Sqlite,
+    /// A database of its own on the server named by `MAILWRIGHT_TEST_POSTGRES`.
+    Postgres,
+}
+
+/// Expands each `async fn name(engine: Engine) { ... }` to a module `name` with the tests `sqlite` and `postgres`.
+#[macro_export]
+macro_rules! both_engines {
+    ($($(#[$meta:meta])* async fn $name:ident($engine:ident : Engine) $body:block)*) => {
+        $(
+            $(#[$meta])*
+            mod $name {
+                use super::*;
+
+                async fn scenario($engine: $crate::Engine) $body
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    Box::pin(scenario($crate::Engine::Sqlite)).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn postgres() {
+                    Box::pin(scenario($crate::Engine::Postgres)).await;
+                }
+            }
+        )*
+    };
+}
+
+/// The root of the workspace, where scripts and the target folder are.
+pub(crate) fn workspace_root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_path_buf()
+}

@@ -1,0 +1,157 @@
+//! Ports, and a TCP proxy that can be cut.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+/// A port of 127.0.0.1 that is free now.
+///
+/// Ports are taken below the range the kernel uses for outgoing connections (Linux: from 32768): a server that is
+/// killed and started again finds its port free even while thousands of connections are made.
+pub fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 22_000;
+    let start = std::process::id().wrapping_mul(7_919);
+    for _ in 0..COUNT {
+        let port = FIRST + start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = u16::try_from(port).unwrap();
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("no free port on 127.0.0.1 between {FIRST} and {}", FIRST + COUNT);
+}
+
+/// Binds a listener to a port of 127.0.0.1, waiting a little for one that is just being given up.
+pub(crate) async fn listen(port: u16, receive_buffer: Option<u32>) -> tokio::net::TcpListener {
+    let mut tries = 0;
+    loop {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        if let Some(bytes) = receive_buffer {
+            socket.set_recv_buffer_size(bytes).unwrap();
+        }
+        let bound = socket
+            .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+            .and_then(|()| socket.listen(1024));
+        match bound {
+            Ok(listener) => return listener,
+            Err(error) if tries == 250 => panic!("cannot listen on 127.0.0.1:{port}: {error}"),
+            Err(_) => {
+                tries += 1;
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        }
+    }
+}
+
+/// A TCP proxy on 127.0.0.1 whose connections can be cut and restored, as when a database or a network goes away.
+#[derive(Debug)]
+pub struct TcpProxy {
+    target: String,
+    port: u16,
+    accepting: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl TcpProxy {
+    /// Starts a proxy to `host:port`.
+    pub async fn start(target: impl Into<String>) -> Self {
+        let proxy = Self { target: target.into(), port: free_port(), accepting: Arc::default() };
+        proxy.restore().await;
+        proxy
+    }
+
+    /// The port of 127.0.0.1 to connect to.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Breaks every connection and refuses new ones.
+    pub async fn cut(&self) {
+        let accepting = self.accepting.lock().unwrap().take();
+        if let Some(accepting) = accepting {
+            accepting.abort();
+            // The listener and the connections are closed when the task is gone.
+            let _ = accepting.await;
+        }
+    }
+
+    /// Lets connections through again.
+    pub async fn restore(&self) {
+        self.cut().await;
+        let listener = listen(self.port, None).await;
+        let target = self.target.clone();
+        let accepting = tokio::spawn(async move {
+            // Aborted with this task, because a set of tasks aborts what it holds when it is dropped.
+            let mut connections = JoinSet::new();
+            loop {
+                let Ok((mut client, _)) = listener.accept().await else { continue };
+                let target = target.clone();
+                connections.spawn(async move {
+                    let Ok(mut server) = TcpStream::connect(&target).await else { return };
+                    let _ = client.set_nodelay(true);
+                    let _ = server.set_nodelay(true);
+                    let _ = copy_bidirectional(&mut client, &mut server).await;
+                });
+                while connections.try_join_next().is_some() {}
+            }
+        });
+        *self.accepting.lock().unwrap() = Some(accepting);
+    }
+}
+
+impl Drop for TcpProxy {
+    fn drop(&mut self) {
+        if let Some(accepting) = self.accepting.lock().unwrap().take() {
+            accepting.abort();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    use super::*;
+
+    async fn echo() -> (u16, JoinHandle<()>) {
+        let port = free_port();
+        let listener = listen(port, None).await;
+        let task = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(async move {
+                    let (mut read, mut write) = stream.split();
+                    let _ = tokio::io::copy(&mut read, &mut write).await;
+                });
+            }
+        });
+        (port, task)
+    }
+
+    #[tokio::test]
+    async fn a_proxy_passes_bytes_until_it_is_cut() {
+        let (target, _echo) = echo().await;
+        let proxy = TcpProxy::start(format!("127.0.0.1:{target}")).await;
+        let mut buffer = [0; 4];
+        let mut stream = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
+        stream.write_all(b"ping").await.unwrap();
+        stream.read_exact(&mut buffer).await.unwrap();
+        assert_eq!(&buffer, b"ping");
+
+        proxy.cut().await;
+        assert!(matches!(stream.read(&mut buffer).await, Ok(0) | Err(_)), "the connection is broken");
+        assert!(TcpStream::connect(("127.0.0.1", proxy.port())).await.is_err(), "new ones are refused");
+
+        proxy.restore().await;
+        let mut stream = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
+        stream.write_all(b"pong").await.unwrap();
+        stream.read_exact(&mut buffer).await.unwrap();
+        assert_eq!(&buffer, b"pong");
+    }
+}

@@ -1,1 +1,225 @@
-//! Placeholder.
+//! What the contract tests share: reading answers, and the calls that many tests begin with.
+//!
+//! A helper here panics with the value it looked at, so that a failing test shows the answer itself.
+
+pub mod random;
+
+use mailwright_testkit::{App, Project, Request, Response};
+use serde_json::{Map, Value, json};
+
+/// A well-formed id that nothing has.
+pub const UNKNOWN_ID: &str = "01890000-0000-7000-8000-00000000dead";
+
+/// The text in a JSON string.
+pub fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("expected a string, found {value}"))
+}
+
+/// The elements of a JSON array.
+pub fn items(value: &Value) -> &[Value] {
+    value.as_array().unwrap_or_else(|| panic!("expected an array, found {value}"))
+}
+
+/// The members of a JSON object.
+pub fn members(value: &Value) -> &Map<String, Value> {
+    value.as_object().unwrap_or_else(|| panic!("expected an object, found {value}"))
+}
+
+/// One member of each element, as text.
+pub fn column<'a>(rows: &'a Value, key: &str) -> Vec<&'a str> {
+    items(rows).iter().map(|row| text(&row[key])).collect()
+}
+
+/// The object has these members and no others.
+pub fn assert_only_keys(value: &Value, expected: &[&str]) {
+    let mut found: Vec<&str> = members(value).keys().map(String::as_str).collect();
+    let mut expected = expected.to_vec();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "members of {value}");
+}
+
+/// The object has at least these members.
+pub fn assert_keys(value: &Value, expected: &[&str]) {
+    for key in expected {
+        assert!(members(value).contains_key(*key), "no member {key} in {value}");
+    }
+}
+
+/// ISO 8601 in UTC with milliseconds: `2026-01-31T09:30:00.125Z`.
+pub fn assert_timestamp(value: &Value) {
+    let shape: String = text(value).chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    assert_eq!(shape, "0000-00-00T00:00:00.000Z", "not a timestamp with milliseconds: {value}");
+}
+
+/// A hyphenated lower-case UUID.
+pub fn assert_uuid(value: &Value) {
+    let lengths: Vec<usize> = text(value).split('-').map(str::len).collect();
+    let hexadecimal = text(value).chars().all(|c| matches!(c, '0'..='9' | 'a'..='f' | '-'));
+    assert!(lengths == [8, 4, 4, 4, 12] && hexadecimal, "not a UUID: {value}");
+}
+
+/// The legacy body `{error: <message>}` with this status.
+pub fn assert_legacy(response: &Response, status: u16) {
+    assert_eq!(response.status, status, "{}", shown(response));
+    let body = response.json();
+    assert_only_keys(&body, &["error"]);
+    assert!(!text(&body["error"]).is_empty(), "an empty message: {body}");
+}
+
+/// The standard envelope with this status, whatever its code; returns the code.
+pub fn assert_envelope(response: &Response, status: u16) -> String {
+    assert_eq!(response.status, status, "{}", shown(response));
+    let code = text(&response.json()["error"]["code"]).to_owned();
+    response.assert_error(status, &code);
+    code
+}
+
+/// The issues of a 422, as pairs of field and code.
+pub fn issues(response: &Response) -> Vec<(String, String)> {
+    let error = response.assert_error(422, "VALIDATION_ERROR");
+    let pair = |issue: &Value| (text(&issue["field"]).to_owned(), text(&issue["code"]).to_owned());
+    items(&error["errors"]).iter().map(pair).collect()
+}
+
+/// The one issue about `field`.
+pub fn issue(response: &Response, field: &str) -> Value {
+    let error = response.assert_error(422, "VALIDATION_ERROR");
+    let found = items(&error["errors"]).iter().find(|issue| issue["field"] == field);
+    found.unwrap_or_else(|| panic!("no issue about {field} in {error}")).clone()
+}
+
+/// An answer as a failing assertion shows it.
+pub fn shown(response: &Response) -> String {
+    format!("{} {}", response.status, String::from_utf8_lossy(&response.body))
+}
+
+/// The value of a response header.
+pub fn header<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
+    response.headers.get(name)
+}
+
+/// The value of a response header that must be there.
+pub fn required_header<'a>(response: &'a Response, name: &str) -> &'a str {
+    header(response, name).unwrap_or_else(|| panic!("no header {name}: {}", shown(response)))
+}
+
+/// `base` with the members of `changes` put over it.
+pub fn with(mut base: Value, changes: &Value) -> Value {
+    for (key, value) in members(changes) {
+        base[key] = value.clone();
+    }
+    base
+}
+
+/// `base` without one member.
+pub fn without(mut base: Value, key: &str) -> Value {
+    base.as_object_mut().expect("an object").remove(key);
+    base
+}
+
+/// A path segment or query value with everything encoded that is not unreserved.
+pub fn encoded(raw: &str) -> String {
+    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    raw.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+/// A request with the secret key of another project.
+pub fn as_project(app: &App, project: &Project, method: &str, path: &str) -> Request {
+    app.request(method, path).bearer(&project.secret_key)
+}
+
+/// GET with the secret key, answered with 200.
+pub async fn read(app: &App, path: &str) -> Value {
+    app.get(path).send().await.assert_status(200).json()
+}
+
+/// A send of inline content to `to`, complete as it is.
+pub fn inline(app: &App, to: &Value) -> Value {
+    json!({"to": to, "subject": "Hello", "body": "<p>Hello there</p>", "from": app.from()})
+}
+
+/// POST /v1/send, accepted; returns `data`.
+pub async fn send_ok(app: &App, body: Value) -> Value {
+    app.send(body).await.assert_status(200).json()["data"].clone()
+}
+
+/// POST /v1/track, accepted; returns `data`.
+pub async fn track_ok(app: &App, body: Value) -> Value {
+    app.track(body).await.assert_status(200).json()["data"].clone()
+}
+
+/// A contact made through POST /contacts.
+pub async fn create_contact(app: &App, email: &str, subscribed: bool, data: Value) -> Value {
+    let body = json!({"email": email, "subscribed": subscribed, "data": data});
+    app.post("/contacts").json(&body).send().await.assert_status(201).json()
+}
+
+/// The contact with this id.
+pub async fn contact(app: &App, id: &Value) -> Value {
+    read(app, &format!("/contacts/{}", text(id))).await
+}
+
+/// The contact with this address, when there is one.
+pub async fn contact_by_email(app: &App, email: &str) -> Option<Value> {
+    let page = read(app, &format!("/contacts?limit=100&search={}", encoded(email))).await;
+    items(&page["data"]).iter().find(|contact| contact["email"] == email).cloned()
+}
+
+/// All events of a contact, newest first.
+pub async fn events_of(app: &App, contact: &Value) -> Vec<Value> {
+    let body = read(app, &format!("/events/contact/{}", text(contact))).await;
+    items(&body["events"]).to_vec()
+}
+
+/// The names of a contact's subscription events, oldest first. Other events are left out: those about emails
+/// arrive when the worker gets to them.
+pub async fn subscription_events(app: &App, contact: &Value) -> Vec<String> {
+    let events = events_of(app, contact).await;
+    let names = events.iter().rev().map(|event| text(&event["name"]).to_owned());
+    names.filter(|name| name.starts_with("contact.")).collect()
+}
+
+/// A template made through POST /templates: plain, transactional, with `changes` put over it.
+pub async fn create_template(app: &App, changes: &Value) -> Value {
+    let body = with(
+        json!({
+            "name": "Welcome",
+            "subject": "Welcome {{name}}",
+            "body": "<p>Hello {{name}}</p>",
+            "from": app.from(),
+            "type": "TRANSACTIONAL",
+        }),
+        changes,
+    );
+    app.post("/templates").json(&body).send().await.assert_status(201).json()
+}
+
+/// The one message captured for an address, once it is there.
+pub async fn mail_to(app: &App, to: &str) -> Value {
+    app.eventually(&format!("a message for {to}"), async || {
+        let messages = app.mailbox_for(to).await;
+        assert!(messages.len() < 2, "more than one message for {to}");
+        messages.into_iter().next()
+    })
+    .await
+}
+
+/// The values of all header lines of a captured message with this name, in any letter case.
+pub fn mail_headers<'a>(mail: &'a Value, name: &str) -> Vec<&'a str> {
+    let lines = items(&mail["headers"]).iter();
+    lines.filter(|h| text(&h["name"]).eq_ignore_ascii_case(name)).map(|h| text(&h["value"])).collect()
+}
+
+/// The value of a header line that the message has exactly once.
+pub fn mail_header<'a>(mail: &'a Value, name: &str) -> &'a str {
+    match mail_headers(mail, name)[..] {
+        [value] => value,
+        ref values => panic!("{name} {} times in {}", values.len(), mail["headers"]),
+    }
+}
+
+/// An email's record, once it is handed over.
+pub async fn sent_email(app: &App, id: &Value) -> Value {
+    app.email_in(text(id), &["SENT"]).await
+}

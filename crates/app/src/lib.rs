@@ -1,1 +1,155 @@
-//! Placeholder.
+//! The use cases of Mailwright and its background work. Each use case is one method of [`App`] and, where it writes,
+//! one transaction.
+
+pub mod bootstrap;
+pub mod contact;
+pub mod contact_field;
+pub mod content;
+mod delivery;
+pub mod domain;
+pub mod email;
+mod error;
+pub mod event;
+pub mod idempotency;
+pub mod key;
+pub mod limit;
+pub mod mailbox;
+pub mod metrics;
+mod render;
+pub mod secret;
+pub mod send;
+pub mod settings;
+pub mod subscription;
+pub mod tasks;
+pub mod template;
+pub mod track;
+mod upkeep;
+
+use std::sync::Arc;
+
+use mailwright_core::time::Clock;
+use mailwright_mail::dns::Dns;
+use mailwright_store::{Coalescer, Db};
+
+pub use delivery::Transport;
+pub use error::{Error, Resource, Result};
+pub use mailwright_store::api_key::KeyKind;
+
+use crate::content::Contents;
+use crate::delivery::Dispatcher;
+use crate::key::Keyring;
+use crate::limit::Limiter;
+use crate::metrics::Metrics;
+use crate::secret::InstanceSecret;
+use crate::settings::Settings;
+use crate::tasks::Tasks;
+
+/// The running application. Cheap to clone.
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    db: Db,
+    clock: Clock,
+    settings: Settings,
+    secret: InstanceSecret,
+    transport: Transport,
+    dns: Dns,
+    metrics: Metrics,
+    keyring: Keyring,
+    limiter: Limiter,
+    contents: Contents,
+    tracks: Coalescer<track::Operation, track::Outcome>,
+    sends: Coalescer<send::Operation, send::Outcome>,
+    upserts: Coalescer<contact::Operation, contact::Upserted>,
+    dispatcher: Dispatcher,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("App")
+    }
+}
+
+/// What an [`App`] is made of.
+#[derive(Debug)]
+pub struct Parts {
+    /// The database, migrated.
+    pub db: Db,
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// The operator's settings.
+    pub settings: Settings,
+    /// The instance's secret.
+    pub secret: InstanceSecret,
+    /// Where mail goes.
+    pub transport: Transport,
+    /// Name lookups.
+    pub dns: Dns,
+    /// Where figures are kept.
+    pub metrics: Metrics,
+}
+
+impl App {
+    /// Puts the application together. It serves requests; background work starts with [`App::start_worker`].
+    pub fn new(parts: Parts) -> Self {
+        let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
+        Self(Arc::new(Inner {
+            keyring: Keyring::new(&db),
+            limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
+            contents: Contents::new(db.clone()),
+            tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
+            sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
+            upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
+            dispatcher: Dispatcher::default(),
+            db,
+            clock,
+            settings,
+            secret,
+            transport,
+            dns,
+            metrics,
+        }))
+    }
+
+    /// Starts the background work: delivery, domain checks, housekeeping.
+    pub fn start_worker(&self, tasks: &Tasks) {
+        delivery::start(self, tasks);
+        upkeep::start(self, tasks);
+    }
+
+    /// Whether the background work is alive; true as well when this process does none.
+    pub fn worker_is_alive(&self) -> bool {
+        self.0.dispatcher.is_alive(self.0.clock.now())
+    }
+
+    /// Whether the database answers and has the schema of this program.
+    pub async fn is_ready(&self) -> Result<bool> {
+        Ok(mailwright_store::migrate::is_current(&self.0.db).await?)
+    }
+
+    /// The operator's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The figures.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    /// Where the time comes from.
+    pub fn clock(&self) -> &Clock {
+        &self.0.clock
+    }
+
+    /// Whose keys are whose.
+    pub fn keyring(&self) -> &Keyring {
+        &self.0.keyring
+    }
+
+    /// The request limit.
+    pub fn limiter(&self) -> &Limiter {
+        &self.0.limiter
+    }
+}

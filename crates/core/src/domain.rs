@@ -13,6 +13,8 @@ pub struct Domain {
     pub name: DomainName,
     /// Whether the project may send from it.
     pub verified: bool,
+    /// Whether the operator answers for it: it then stays verified whatever its DNS says.
+    pub vouched: bool,
     /// Selector of the DKIM key (RFC 6376 section 3.1).
     pub selector: String,
     /// Kind of the DKIM key: `rsa` or `ed25519`.

@@ -1,1 +1,35 @@
-//! Placeholder.
+//! The only crate that knows SQL: the two engines behind one layer, the migrations, the queries.
+//!
+//! [`Db::write`] and [`Db::read`] run bodies whose one SQL text serves both engines (see [`dialect`]); a
+//! [`Coalescer`] runs many callers' operations in one transaction. There is one module for each group of tables.
+
+mod coalesce;
+mod db;
+pub mod dialect;
+mod error;
+mod postgres;
+mod sqlite;
+mod tx;
+mod value;
+
+pub mod api_key;
+pub mod contact;
+pub mod contact_field;
+pub mod content;
+pub mod counter;
+pub mod domain;
+pub mod email;
+pub mod event;
+pub mod idempotency;
+pub mod mailbox;
+pub mod migrate;
+pub mod project;
+pub mod rate;
+pub mod search;
+pub mod template;
+
+pub use coalesce::{Coalescer, ReadGroup, WriteGroup};
+pub use db::{Db, Location, StoreMetrics};
+pub use error::{Error, Result};
+pub use tx::{Row, Rx, Tx};
+pub use value::{Arg, Column, json_text};

@@ -94,8 +94,9 @@ impl Request {
         let mut request = hyper::Request::builder().method(self.method.as_str()).uri(&self.url);
         *request.headers_mut().unwrap_or_else(|| panic!("request line {} {}", self.method, self.url)) =
             self.headers;
-        let request =
-            request.body(Full::new(self.body)).unwrap_or_else(|error| panic!("request {}: {error}", self.url));
+        let request = request
+            .body(Full::new(self.body))
+            .unwrap_or_else(|error| panic!("request {}: {error}", self.url));
         let exchange = async {
             let response = self.client.0.request(request).await.map_err(|error| describe(&error))?;
             let (parts, body) = response.into_parts();
@@ -170,6 +171,7 @@ impl Response {
     }
 
     /// Checks the status code and prints the body when it is another.
+    #[expect(clippy::return_self_not_must_use, reason = "often the check is all that is wanted")]
     pub fn assert_status(self, status: u16) -> Self {
         assert!(self.status == status, "expected status {status}, got {}: {}", self.status, self.text());
         self
@@ -180,7 +182,10 @@ impl Response {
         let text = self.text();
         assert!(self.status == status, "expected {status} {code}, got {}: {text}", self.status);
         let content_type = self.headers.get("content-type").unwrap_or_default();
-        assert!(content_type.starts_with("application/json"), "an error is JSON, got {content_type:?}: {text}");
+        assert!(
+            content_type.starts_with("application/json"),
+            "an error is JSON, got {content_type:?}: {text}"
+        );
         let body = self.json();
         assert_eq!(body["success"], Value::Bool(false), "`success` of an error is false: {text}");
         let timestamp = body["timestamp"].as_str().unwrap_or_default();
@@ -188,10 +193,17 @@ impl Response {
         let error = &body["error"];
         assert_eq!(error["code"], code, "{text}");
         assert_eq!(error["statusCode"], status, "{text}");
-        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "an error has a message: {text}");
+        assert!(
+            error["message"].as_str().is_some_and(|message| !message.is_empty()),
+            "an error has a message: {text}"
+        );
         let request_id = error["requestId"].as_str().unwrap_or_default();
         assert!(!request_id.is_empty(), "an error has a requestId: {text}");
-        assert_eq!(self.headers.get("x-request-id"), Some(request_id), "X-Request-ID is the error's requestId");
+        assert_eq!(
+            self.headers.get("x-request-id"),
+            Some(request_id),
+            "X-Request-ID is the error's requestId"
+        );
         for absent in ["errors", "details", "suggestion"] {
             assert!(error.get(absent) != Some(&Value::Null), "absent members are left out, not null: {text}");
         }
@@ -219,7 +231,10 @@ impl Response {
 fn is_timestamp(text: &str) -> bool {
     let form = b"0000-00-00T00:00:00.000Z";
     text.len() == form.len()
-        && text.bytes().zip(form).all(|(byte, &form)| if form == b'0' { byte.is_ascii_digit() } else { byte == form })
+        && text
+            .bytes()
+            .zip(form)
+            .all(|(byte, &form)| if form == b'0' { byte.is_ascii_digit() } else { byte == form })
 }
 
 #[cfg(test)]
@@ -229,7 +244,8 @@ mod tests {
     #[test]
     fn timestamps_have_one_form() {
         assert!(is_timestamp("2026-11-21T02:53:59.007Z"));
-        for other in ["", "2026-11-21T02:53:59Z", "2026-11-21 02:53:59.007Z", "2026-11-21T02:53:59.007+00:00"] {
+        for other in ["", "2026-11-21T02:53:59Z", "2026-11-21 02:53:59.007Z", "2026-11-21T02:53:59.007+00:00"]
+        {
             assert!(!is_timestamp(other), "{other}");
         }
     }

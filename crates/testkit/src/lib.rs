@@ -26,10 +26,14 @@
 //! | `MAILWRIGHT_TEST_PYTHON` | an interpreter with `tests/requirements.txt` installed; default `.venv/bin/python` |
 //! | `MAILWRIGHT_TEST_LOG` | the log filter of the servers under test; default `info` |
 
-#![expect(clippy::unwrap_used, reason = "the harness serves tests: what cannot go wrong there may panic here")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "the harness serves tests: what cannot go wrong there may panic here"
+)]
 
 mod app;
 mod database;
+pub mod disk;
 pub mod dns;
 mod http;
 pub mod net;
@@ -53,13 +57,13 @@ pub enum Engine {
 /// Expands each `async fn name(engine: Engine) { ... }` to a module `name` with the tests `sqlite` and `postgres`.
 #[macro_export]
 macro_rules! both_engines {
-    ($($(#[$meta:meta])* async fn $name:ident($engine:ident : Engine) $body:block)*) => {
+    ($($(#[$meta:meta])* async fn $name:ident($engine:ident : $type:ty) $body:block)*) => {
         $(
             $(#[$meta])*
             mod $name {
                 use super::*;
 
-                async fn scenario($engine: $crate::Engine) $body
+                async fn scenario($engine: $type) $body
 
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn sqlite() {

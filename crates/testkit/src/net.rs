@@ -1,8 +1,8 @@
 //! Ports, and a TCP proxy that can be cut.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpSocket, TcpStream};
@@ -36,9 +36,8 @@ pub(crate) async fn listen(port: u16, receive_buffer: Option<u32>) -> tokio::net
         if let Some(bytes) = receive_buffer {
             socket.set_recv_buffer_size(bytes).unwrap();
         }
-        let bound = socket
-            .bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-            .and_then(|()| socket.listen(1024));
+        let bound =
+            socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).and_then(|()| socket.listen(1024));
         match bound {
             Ok(listener) => return listener,
             Err(error) if tries == 250 => panic!("cannot listen on 127.0.0.1:{port}: {error}"),

@@ -1,0 +1,222 @@
+//! Contacts.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::{Contact, Subscription};
+use mailwright_core::custom_data::{Data, DataPatch};
+use mailwright_core::event::subscription_event;
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::Tx;
+use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Upsert};
+use mailwright_store::counter::Deltas;
+use mailwright_store::event::{self, NewEvent};
+
+use crate::error::{Error, Resource, Result};
+use crate::{App, track};
+
+pub use mailwright_store::contact::Upserted;
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    project: ProjectNumber,
+    email: EmailAddress,
+    subscription: Subscription,
+    patch: DataPatch,
+    at: Timestamp,
+}
+
+/// A page of contacts.
+#[derive(Debug)]
+pub struct Page {
+    /// The contacts.
+    pub contacts: Vec<Contact>,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// How many there are in all, on the first page; 0 on later ones.
+    pub total: i64,
+}
+
+/// Changes of a `PATCH`.
+#[derive(Debug, Clone, Default)]
+pub struct Patch {
+    /// A new address.
+    pub email: Option<EmailAddress>,
+    /// A new state of the subscription.
+    pub subscribed: Option<bool>,
+    /// Changes to the custom data; an inner `None` clears all of it.
+    pub data: Option<Option<Data>>,
+}
+
+impl App {
+    /// Creates or updates the contact with an address.
+    pub async fn upsert_contact(
+        &self,
+        project: &Project,
+        email: EmailAddress,
+        subscribed: Option<bool>,
+        data: Data,
+    ) -> Result<Upserted> {
+        check_locale(&data)?;
+        let operation = Operation {
+            project: project.number,
+            subscription: Subscription { given: subscribed, default_for_new: true, preserve_existing: false },
+            patch: DataPatch::new(data),
+            at: self.0.clock.now(),
+            email,
+        };
+        let route = track::route(project.number, &operation.email);
+        Ok(self.0.upserts.call(route, operation).await?)
+    }
+
+    /// One contact.
+    pub async fn contact(&self, project: &Project, id: ContactId) -> Result<Contact> {
+        let number = project.number;
+        let found = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Contact, id))
+    }
+
+    /// A page of contacts.
+    pub async fn contacts(&self, project: &Project, mut list: List) -> Result<Page> {
+        let number = project.number;
+        let limit = list.limit;
+        list.limit += 1; // one more tells whether there is more
+        let read = self
+            .0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    let total = if list.after.is_none() { store::total(rx, number, &list).await? } else { 0 };
+                    Ok((store::list(rx, number, &list).await?, total))
+                })
+            })
+            .await;
+        let (mut contacts, total) = read.map_err(|error| match error {
+            mailwright_store::Error::NotFound => {
+                Error::BadRequest("The cursor does not belong to this list. Start again without a cursor.".into())
+            }
+            other => other.into(),
+        })?;
+        let has_more = contacts.len() > limit;
+        contacts.truncate(limit);
+        Ok(Page { contacts, has_more, total })
+    }
+
+    /// Changes a contact.
+    pub async fn update_contact(&self, project: &Project, id: ContactId, patch: Patch) -> Result<Contact> {
+        if let Some(Some(data)) = &patch.data {
+            check_locale(data)?;
+        }
+        let change = Change {
+            email: patch.email,
+            subscribed: patch.subscribed,
+            clear_data: patch.data == Some(None),
+            patch: DataPatch::new(patch.data.flatten().unwrap_or_default()),
+        };
+        let (number, now) = (project.number, self.0.clock.now());
+        let updated = self.retry(move |tx| {
+            let change = change.clone();
+            Box::pin(async move {
+                let updated = store::change(tx, number, id, &change, now).await?;
+                if let Some(store::Upserted { contact, flip: Some(subscribed), .. }) = &updated {
+                    let flip = NewEvent::bare(number, subscription_event(*subscribed), contact.id, now);
+                    let mut deltas = Deltas::default();
+                    event::append(tx, &[flip], &mut deltas).await?;
+                    deltas.save(tx).await?;
+                }
+                Ok(updated)
+            })
+        });
+        match updated.await {
+            Ok(Some(updated)) => Ok(updated.contact),
+            Ok(None) => Err(Error::not_found(Resource::Contact, id)),
+            Err(error) if error.is_conflict_on("contacts", "email") => {
+                Err(Error::Conflict("Another contact of this project has that email address.".into()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Runs a small transaction, again when another one got in the way.
+    pub(crate) async fn retry<T: Send + 'static>(
+        &self,
+        body: impl for<'t> Fn(&'t mut Tx<'_>) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<T>>
+        + Clone
+        + Send
+        + 'static,
+    ) -> mailwright_store::Result<T> {
+        let mut tries = 0;
+        loop {
+            match self.0.db.write(body.clone()).await {
+                Err(mailwright_store::Error::Contention(_)) if tries < 10 => tries += 1,
+                other => return other,
+            }
+        }
+    }
+
+    /// Removes a contact with everything that is about it.
+    pub async fn delete_contact(&self, project: &Project, id: ContactId) -> Result<()> {
+        let number = project.number;
+        loop {
+            match self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await? {
+                Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
+                Deleted::Partly => {}
+                Deleted::Wholly => return Ok(()),
+            }
+        }
+    }
+
+    /// Sorts addresses into those that are contacts and the others, as they were given.
+    pub async fn lookup_contacts(&self, project: &Project, given: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {
+        let number = project.number;
+        let parsed: Vec<EmailAddress> = given.iter().filter_map(|text| EmailAddress::parse(text)).collect();
+        let existing =
+            self.0.db.read(move |rx| Box::pin(async move { store::existing(rx, number, &parsed).await })).await?;
+        Ok(given
+            .into_iter()
+            .partition(|text| EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))))
+    }
+}
+
+/// `locale` is the one key whose type the service relies on.
+pub(crate) fn check_locale(data: &Data) -> Result<()> {
+    let locale = match data.get("locale") {
+        Some(serde_json::Value::Object(wrapped)) if wrapped.get("persistent") == Some(&false.into()) => {
+            wrapped.get("value")
+        }
+        other => other,
+    };
+    match locale {
+        None | Some(serde_json::Value::Null | serde_json::Value::String(_)) => Ok(()),
+        Some(_) => Err(Error::BadRequest("data.locale must be a string, such as \"en\" or \"pt-BR\".".into())),
+    }
+}
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Upserted>> {
+    let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
+    let mut events = Vec::new();
+    let mut outcomes = Vec::with_capacity(operations.len());
+    for operation in operations {
+        let upsert = Upsert {
+            project: operation.project,
+            email: &operation.email,
+            subscription: operation.subscription,
+            patch: &operation.patch,
+        };
+        let upserted = contacts.upsert(upsert, operation.at);
+        if let Some(subscribed) = upserted.flip {
+            events.push(NewEvent::bare(
+                operation.project,
+                subscription_event(subscribed),
+                upserted.contact.id,
+                operation.at,
+            ));
+        }
+        outcomes.push(upserted);
+    }
+    let mut deltas = Deltas::default();
+    contacts.save(tx, &mut deltas).await?;
+    event::append(tx, &events, &mut deltas).await?;
+    deltas.save(tx).await?;
+    Ok(outcomes)
+}

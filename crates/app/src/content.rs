@@ -1,0 +1,183 @@
+//! What mails say, prepared once for everybody who is sent the same.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::template::TemplateType;
+use mailwright_core::templating::Template;
+use mailwright_mail::message::Attachment;
+use mailwright_store::Db;
+use mailwright_store::content::{self, Bytes, Content, ContentHash};
+use quick_cache::sync::Cache;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Result};
+
+/// Most bytes of prepared contents that are kept.
+const CACHE_BYTES: u64 = 24 * 1024 * 1024;
+
+/// A content ready to be rendered for a recipient.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) subject: Template,
+    pub(crate) body: Template,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) attachments: Vec<Attachment>,
+    /// Names that subject and body use, at the top level.
+    pub(crate) names: BTreeSet<String>,
+    size: u64,
+}
+
+impl Prepared {
+    fn new(content: &Content, attachments: Vec<Attachment>) -> Self {
+        let subject = Template::parse_lenient(&content.subject);
+        let body = Template::parse_lenient(&content.body);
+        let mut names = subject.variables();
+        names.extend(body.variables());
+        let headers = content
+            .headers
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned())))
+            .collect();
+        let bytes: usize = attachments.iter().map(|a| a.content.len()).sum();
+        let size = (content.subject.len() + content.body.len() * 2 + bytes + 512) as u64;
+        Self { subject, body, headers, attachments, names, size }
+    }
+
+    /// Whether the body links to the recipient's own subscription pages.
+    pub(crate) fn has_subscription_link(&self) -> bool {
+        self.names.contains("unsubscribeUrl") || self.names.contains("manageUrl")
+    }
+}
+
+/// An attachment as a request brings it.
+#[derive(Debug, Clone)]
+pub struct File {
+    /// Name shown to the recipient.
+    pub filename: String,
+    /// MIME type.
+    pub content_type: String,
+    /// Name by which the HTML refers to it.
+    pub content_id: Option<String>,
+    /// Whether it is shown inside the HTML.
+    pub inline: bool,
+    /// The bytes.
+    pub content: Arc<[u8]>,
+}
+
+/// Puts a content together: its identity is the hash of all it consists of.
+pub(crate) fn compose(
+    subject: String,
+    body: String,
+    headers: &[(String, String)],
+    files: &[File],
+) -> (Content, Vec<Bytes>) {
+    let bytes: Vec<Bytes> = files
+        .iter()
+        .map(|file| Bytes { hash: Sha256::digest(&file.content).into(), content: Arc::clone(&file.content) })
+        .collect();
+    let attachments: Vec<Value> = files
+        .iter()
+        .zip(&bytes)
+        .map(|(file, bytes)| {
+            json!({
+                "filename": file.filename,
+                "contentType": file.content_type,
+                "contentId": file.content_id,
+                "inline": file.inline,
+                "hash": hex::encode(bytes.hash),
+            })
+        })
+        .collect();
+    let (headers, attachments) = (json!(headers), Value::Array(attachments));
+    let mut hasher = Sha256::new();
+    for part in [subject.as_bytes(), body.as_bytes(), headers.to_string().as_bytes(), attachments.to_string().as_bytes()] {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part);
+    }
+    (Content { hash: hasher.finalize().into(), subject, body, headers, attachments }, bytes)
+}
+
+#[derive(Debug, Clone)]
+struct BySize;
+
+impl quick_cache::Weighter<(ProjectNumber, ContentHash), Arc<Prepared>> for BySize {
+    fn weight(&self, _: &(ProjectNumber, ContentHash), prepared: &Arc<Prepared>) -> u64 {
+        prepared.size
+    }
+}
+
+/// Prepared contents by identity.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    db: Db,
+    cache: Cache<(ProjectNumber, ContentHash), Arc<Prepared>, BySize>,
+}
+
+impl Contents {
+    pub(crate) fn new(db: Db) -> Self {
+        Self { db, cache: Cache::with_weighter(256, CACHE_BYTES, BySize) }
+    }
+
+    /// Prepares a content that a request brought.
+    pub(crate) fn prepare(&self, project: ProjectNumber, content: &Content, files: &[File]) -> Arc<Prepared> {
+        let key = (project, content.hash);
+        if let Some(known) = self.cache.get(&key) {
+            return known;
+        }
+        let attachments = files
+            .iter()
+            .map(|file| Attachment {
+                filename: file.filename.clone(),
+                content_type: file.content_type.clone(),
+                content: Arc::clone(&file.content),
+                content_id: file.content_id.clone(),
+                inline: file.inline,
+            })
+            .collect();
+        let prepared = Arc::new(Prepared::new(content, attachments));
+        self.cache.insert(key, Arc::clone(&prepared));
+        prepared
+    }
+
+    /// Prepares a stored content.
+    pub(crate) async fn get(&self, project: ProjectNumber, hash: &[u8]) -> Result<Arc<Prepared>> {
+        let gone = || Error::Internal("the content of a mail is gone".into());
+        let key = (project, ContentHash::try_from(hash).map_err(|_| gone())?);
+        if let Some(known) = self.cache.get(&key) {
+            return Ok(known);
+        }
+        let found = self
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    let Some(content) = content::get(rx, project, &key.1).await? else { return Ok(None) };
+                    let mut attachments = Vec::new();
+                    for meta in content.attachments.as_array().into_iter().flatten() {
+                        let hash = hex::decode(meta["hash"].as_str().unwrap_or_default()).unwrap_or_default();
+                        let Some(bytes) = content::attachment(rx, project, &hash).await? else { return Ok(None) };
+                        attachments.push(Attachment {
+                            filename: meta["filename"].as_str().unwrap_or_default().to_owned(),
+                            content_type: meta["contentType"].as_str().unwrap_or_default().to_owned(),
+                            content: bytes.into(),
+                            content_id: meta["contentId"].as_str().map(str::to_owned),
+                            inline: meta["inline"] == true,
+                        });
+                    }
+                    Ok(Some((content, attachments)))
+                })
+            })
+            .await?;
+        let (content, attachments) = found.ok_or_else(gone)?;
+        let prepared = Arc::new(Prepared::new(&content, attachments));
+        self.cache.insert(key, Arc::clone(&prepared));
+        Ok(prepared)
+    }
+}
+
+/// The class of mail that content without a template is.
+pub(crate) const INLINE_KIND: TemplateType = TemplateType::Transactional;

@@ -1,0 +1,118 @@
+//! The short queue between feeder and workers, and the hints that wake the feeder.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mailwright_core::email::Lane;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+use mailwright_store::email::Claimed;
+use tokio::sync::Notify;
+
+/// A worker that has not been seen for this long counts as dead.
+const DEAD_AFTER: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Default)]
+struct State {
+    lanes: [VecDeque<Claimed>; 3],
+    due: BTreeSet<(Lane, ProjectNumber)>,
+}
+
+/// Hands claimed mails from the feeder to the workers.
+#[derive(Debug, Default)]
+pub(crate) struct Dispatcher {
+    state: Mutex<State>,
+    /// Mails were put into the queue.
+    filled: Notify,
+    /// There is something to claim, or room to claim it into.
+    wanted: Notify,
+    /// When the feeder was last seen; 0 when this process has none.
+    seen: AtomicI64,
+}
+
+impl Dispatcher {
+    /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
+    pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
+        if self.state().due.insert((lane, project)) {
+            self.wanted.notify_one();
+        }
+    }
+
+    pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
+        let seen = self.seen.load(Ordering::Relaxed);
+        seen == 0 || now.since(Timestamp(seen)) < DEAD_AFTER
+    }
+
+    pub(super) fn feeder_seen(&self, now: Timestamp) {
+        self.seen.store(now.0, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_due(&self, lane: Lane, projects: Vec<ProjectNumber>) {
+        self.state().due.extend(projects.into_iter().map(|project| (lane, project)));
+    }
+
+    /// Takes the hints of a lane. Whoever does not empty a project's outbox has to put it back.
+    pub(super) fn take_due(&self, lane: Lane) -> Vec<ProjectNumber> {
+        let mut state = self.state();
+        let (taken, kept) = std::mem::take(&mut state.due).into_iter().partition(|(l, _)| *l == lane);
+        state.due = kept;
+        let taken: BTreeSet<(Lane, ProjectNumber)> = taken;
+        taken.into_iter().map(|(_, project)| project).collect()
+    }
+
+    pub(super) fn depth(&self, lane: Lane) -> usize {
+        self.state().lanes[index(lane)].len()
+    }
+
+    pub(super) fn push(&self, lane: Lane, mails: Vec<Claimed>) {
+        if !mails.is_empty() {
+            self.state().lanes[index(lane)].extend(mails);
+            self.filled.notify_waiters();
+        }
+    }
+
+    /// The next mail of the given lanes, the first lane first.
+    pub(super) fn try_pop(&self, lanes: &[Lane]) -> Option<Claimed> {
+        let mut state = self.state();
+        let mail = lanes.iter().find_map(|lane| state.lanes[index(*lane)].pop_front());
+        drop(state);
+        if mail.is_some() {
+            self.wanted.notify_one();
+        }
+        mail
+    }
+
+    /// Waits for the next mail of the given lanes.
+    pub(super) async fn pop(&self, lanes: &[Lane]) -> Claimed {
+        loop {
+            let filled = self.filled.notified();
+            tokio::pin!(filled);
+            // registered before looking, so that nothing filled in between is missed
+            filled.as_mut().enable();
+            if let Some(mail) = self.try_pop(lanes) {
+                return mail;
+            }
+            filled.await;
+        }
+    }
+
+    /// Empties the queue: for the end of the process.
+    pub(super) fn drain(&self) -> Vec<Claimed> {
+        self.state().lanes.iter_mut().flat_map(std::mem::take).collect()
+    }
+
+    /// Resolves when the feeder may have something to do.
+    pub(super) async fn wanted(&self) {
+        self.wanted.notified().await;
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn index(lane: Lane) -> usize {
+    lane.number() as usize
+}

@@ -1,0 +1,166 @@
+//! What workers write, many steps in one transaction.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::Subscription;
+use mailwright_core::custom_data::DataPatch;
+use mailwright_core::event::CONTACT_UNSUBSCRIBED;
+use mailwright_core::ids::{ContactId, EventId};
+use mailwright_core::time::Timestamp;
+use mailwright_store::contact::{Contacts, Upsert};
+use mailwright_store::counter::Deltas;
+use mailwright_store::email::{self, ClaimRef, Outcome};
+use mailwright_store::event::{self, NewEvent};
+use mailwright_store::mailbox::{self, Captured};
+use mailwright_store::{Result, Tx};
+
+use super::Delivery;
+
+/// What is stored about a hand-over.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) outcome: Outcome,
+    pub(super) contact: ContactId,
+    pub(super) recipient: EmailAddress,
+    /// Event to emit: its name and, as JSON text, its data.
+    pub(super) event: Option<(&'static str, String)>,
+    /// Whether the address does not exist, so that nothing more should be sent to it.
+    pub(super) unsubscribe: bool,
+    /// The message, where it is kept instead of sent.
+    pub(super) captured: Option<(Captured, Vec<u8>)>,
+    pub(super) at: Timestamp,
+    /// The name in metrics and attempts.
+    pub(super) label: &'static str,
+}
+
+/// One step of a worker: the outcome of its last mail, the mark of its next, or both.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) record: Option<Arc<Record>>,
+    pub(super) mark: Option<ClaimRef>,
+    pub(super) lease_until: Timestamp,
+    pub(super) now: Timestamp,
+}
+
+/// What a step did.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StepDone {
+    /// Whether the mail to mark is still this process's to send.
+    pub(super) marked: bool,
+}
+
+pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>> {
+    let Some(first) = steps.first() else { return Ok(Vec::new()) };
+    let mut deltas = Deltas::default();
+    let records: Vec<&Record> = steps.iter().filter_map(|s| s.record.as_deref()).collect();
+    conclude(tx, &records, &mut deltas, first.now).await?;
+    let marks: Vec<ClaimRef> = steps.iter().filter_map(|s| s.mark).collect();
+    let marked = email::mark_sending(tx, &marks, first.lease_until).await?;
+    deltas.save(tx).await?;
+    Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
+}
+
+async fn conclude(tx: &mut Tx<'_>, records: &[&Record], deltas: &mut Deltas, now: Timestamp) -> Result<()> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let outcomes: Vec<_> = records.iter().map(|r| r.outcome.clone()).collect();
+    let changed = email::conclude(tx, &outcomes, deltas, now).await?;
+    let current: Vec<&Record> = records.iter().copied().filter(|r| changed.contains(&r.outcome.claim.id)).collect();
+    let mut events = Vec::new();
+    for record in &current {
+        if let Some((name, data)) = &record.event {
+            events.push(NewEvent {
+                email: Some(record.outcome.claim.id),
+                data: Some(data.clone()),
+                ..NewEvent::bare(record.outcome.claim.project, name, record.contact, record.at)
+            });
+        }
+        if let Some((mail, raw)) = &record.captured {
+            mailbox::keep(tx, record.outcome.claim.project, record.contact, mail, raw, deltas).await?;
+        }
+    }
+    unsubscribe(tx, &current, &mut events, deltas).await?;
+    event::append(tx, &events, deltas).await
+}
+
+/// Unsubscribes the contacts whose address was refused as not existing.
+async fn unsubscribe(
+    tx: &mut Tx<'_>,
+    records: &[&Record],
+    events: &mut Vec<NewEvent>,
+    deltas: &mut Deltas,
+) -> Result<()> {
+    let gone: Vec<_> = records.iter().filter(|r| r.unsubscribe).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let none = DataPatch::default();
+    let mut contacts =
+        Contacts::load(tx, gone.iter().map(|r| (r.outcome.claim.project, &r.recipient))).await?;
+    for record in gone {
+        let project = record.outcome.claim.project;
+        if contacts.get(project, &record.recipient).is_none() {
+            continue; // the contact has another address by now
+        }
+        let subscription = Subscription { given: Some(false), default_for_new: false, preserve_existing: false };
+        let upsert = Upsert { project, email: &record.recipient, subscription, patch: &none };
+        let upserted = contacts.upsert(upsert, record.at);
+        if upserted.flip.is_some() {
+            events.push(NewEvent {
+                id: EventId::new(record.at),
+                email: Some(record.outcome.claim.id),
+                data: Some(r#"{"reason":"bounce"}"#.to_owned()),
+                ..NewEvent::bare(project, CONTACT_UNSUBSCRIBED, upserted.contact.id, record.at)
+            });
+        }
+    }
+    contacts.save(tx, deltas).await
+}
+
+impl Delivery {
+    /// Writes an outcome, however long the database takes to come back.
+    pub(super) async fn record(&self, record: Record) {
+        self.step(Some(Arc::new(record)), None).await;
+    }
+
+    /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
+    pub(super) async fn step(&self, record: Option<Arc<Record>>, mark: Option<ClaimRef>) -> bool {
+        if record.is_none() && mark.is_none() {
+            return false;
+        }
+        let route = record.as_ref().map(|r| r.outcome.claim).or(mark).map_or(0, |c| c.id.as_uuid().as_u128() as u64);
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let step = Step { record: record.clone(), mark, lease_until: self.lease_until(), now: self.now() };
+            match self.ledger.call(route, step).await {
+                Ok(done) => {
+                    if let Some(record) = &record {
+                        self.app.metrics().delivery(record.label);
+                        self.let_go(record.outcome.claim.id);
+                    }
+                    return done.marked;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a delivery could not be recorded, trying again");
+                    if self.tasks.is_stopping() && pause > Duration::from_secs(1) || !error.is_temporary() {
+                        return self.give_up(record.as_deref());
+                    }
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(2));
+                }
+            }
+        }
+    }
+
+    /// Leaves a mail to the end of its lease: whoever claims it next finds that nobody knows what became of it.
+    fn give_up(&self, record: Option<&Record>) -> bool {
+        if let Some(record) = record {
+            tracing::error!(email = %record.outcome.claim.id, "an outcome was not recorded, the mail is in doubt");
+            self.let_go(record.outcome.claim.id);
+        }
+        false
+    }
+}

@@ -1,0 +1,218 @@
+//! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
+//!
+//! The **feeder** claims due mails, fairly between projects and a lane at a time, into a short queue in memory. A
+//! **worker** per connection takes one, renders and signs it, and hands it over. The **ledger** writes what happened,
+//! many workers' steps in one transaction: the mark that a content is about to be written, and the outcome after it.
+//!
+//! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
+//! most one mail in doubt for each connection.
+
+mod dispatcher;
+mod feeder;
+mod ledger;
+mod outcome;
+mod worker;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::time::{Clock, Timestamp};
+use mailwright_mail::dkim::{KeyType, SigningKey};
+use mailwright_mail::smtp::RelayConfig;
+use mailwright_store::email::{self, ClaimRef, Claimed};
+use mailwright_store::{Coalescer, domain};
+
+use crate::App;
+use crate::error::{Error, Result};
+use crate::tasks::Tasks;
+
+pub(crate) use dispatcher::Dispatcher;
+use ledger::{Step, StepDone};
+use outcome::Backoff;
+
+/// Where mail goes.
+#[derive(Debug, Clone)]
+pub enum Transport {
+    /// Nowhere: it is kept in the mailbox that the API shows.
+    Capture,
+    /// To a mail server.
+    Smtp(Box<RelayConfig>),
+}
+
+impl Transport {
+    /// The next hop's name in logs and delivery attempts.
+    pub(crate) fn host(&self) -> &str {
+        match self {
+            Self::Capture => "capture",
+            Self::Smtp(relay) => &relay.host,
+        }
+    }
+}
+
+/// What feeder and workers share.
+struct Delivery {
+    app: App,
+    tasks: Tasks,
+    ledger: Coalescer<Step, StepDone>,
+    backoff: Backoff,
+    breaker: Breaker,
+    held: Mutex<HashMap<EmailId, ClaimRef>>,
+    keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
+}
+
+/// Starts feeder, workers and the heartbeat that keeps claims.
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    let settings = &app.settings().delivery;
+    let delivery = Arc::new(Delivery {
+        app: app.clone(),
+        tasks: tasks.clone(),
+        ledger: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
+        backoff: Backoff { base: settings.retry_base, max: settings.retry_max },
+        breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
+        held: Mutex::default(),
+        keys: Mutex::default(),
+    });
+    tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
+    tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
+    for number in 0..settings.connections.max(1) {
+        tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery), number));
+    }
+}
+
+/// Extends the leases of what this process holds, well before they end.
+async fn heartbeat(delivery: Arc<Delivery>) {
+    let lease = delivery.app.settings().delivery.lease;
+    while delivery.tasks.pause(lease / 4).await || !delivery.held().is_empty() {
+        let claims = delivery.held();
+        for part in claims.chunks(500) {
+            let (part, until) = (part.to_vec(), delivery.lease_until());
+            let extended = delivery
+                .app
+                .0
+                .db
+                .write(move |tx| Box::pin(async move { email::extend(tx, &part, until).await }))
+                .await;
+            if let Err(error) = extended {
+                tracing::warn!(%error, "leases could not be extended");
+            }
+        }
+        if delivery.tasks.is_stopping() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+impl Delivery {
+    fn now(&self) -> Timestamp {
+        self.app.clock().now()
+    }
+
+    fn lease_until(&self) -> Timestamp {
+        self.now().plus(self.app.settings().delivery.lease)
+    }
+
+    fn hold(&self, mails: &[Claimed]) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.extend(mails.iter().map(|mail| (mail.id, reference(mail))));
+    }
+
+    fn let_go(&self, id: EmailId) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+    }
+
+    fn held(&self) -> Vec<ClaimRef> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
+    }
+
+    /// Gives mails back to the outbox, due at `due_at`.
+    async fn release(&self, mails: &[ClaimRef], due_at: Timestamp) {
+        for mail in mails {
+            self.let_go(mail.id);
+        }
+        for part in mails.chunks(500) {
+            let part = part.to_vec();
+            let released =
+                self.app.0.db.write(move |tx| Box::pin(async move { email::release(tx, &part, due_at).await })).await;
+            if let Err(error) = released {
+                tracing::warn!(%error, "claims could not be given back, their leases will end");
+            }
+        }
+    }
+
+    /// The DKIM key of a sender's domain; `None` when the domain is gone.
+    async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Option<(String, SigningKey)>> {
+        let cache_key = (project, name.to_owned());
+        let now = self.now();
+        if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
+            && now.since(cached.read_at) < KEY_CACHE
+        {
+            return Ok(cached.key.clone());
+        }
+        let wanted = cache_key.clone();
+        let stored = self
+            .app
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1).await }))
+            .await?;
+        let key = match stored {
+            None => None,
+            Some((selector, kind, sealed)) => {
+                let der = self.app.0.secret.open("dkim", &sealed)?;
+                let kind = if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
+                let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
+                Some((selector, key))
+            }
+        };
+        let cached = CachedKey { read_at: now, key: key.clone() };
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
+        Ok(key)
+    }
+}
+
+/// How long a signing key is used without looking whether it is still the domain's.
+const KEY_CACHE: Duration = Duration::from_secs(5);
+
+struct CachedKey {
+    read_at: Timestamp,
+    key: Option<(String, SigningKey)>,
+}
+
+fn reference(mail: &Claimed) -> ClaimRef {
+    ClaimRef { project: mail.project, id: mail.id, claim: mail.claim }
+}
+
+/// Keeps everybody off a next hop that cannot be reached, for longer with every failure.
+struct Breaker {
+    clock: Clock,
+    base: Duration,
+    state: Mutex<(u32, Timestamp)>,
+}
+
+impl Breaker {
+    fn new(clock: Clock, base: Duration) -> Self {
+        Self { clock, base, state: Mutex::default() }
+    }
+
+    /// Until when nothing should be tried; in the past when the way is free.
+    fn closed_until(&self) -> Timestamp {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    /// Notes a failure. Those that follow from the same outage count once.
+    fn trip(&self) -> Timestamp {
+        let now = self.clock.now();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.1 <= now {
+            let wait = self.base.saturating_mul(1 << state.0.min(6)).min(Duration::from_secs(30));
+            *state = (state.0.saturating_add(1), now.plus(wait));
+        }
+        state.1
+    }
+
+    fn reset(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (0, Timestamp(0));
+    }
+}

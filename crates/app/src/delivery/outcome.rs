@@ -1,0 +1,246 @@
+//! What a hand-over means for a mail.
+
+use std::time::Duration;
+
+use mailwright_core::email::{EmailStatus, Lane};
+use mailwright_core::event::{EMAIL_BOUNCE, EMAIL_SENT};
+use mailwright_core::time::Timestamp;
+use mailwright_mail::smtp::{ContentError, EnvelopeError, Reply, Stage};
+use mailwright_store::email::{Claimed, Outcome};
+use serde_json::{Value, json};
+
+use super::ledger::Record;
+use super::reference;
+
+/// Most attempts kept in a mail's log; older ones are dropped.
+const LOG: usize = 50;
+/// Hand-overs in doubt after which a mail is not tried again.
+const DOUBTS: i64 = 2;
+
+/// How long to wait after temporary refusals.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Backoff {
+    pub(super) base: Duration,
+    pub(super) max: Duration,
+}
+
+impl Backoff {
+    /// The wait after `attempts` tries, with a fifth of jitter so that mails refused together do not return together.
+    fn after(self, attempts: i64) -> Duration {
+        let doublings = (attempts - 1).clamp(0, 20) as u32;
+        let wait = self.base.saturating_mul(1 << doublings).min(self.max);
+        wait.mul_f64(0.9 + rand::random::<f64>() * 0.2)
+    }
+}
+
+/// The end of a hand-over, before it is known what follows from it.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The next hop took the mail.
+    Accepted(Reply),
+    /// The next hop refused the mail.
+    Refused(Stage, Reply),
+    /// The connection was lost before the content was complete.
+    Lost(String),
+    /// The connection was lost after the content was complete.
+    InDoubt(String),
+    /// The mail cannot be sent as it is.
+    Impossible(String),
+}
+
+impl From<EnvelopeError> for End {
+    fn from(error: EnvelopeError) -> Self {
+        match error {
+            EnvelopeError::Refused { stage, reply } => Self::Refused(stage, reply),
+            EnvelopeError::Lost { error } => Self::Lost(error),
+        }
+    }
+}
+
+impl From<ContentError> for End {
+    fn from(error: ContentError) -> Self {
+        match error {
+            ContentError::Refused(reply) => Self::Refused(Stage::Data, reply),
+            ContentError::LostBefore { error } => Self::Lost(error),
+            ContentError::InDoubt { error } => Self::InDoubt(error),
+        }
+    }
+}
+
+/// Where a hand-over went.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hop<'a> {
+    pub(super) host: &'a str,
+    pub(super) tls: bool,
+}
+
+/// What follows from the end of a hand-over.
+struct Verdict {
+    status: EmailStatus,
+    label: &'static str,
+    event: Option<&'static str>,
+    unsubscribe: bool,
+    error: Option<String>,
+}
+
+/// Puts the end of a hand-over into words for the ledger.
+pub(super) fn record(
+    mail: &Claimed,
+    subject: &str,
+    end: &End,
+    hop: Hop<'_>,
+    backoff: Backoff,
+    now: Timestamp,
+) -> Record {
+    let attempts = mail.attempts + 1;
+    let in_doubt = mail.in_doubt + i64::from(matches!(end, End::InDoubt(_)));
+    let due_at = now.plus(backoff.after(attempts));
+    let verdict = judge(mail, end, in_doubt, due_at);
+    let log = log(mail, attempts, &verdict, end, hop, now);
+    let at = |status| (verdict.status == status).then_some(now);
+    let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
+    let event = verdict.event.map(|name| (name, event_data(mail, subject, name, now).to_string()));
+    Record {
+        outcome: Outcome {
+            claim: reference(mail),
+            from: mail.status,
+            status: verdict.status,
+            due_at: (verdict.status == EmailStatus::Pending).then_some(due_at),
+            attempts,
+            in_doubt,
+            log,
+            error: verdict.error,
+            subject: Some(subject.to_owned()),
+            sent_at,
+            bounced_at,
+        },
+        contact: mail.contact,
+        recipient: mail.recipient.clone(),
+        event,
+        unsubscribe: verdict.unsubscribe,
+        captured: None,
+        at: now,
+        label: verdict.label,
+    }
+}
+
+fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict {
+    let verdict = |status, label, error: Option<String>| Verdict { status, label, event: None, unsubscribe: false, error };
+    let later = |error: String| {
+        if due_at > mail.deadline_at {
+            verdict(EmailStatus::Failed, "failed", Some(format!("Given up, it was tried for too long. Last: {error}")))
+        } else {
+            verdict(EmailStatus::Pending, "deferred", Some(error))
+        }
+    };
+    match end {
+        End::Accepted(_) => Verdict { event: Some(EMAIL_SENT), ..verdict(EmailStatus::Sent, "sent", None) },
+        End::Refused(_, reply) if !reply.is_permanent() => later(reply.to_string()),
+        // the sender was refused, not the recipient
+        End::Refused(Stage::MailFrom, reply) => verdict(EmailStatus::Failed, "failed", Some(reply.to_string())),
+        End::Refused(_, reply) => Verdict {
+            event: Some(EMAIL_BOUNCE),
+            unsubscribe: names_the_address(end, reply),
+            ..verdict(EmailStatus::Bounced, "bounced", Some(reply.to_string()))
+        },
+        End::Lost(error) => later(error.clone()),
+        End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
+        End::Impossible(error) => verdict(EmailStatus::Failed, "failed", Some(error.clone())),
+    }
+}
+
+/// A mail of one person's action is handed over once more, with the same `Message-ID`: two password resets are better
+/// than none. Mail to an audience is held for a decision.
+fn doubt(is_campaign: bool, in_doubt: i64, error: String) -> Verdict {
+    let status = if is_campaign || in_doubt >= DOUBTS { EmailStatus::InDoubt } else { EmailStatus::Pending };
+    Verdict { status, label: "in_doubt", event: None, unsubscribe: false, error: Some(error) }
+}
+
+/// Whether a permanent refusal says that the address does not exist, rather than that the message or the sender is not
+/// wanted: enhanced codes 5.1.x and 5.2.1 (RFC 3463), or none and a reply to `RCPT TO` that means the mailbox.
+fn names_the_address(end: &End, reply: &Reply) -> bool {
+    match reply.enhanced {
+        Some((_, 1, detail)) => !matches!(detail, 7 | 8), // 5.1.7 and 5.1.8 are about the sender
+        Some((_, 2, 1)) => true,
+        Some(_) => false,
+        None => matches!(end, End::Refused(Stage::RcptTo, _)) && matches!(reply.code, 550 | 551 | 553),
+    }
+}
+
+/// What is known of a mail whose process died, or lost the database, while its content may have been on the wire.
+pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
+    let error = "The service stopped while this mail was handed over.".to_owned();
+    let end = End::InDoubt(error.clone());
+    let in_doubt = mail.in_doubt + 1;
+    let verdict = doubt(lane == Lane::Campaign, in_doubt, error);
+    let attempts = mail.attempts + 1;
+    Record {
+        outcome: Outcome {
+            claim: reference(mail),
+            from: mail.status,
+            status: verdict.status,
+            due_at: (verdict.status == EmailStatus::Pending).then_some(now),
+            attempts,
+            in_doubt,
+            log: log(mail, attempts, &verdict, &end, Hop { host: "", tls: false }, now),
+            error: verdict.error,
+            subject: None,
+            sent_at: None,
+            bounced_at: None,
+        },
+        contact: mail.contact,
+        recipient: mail.recipient.clone(),
+        event: None,
+        unsubscribe: false,
+        captured: None,
+        at: now,
+        label: verdict.label,
+    }
+}
+
+/// The mail's log with this attempt appended, as JSON text.
+fn log(mail: &Claimed, attempt: i64, verdict: &Verdict, end: &End, hop: Hop<'_>, now: Timestamp) -> String {
+    let reply = match end {
+        End::Accepted(reply) | End::Refused(_, reply) => Some(reply),
+        _ => None,
+    };
+    let text = match end {
+        End::Lost(error) | End::InDoubt(error) | End::Impossible(error) => Some(error.as_str()),
+        _ => None,
+    };
+    let mut log: Vec<Value> = mail.log.as_array().cloned().unwrap_or_default();
+    log.push(json!({
+        "attempt": attempt,
+        "at": now.to_string(),
+        "outcome": verdict.label,
+        "host": hop.host,
+        "tls": hop.tls,
+        "code": reply.map(|r| r.code),
+        "enhanced": reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
+        "reply": reply.map(|r| r.text.as_str()),
+        "error": text,
+    }));
+    let first = log.len().saturating_sub(LOG);
+    Value::from(log.split_off(first)).to_string()
+}
+
+/// What the lifecycle events of a mail carry (reference 6.1).
+fn event_data(mail: &Claimed, subject: &str, event: &str, now: Timestamp) -> Value {
+    let mut data = json!({
+        "subject": subject,
+        "from": mail.from,
+        "fromName": mail.from_name,
+        "messageId": mail.message_id,
+        "emailId": mail.id,
+        "templateId": mail.template,
+        "campaignId": mail.campaign,
+        "sourceType": mail.source.as_str(),
+    });
+    if event == EMAIL_SENT {
+        data["sentAt"] = now.to_string().into();
+    } else {
+        data["bounceType"] = "Permanent".into();
+        data["bouncedAt"] = now.to_string().into();
+    }
+    data
+}

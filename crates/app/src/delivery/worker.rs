@@ -1,0 +1,224 @@
+//! One worker per connection: take a mail, render, sign, hand over, note what happened.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::email::Lane;
+use mailwright_mail::smtp::{Connection, RelayConfig, Reply};
+use mailwright_store::email::Claimed;
+use mailwright_store::mailbox::Captured;
+use mailwright_store::project;
+
+use super::ledger::Record;
+use super::outcome::{self, End, Hop};
+use super::{Delivery, Transport, reference};
+use crate::error::{Error, Result};
+use crate::render::{Rendered, render};
+
+/// How long an unused connection is kept.
+const IDLE: Duration = Duration::from_secs(30);
+/// Pause before a mail is tried again that could not be prepared because the database did not answer.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+
+/// The lanes a worker serves. A quarter of the workers leave campaigns alone, and half of those automations too, so
+/// that a password reset never waits behind a newsletter.
+fn lanes(number: usize) -> &'static [Lane] {
+    match number % 8 {
+        0 => &[Lane::Transactional],
+        1 => &[Lane::Transactional, Lane::Workflow],
+        _ => &Lane::ALL,
+    }
+}
+
+pub(super) async fn run(delivery: Arc<Delivery>, number: usize) {
+    let lanes = if delivery.app.settings().delivery.connections < 8 { &Lane::ALL } else { lanes(number) };
+    match &delivery.app.0.transport {
+        Transport::Capture => capture(&delivery, lanes).await,
+        Transport::Smtp(relay) => Sender { delivery: &delivery, relay, connection: None, last: None }.run(lanes).await,
+    }
+}
+
+/// A mail with its message and the signature to put before it.
+struct Message {
+    rendered: Rendered,
+    signature: String,
+}
+
+impl Delivery {
+    /// The next mail; `None` when the service stops.
+    async fn next(&self, lanes: &[Lane]) -> Option<Claimed> {
+        tokio::select! {
+            biased;
+            () = self.tasks.stopping() => None,
+            mail = self.app.0.dispatcher.pop(lanes) => Some(mail),
+        }
+    }
+
+    /// Renders and signs a mail.
+    async fn prepare(&self, mail: &Claimed) -> Result<Message> {
+        let number = mail.project;
+        let project = self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
+        let project = project.ok_or_else(|| Error::Internal("the project of a mail is gone".into()))?;
+        let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
+        let rendered = render(&self.app.settings().base_url, &project, mail, &content);
+        let signature = match self.signing_key(mail.project, mail.from.domain()).await? {
+            Some((selector, key)) => key
+                .sign(mail.from.domain(), &selector, &rendered.raw, mail.created_at)
+                .map_err(|e| Error::Internal(e.to_string()))?,
+            None => String::new(),
+        };
+        Ok(Message { rendered, signature })
+    }
+
+    /// Prepares a mail. Where that fails for good, the mail fails; where the database is the reason, it waits.
+    async fn prepare_or_settle(&self, mail: &Claimed) -> Option<Message> {
+        match self.prepare(mail).await {
+            Ok(message) => Some(message),
+            Err(Error::Unavailable(error)) => {
+                tracing::warn!(%error, email = %mail.id, "a mail could not be prepared, trying again later");
+                self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, email = %mail.id, "a mail cannot be prepared");
+                let end = End::Impossible(format!("The mail could not be put together: {error}"));
+                self.record(self.outcome(mail, "", &end, false)).await;
+                None
+            }
+        }
+    }
+
+    fn outcome(&self, mail: &Claimed, subject: &str, end: &End, tls: bool) -> Record {
+        let hop = Hop { host: self.app.0.transport.host(), tls };
+        outcome::record(mail, subject, end, hop, self.backoff, self.now())
+    }
+}
+
+/// Keeps mails instead of sending them: message and outcome are stored in one transaction, so nothing can be in doubt.
+async fn capture(delivery: &Delivery, lanes: &[Lane]) {
+    while let Some(mail) = delivery.next(lanes).await {
+        let Some(Message { rendered, signature }) = delivery.prepare_or_settle(&mail).await else { continue };
+        let raw = [signature.as_bytes(), &rendered.raw].concat();
+        let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
+        let mut record = delivery.outcome(&mail, &rendered.subject, &End::Accepted(taken), false);
+        let captured = Captured {
+            id: mail.id,
+            sender: rendered.sender,
+            recipient: mail.recipient.to_string(),
+            subject: rendered.subject,
+            size: raw.len() as i64,
+            created_at: delivery.now(),
+        };
+        record.captured = Some((captured, raw));
+        delivery.record(record).await;
+    }
+}
+
+/// A worker with its connection.
+struct Sender<'d> {
+    delivery: &'d Delivery,
+    relay: &'d RelayConfig,
+    connection: Option<Connection>,
+    /// The outcome of the last mail, which is recorded together with the mark of the next.
+    last: Option<Arc<Record>>,
+}
+
+impl Sender<'_> {
+    async fn run(mut self, lanes: &[Lane]) {
+        while let Some(mail) = self.next(lanes).await {
+            self.hand_over(mail).await;
+        }
+        self.flush().await;
+        if let Some(connection) = self.connection.take() {
+            let _ = tokio::time::timeout(Duration::from_secs(2), connection.quit()).await;
+        }
+    }
+
+    /// The next mail. With none at hand the last outcome is recorded by itself, and an idle connection is closed.
+    async fn next(&mut self, lanes: &[Lane]) -> Option<Claimed> {
+        if self.delivery.tasks.is_stopping() {
+            return None;
+        }
+        if let Some(mail) = self.delivery.app.0.dispatcher.try_pop(lanes) {
+            return Some(mail);
+        }
+        self.flush().await;
+        if self.connection.is_some() {
+            match tokio::time::timeout(IDLE, self.delivery.next(lanes)).await {
+                Ok(next) => return next,
+                Err(_) => {
+                    if let Some(connection) = self.connection.take() {
+                        let _ = tokio::time::timeout(Duration::from_secs(2), connection.quit()).await;
+                    }
+                }
+            }
+        }
+        self.delivery.next(lanes).await
+    }
+
+    async fn flush(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.delivery.step(Some(last), None).await;
+        }
+    }
+
+    async fn hand_over(&mut self, mail: Claimed) {
+        let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
+        let Some(mut connection) = self.connect(&mail).await else { return };
+        let tls = connection.tls();
+        let Message { rendered, signature } = &message;
+        let size = signature.len() + rendered.raw.len();
+        // The envelope travels while the mark is written: no content is on the wire before both are done.
+        let (envelope, marked) = tokio::join!(
+            connection.envelope(mail.from.as_str(), mail.recipient.as_str(), size),
+            self.delivery.step(self.last.take(), Some(reference(&mail))),
+        );
+        if !marked {
+            // taken over or removed meanwhile, or the database is gone: not ours to send
+            self.delivery.let_go(mail.id);
+            connection.reset().await;
+            self.keep(connection);
+            return;
+        }
+        let end = match envelope {
+            Err(error) => error.into(),
+            Ok(()) => match connection.content(signature.as_bytes(), &rendered.raw).await {
+                Ok(reply) => End::Accepted(reply),
+                Err(error) => error.into(),
+            },
+        };
+        self.keep(connection);
+        self.last = Some(Arc::new(self.delivery.outcome(&mail, &rendered.subject, &end, tls)));
+    }
+
+    fn keep(&mut self, connection: Connection) {
+        self.connection = connection.is_reusable().then_some(connection);
+    }
+
+    /// The kept connection, or a new one. When there is none to be had, the mail waits until the next hop may be back.
+    async fn connect(&mut self, mail: &Claimed) -> Option<Connection> {
+        if let Some(connection) = self.connection.take() {
+            return Some(connection);
+        }
+        let breaker = &self.delivery.breaker;
+        let closed_until = breaker.closed_until();
+        if closed_until > self.delivery.now() {
+            self.flush().await;
+            self.delivery.release(&[reference(mail)], closed_until).await;
+            return None;
+        }
+        match Connection::open(self.relay).await {
+            Ok(connection) => {
+                breaker.reset();
+                Some(connection)
+            }
+            Err(error) => {
+                tracing::warn!(%error, host = %self.relay.host, "the next hop cannot be used, mail waits");
+                let until = breaker.trip();
+                self.flush().await;
+                self.delivery.release(&[reference(mail)], until).await;
+                None
+            }
+        }
+    }
+}

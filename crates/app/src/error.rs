@@ -1,0 +1,103 @@
+//! What a use case can refuse, and what can fail under it.
+
+use mailwright_core::issue::Issue;
+use mailwright_core::time::Timestamp;
+
+/// Result of a use case.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A kind of thing that an id can fail to find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// A contact.
+    Contact,
+    /// A template.
+    Template,
+    /// A domain.
+    Domain,
+    /// A project.
+    Project,
+    /// A mail.
+    Email,
+    /// A captured mail.
+    CapturedEmail,
+    /// A custom field.
+    Field,
+}
+
+impl Resource {
+    /// The name in error messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Contact => "Contact",
+            Self::Template => "Template",
+            Self::Domain => "Domain",
+            Self::Project => "Project",
+            Self::Email => "Email",
+            Self::CapturedEmail => "Captured email",
+            Self::Field => "Field",
+        }
+    }
+}
+
+/// Why a use case did not do what was asked. Nothing half-done remains.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// Fields of the request are wrong.
+    #[error("the request is not valid")]
+    Invalid(Vec<Issue>),
+    /// The request makes no sense as a whole.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The same, answered in the contract's legacy shape.
+    #[error("{0}")]
+    Legacy(String),
+    /// Nothing has that id in the project.
+    #[error("{} {id} was not found", .resource.as_str())]
+    NotFound {
+        /// What was looked for.
+        resource: Resource,
+        /// The id given.
+        id: String,
+    },
+    /// The request meets something that is in its way.
+    #[error("{0}")]
+    Conflict(String),
+    /// The project may not send from that address.
+    #[error("{0}")]
+    SenderRefused(String),
+    /// The idempotency key was used before.
+    #[error("the idempotency key {key:?} was used before")]
+    KeyReused {
+        /// The key.
+        key: String,
+        /// `METHOD path` of the request that used it.
+        request: String,
+        /// When that was.
+        at: Timestamp,
+        /// Status of its answer, once there is one.
+        status_code: Option<i64>,
+    },
+    /// The credentials do not belong to the project that is asked for.
+    #[error("{0}")]
+    Forbidden(String),
+    /// A dependency is not available; the same request may succeed later.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A bug. The text is for the log, not for the client.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl Error {
+    /// Nothing has that id.
+    pub fn not_found(resource: Resource, id: impl ToString) -> Self {
+        Self::NotFound { resource, id: id.to_string() }
+    }
+}
+
+impl From<mailwright_store::Error> for Error {
+    fn from(error: mailwright_store::Error) -> Self {
+        if error.is_temporary() { Self::Unavailable(error.to_string()) } else { Self::Internal(error.to_string()) }
+    }
+}

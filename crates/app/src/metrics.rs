@@ -1,0 +1,107 @@
+//! What the service measures, for Prometheus.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use mailwright_core::email::Lane;
+use mailwright_store::StoreMetrics;
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+
+/// Labels of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RequestLabels {
+    /// HTTP method.
+    pub method: String,
+    /// The route's pattern, never the path itself.
+    pub route: String,
+    /// HTTP status.
+    pub status: u16,
+}
+
+/// The route of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RouteLabels {
+    /// The route's pattern.
+    pub route: String,
+}
+
+/// The lane of a mail.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct LaneLabels {
+    /// `transactional`, `workflow` or `campaign`.
+    pub lane: &'static str,
+}
+
+/// What became of a hand-over.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct OutcomeLabels {
+    /// `sent`, `deferred`, `bounced`, `failed` or `in_doubt`.
+    pub outcome: &'static str,
+}
+
+/// Every metric of the service.
+#[derive(Debug, Clone)]
+pub struct Metrics {
+    registry: Arc<Registry>,
+    /// For the database handle.
+    pub store: StoreMetrics,
+    requests: Family<RequestLabels, Counter>,
+    latency: Family<RouteLabels, Histogram, fn() -> Histogram>,
+    queue_depth: Family<LaneLabels, Gauge>,
+    queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
+    deliveries: Family<OutcomeLabels, Counter>,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("mailwright");
+        let store = StoreMetrics::new(&mut registry);
+        let requests = Family::default();
+        registry.register("http_requests", "Requests answered", requests.clone());
+        let latency: Family<RouteLabels, Histogram, fn() -> Histogram> =
+            Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.0005, 2.0, 16)));
+        registry.register("http_request_duration_seconds", "Time from request to answer", latency.clone());
+        let queue_depth = Family::default();
+        registry.register("queue_depth", "Mails that are due and not handed over", queue_depth.clone());
+        let queue_age = Family::default();
+        registry.register("queue_age_seconds", "How long the first of the due mails has waited", queue_age.clone());
+        let deliveries = Family::default();
+        registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
+        Self { registry: Arc::new(registry), store, requests, latency, queue_depth, queue_age, deliveries }
+    }
+}
+
+impl Metrics {
+    /// Counts a request.
+    pub fn request(&self, method: &str, route: &str, status: u16, seconds: f64) {
+        let labels = RequestLabels { method: method.to_owned(), route: route.to_owned(), status };
+        self.requests.get_or_create(&labels).inc();
+        self.latency.get_or_create(&RouteLabels { route: route.to_owned() }).observe(seconds);
+    }
+
+    /// Counts a hand-over.
+    pub fn delivery(&self, outcome: &'static str) {
+        self.deliveries.get_or_create(&OutcomeLabels { outcome }).inc();
+    }
+
+    /// Notes the backlog of a lane.
+    pub fn queue(&self, lane: Lane, depth: i64, age_seconds: f64) {
+        let labels = LaneLabels { lane: lane.as_str() };
+        self.queue_depth.get_or_create(&labels).set(depth);
+        self.queue_age.get_or_create(&labels).set(age_seconds);
+    }
+
+    /// The text that Prometheus reads.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        match prometheus_client::encoding::text::encode(&mut text, &self.registry) {
+            Ok(()) => text,
+            Err(error) => format!("# {error}\n"),
+        }
+    }
+}

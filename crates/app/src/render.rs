@@ -1,0 +1,139 @@
+//! From a claimed mail to the bytes that go on the wire.
+//!
+//! A mail is a pure function of its row and its content: rendering it again, for another try, gives the same message
+//! with the same `Message-ID`.
+
+use mailwright_core::email::EmailSource;
+use mailwright_core::project::Project;
+use mailwright_core::template::TemplateType;
+use mailwright_core::templating::{Escape, Scope};
+use mailwright_mail::message::{Mailbox, Message};
+use mailwright_store::email::Claimed;
+
+use crate::content::Prepared;
+
+/// A mail ready for the wire.
+pub(crate) struct Rendered {
+    /// The subject as the recipient sees it.
+    pub(crate) subject: String,
+    /// The sender as the recipient sees it.
+    pub(crate) sender: String,
+    /// The message, unsigned.
+    pub(crate) raw: Vec<u8>,
+}
+
+/// Addresses of a contact's own pages.
+struct Links {
+    unsubscribe: String,
+    subscribe: String,
+    manage: String,
+}
+
+impl Links {
+    fn new(base_url: &str, mail: &Claimed) -> Self {
+        let to = |page: &str| format!("{base_url}/{page}/{}?e={}", mail.contact, mail.id);
+        Self { unsubscribe: to("unsubscribe"), subscribe: to("subscribe"), manage: to("manage") }
+    }
+}
+
+/// Renders a mail for its recipient.
+pub(crate) fn render(base_url: &str, project: &Project, mail: &Claimed, content: &Prepared) -> Rendered {
+    let links = Links::new(base_url, mail);
+    let contact = mail.contact.to_string();
+    let scope = Scope::new()
+        .fixed("id", contact.as_str())
+        .fixed("svc_id", contact.as_str())
+        .fixed("email", mail.recipient.as_str())
+        .fixed("svc_email", mail.recipient.as_str())
+        .fixed("unsubscribeUrl", links.unsubscribe.as_str())
+        .fixed("subscribeUrl", links.subscribe.as_str())
+        .fixed("manageUrl", links.manage.as_str())
+        .layer(&mail.variables);
+    let subject = single_line(&content.subject.render(&scope, Escape::Text));
+    let mut html = content.body.render(&scope, Escape::Html);
+    if mail.kind == TemplateType::Marketing {
+        insert_footer(&mut html, &footer(&project.name, &links.unsubscribe));
+    }
+    let from_name = mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| project.name.clone());
+    let sender = format!("{from_name} <{}>", mail.from);
+    let message = Message {
+        from: Mailbox { name: Some(from_name), address: mail.from.to_string() },
+        to: Mailbox { name: mail.recipient_name.clone(), address: mail.recipient.to_string() },
+        reply_to: mail.reply_to.clone().map(|address| Mailbox { name: None, address }),
+        subject: &subject,
+        html: &html,
+        text: None,
+        headers: &headers(mail, content, &links),
+        attachments: &content.attachments,
+        message_id: &mail.message_id,
+        date: mail.created_at,
+    };
+    let raw = message.to_mime();
+    Rendered { subject, sender, raw }
+}
+
+/// A rendered value can hold line ends; a subject cannot.
+fn single_line(text: &str) -> String {
+    text.split(['\r', '\n']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ").replace('\0', "")
+}
+
+/// The service's own headers, then the sender's, which come last and so win (reference 4.4).
+fn headers(mail: &Claimed, content: &Prepared, links: &Links) -> Vec<(String, String)> {
+    let mut headers = Vec::new();
+    let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
+    let marketing = mail.kind == TemplateType::Marketing;
+    // who sets one of the pair takes over both
+    let own = content.headers.iter().any(|(name, _)| {
+        name.eq_ignore_ascii_case("List-Unsubscribe") || name.eq_ignore_ascii_case("List-Unsubscribe-Post")
+    });
+    if (marketing || content.has_subscription_link()) && !own {
+        add("List-Unsubscribe", format!("<{}>", links.unsubscribe));
+        add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
+    }
+    if marketing || mail.source == EmailSource::Campaign || mail.campaign.is_some() {
+        add("Precedence", "bulk".to_owned());
+        add("Auto-Submitted", "auto-generated".to_owned());
+        add("X-Auto-Response-Suppress", "All".to_owned());
+    }
+    headers.extend(content.headers.iter().cloned());
+    headers
+}
+
+fn footer(project: &str, unsubscribe: &str) -> String {
+    format!(
+        "<div style=\"margin-top:24px;padding-top:16px;border-top:1px solid #d8d8d8;text-align:center;font-size:12px;color:#6b6b6b\">\
+         You receive this email because you agreed to receive emails from {}. \
+         <a href=\"{unsubscribe}\" style=\"color:#6b6b6b\">Update your preferences</a></div>",
+        escape(project)
+    )
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// Puts the footer before the end of the body, or at the end where there is none.
+fn insert_footer(html: &mut String, footer: &str) {
+    let at = html.to_ascii_lowercase().rfind("</body>").unwrap_or(html.len());
+    html.insert_str(at, footer);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_footer_stands_before_the_end_of_the_body() {
+        let mut html = "<html><BODY>x</BODY></html>".to_owned();
+        insert_footer(&mut html, "F");
+        assert_eq!(html, "<html><BODY>xF</BODY></html>");
+        let mut fragment = "x".to_owned();
+        insert_footer(&mut fragment, "F");
+        assert_eq!(fragment, "xF");
+    }
+
+    #[test]
+    fn a_subject_has_one_line() {
+        assert_eq!(single_line("a\r\nBcc: x@y.zz\0"), "a Bcc: x@y.zz");
+    }
+}

@@ -1,0 +1,72 @@
+//! The instance's secret: everything that must be kept encrypted or signed derives its key from it.
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Salt};
+
+use crate::error::{Error, Result};
+
+/// `MAILWRIGHT_SECRET`. Never printed.
+#[derive(Clone)]
+pub struct InstanceSecret(Vec<u8>);
+
+impl std::fmt::Debug for InstanceSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl InstanceSecret {
+    /// Takes the secret's bytes; any length, at least 16 bytes should be random.
+    pub fn new(secret: impl Into<Vec<u8>>) -> Self {
+        Self(secret.into())
+    }
+
+    /// Encrypts data for one purpose. The purpose, such as `dkim`, is needed again to decrypt.
+    pub fn seal(&self, purpose: &str, plain: &[u8]) -> Result<Vec<u8>> {
+        let nonce: [u8; NONCE_LEN] = rand::random();
+        let mut sealed = plain.to_vec();
+        self.key(purpose)?
+            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut sealed)
+            .map_err(|_| Error::Internal("encryption failed".into()))?;
+        Ok([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// Decrypts what [`InstanceSecret::seal`] made. Fails when the instance's secret is another one by now.
+    pub fn open(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>> {
+        let failed = || {
+            Error::Internal(format!("stored {purpose} data cannot be decrypted: was MAILWRIGHT_SECRET changed?"))
+        };
+        let (nonce, rest) = sealed.split_at_checked(NONCE_LEN).ok_or_else(failed)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| failed())?;
+        let mut rest = rest.to_vec();
+        let plain = self.key(purpose)?.open_in_place(nonce, Aad::empty(), &mut rest).map_err(|_| failed())?;
+        Ok(plain.to_vec())
+    }
+
+    fn key(&self, purpose: &str) -> Result<LessSafeKey> {
+        let mut bytes = [0; 32];
+        Salt::new(HKDF_SHA256, b"mailwright")
+            .extract(&self.0)
+            .expand(&[purpose.as_bytes()], HKDF_SHA256)
+            .and_then(|okm| okm.fill(&mut bytes))
+            .and_then(|()| UnboundKey::new(&AES_256_GCM, &bytes))
+            .map(LessSafeKey::new)
+            .map_err(|_| Error::Internal("key derivation failed".into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opens_only_with_the_same_secret_and_purpose() {
+        let secret = InstanceSecret::new(*b"0123456789abcdef");
+        let sealed = secret.seal("dkim", b"private").unwrap();
+        assert_eq!(secret.open("dkim", &sealed).unwrap(), b"private");
+        assert!(secret.open("other", &sealed).is_err());
+        assert!(InstanceSecret::new(*b"another secret!!").open("dkim", &sealed).is_err());
+        assert!(secret.open("dkim", &sealed[..5]).is_err());
+        assert_eq!(format!("{secret:?}"), "***");
+    }
+}

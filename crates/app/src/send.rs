@@ -1,0 +1,360 @@
+//! `POST /v1/send`: accept a mail for each recipient, all of them or none.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::{Contact, Subscription};
+use mailwright_core::custom_data::{Data, DataPatch};
+use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::event::subscription_event;
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use mailwright_core::template::{Template, TemplateType};
+use mailwright_core::time::Timestamp;
+use mailwright_store::contact::{Contacts, Upsert};
+use mailwright_store::content::{self, Bytes, Content};
+use mailwright_store::counter::Deltas;
+use mailwright_store::email::{self, NewEmail};
+use mailwright_store::event::{self, NewEvent};
+use mailwright_store::idempotency::{self, Claim, Used};
+use mailwright_store::{Tx, domain, json_text, template};
+use serde_json::Value;
+
+use crate::contact::check_locale;
+use crate::content::{File, INLINE_KIND, Prepared, compose};
+use crate::error::{Error, Resource, Result};
+use crate::idempotency::{IdempotencyKey, claim_all, reused};
+use crate::{App, track};
+
+/// A recipient as the request names it.
+#[derive(Debug, Clone)]
+pub struct Recipient {
+    /// Address.
+    pub email: EmailAddress,
+    /// Name, stored as `data.name` and shown with the address.
+    pub name: Option<String>,
+}
+
+/// A checked request.
+#[derive(Debug, Clone, Default)]
+pub struct Send {
+    /// Recipients, in order.
+    pub to: Vec<Recipient>,
+    /// Subject; from the template when absent.
+    pub subject: Option<String>,
+    /// HTML; from the template when absent.
+    pub body: Option<String>,
+    /// Saved template.
+    pub template: Option<TemplateId>,
+    /// Sender; from the template when absent.
+    pub from: Option<(EmailAddress, Option<String>)>,
+    /// Deprecated sender name.
+    pub from_name: Option<String>,
+    /// Subscription asked for.
+    pub subscribed: Option<bool>,
+    /// Variables and contact data.
+    pub data: Data,
+    /// Custom headers.
+    pub headers: Vec<(String, String)>,
+    /// Reply address.
+    pub reply: Option<EmailAddress>,
+    /// Attachments.
+    pub attachments: Vec<File>,
+}
+
+/// One accepted mail.
+#[derive(Debug, Clone)]
+pub struct Accepted {
+    /// The recipient's contact.
+    pub contact: ContactId,
+    /// The recipient's address in its normal form.
+    pub address: EmailAddress,
+    /// The mail.
+    pub email: EmailId,
+}
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    project: ProjectNumber,
+    recipients: Vec<(Recipient, DataPatch)>,
+    subscription: Subscription,
+    content: Content,
+    files: Vec<Bytes>,
+    prepared: Arc<Prepared>,
+    from: EmailAddress,
+    from_name: Option<String>,
+    reply_to: Option<EmailAddress>,
+    template: Option<TemplateId>,
+    kind: TemplateType,
+    claim: Option<Claim>,
+    at: Timestamp,
+    deadline: Duration,
+}
+
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    Used(Used),
+    DomainUnknown,
+    DomainUnverified,
+    Unsubscribed(EmailAddress),
+}
+
+pub(crate) type Outcome = std::result::Result<Vec<Accepted>, Refusal>;
+
+impl App {
+    /// Accepts a mail for each recipient. Once this returns, they are on disk and will be handed over.
+    pub async fn send(&self, project: &Project, send: Send, key: Option<IdempotencyKey>) -> Result<(Vec<Accepted>, Timestamp)> {
+        let at = self.0.clock.now();
+        check_locale(&send.data)?;
+        let template = match send.template {
+            Some(id) => Some(self.template(project, id).await?),
+            None => None,
+        };
+        let used_key = key.as_ref().map(|k| k.key.clone());
+        let operation = self.operation(project, send, template, key, at)?;
+        if operation.recipients.is_empty() {
+            return Ok((Vec::new(), at));
+        }
+        let route = track::route(project.number, &operation.recipients[0].0.email);
+        let domain = operation.from.domain().to_owned();
+        match self.0.sends.call(route, operation).await? {
+            Ok(accepted) => {
+                self.0.dispatcher.wake(Lane::Transactional, project.number);
+                Ok((accepted, at))
+            }
+            Err(Refusal::Used(used)) => Err(reused(used_key.unwrap_or_default(), used)),
+            Err(Refusal::DomainUnknown) => Err(Error::SenderRefused(format!(
+                "The domain {domain} is not registered for this project. Add it and verify it before sending from it."
+            ))),
+            Err(Refusal::DomainUnverified) => Err(Error::SenderRefused(format!(
+                "The domain {domain} is not verified. Create its DNS records and verify it before sending from it."
+            ))),
+            Err(Refusal::Unsubscribed(email)) => Err(Error::BadRequest(format!(
+                "{email} is not subscribed, and the template is of type MARKETING. Use a TRANSACTIONAL template, or pass subscribed: true when the recipient has agreed."
+            ))),
+        }
+    }
+
+    /// Fills what the request leaves out from the template, and composes the content.
+    fn operation(
+        &self,
+        project: &Project,
+        send: Send,
+        template: Option<Template>,
+        key: Option<IdempotencyKey>,
+        at: Timestamp,
+    ) -> Result<Operation> {
+        let kind = template.as_ref().map_or(INLINE_KIND, |t| t.kind);
+        let template_id = template.as_ref().map(|t| t.id);
+        let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) = Default::default();
+        if let Some(t) = template {
+            (subject, body) = (t.subject, t.body);
+            (from_template, name_template, reply_template) = (EmailAddress::parse(&t.from), t.from_name, t.reply_to);
+        }
+        let (from, from_name) = match send.from {
+            Some((address, name)) => (address, name.or(send.from_name)),
+            None => (
+                from_template.ok_or_else(|| {
+                    Error::Invalid(vec![Issue::new("from", "required", "A sender is required: pass from, or a template that has one.")])
+                })?,
+                send.from_name,
+            ),
+        };
+        let reply_to = send.reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
+        let (content, files) = compose(
+            send.subject.unwrap_or(subject),
+            send.body.unwrap_or(body),
+            &send.headers,
+            &send.attachments,
+        );
+        let prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
+        let patch = DataPatch::new(send.data);
+        let recipients = send.to.into_iter().map(|recipient| {
+            let mut patch = patch.clone();
+            if let Some(name) = recipient.name.as_deref().filter(|name| !name.is_empty()) {
+                patch.stored.insert("name".into(), name.into());
+                patch.request.insert("name".into(), name.into());
+            }
+            (recipient, patch)
+        });
+        Ok(Operation {
+            project: project.number,
+            recipients: recipients.collect(),
+            subscription: Subscription { given: send.subscribed, default_for_new: false, preserve_existing: false },
+            content,
+            files,
+            prepared,
+            from,
+            from_name: from_name.or(name_template),
+            reply_to,
+            template: template_id,
+            kind,
+            claim: self.claim(project.number, key),
+            at,
+            deadline: self.0.settings.delivery.deadline,
+        })
+    }
+
+    /// A template of the project.
+    pub(crate) async fn template(&self, project: &Project, id: TemplateId) -> Result<Template> {
+        let number = project.number;
+        let found = self.0.db.read(move |rx| Box::pin(async move { template::get(rx, number, id).await })).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Template, id))
+    }
+}
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
+    let mut senders: Vec<_> = operations.iter().map(|o| (o.project, o.from.domain())).collect();
+    senders.sort_unstable();
+    senders.dedup();
+    let domains = domain::may_send(tx, &senders).await?;
+    let recipients = operations.iter().flat_map(|o| o.recipients.iter().map(|(r, _)| (o.project, &r.email)));
+    let mut contacts = Contacts::load(tx, recipients).await?;
+    let mut out = Accepting::default();
+    let mut outcomes = Vec::with_capacity(operations.len());
+    for (operation, holder) in operations.iter().zip(holders) {
+        let outcome = match holder {
+            Some(used) => Err(Refusal::Used(used)),
+            None => check(operation, &domains, &contacts).map(|()| out.accept(operation, &mut contacts)),
+        };
+        if let (Err(Refusal::DomainUnknown | Refusal::DomainUnverified | Refusal::Unsubscribed(_)), Some(claim)) =
+            (&outcome, &operation.claim)
+        {
+            // refused: the key stays free for a corrected request
+            idempotency::release(tx, claim.project, &claim.key).await?;
+        }
+        outcomes.push(outcome);
+    }
+    out.save(tx, operations, contacts).await?;
+    Ok(outcomes)
+}
+
+/// Everything that can refuse a send is looked at before anything of it is written.
+fn check(
+    operation: &Operation,
+    domains: &HashMap<(ProjectNumber, String), bool>,
+    contacts: &Contacts,
+) -> std::result::Result<(), Refusal> {
+    match domains.get(&(operation.project, operation.from.domain().to_owned())) {
+        None => return Err(Refusal::DomainUnknown),
+        Some(false) => return Err(Refusal::DomainUnverified),
+        Some(true) => {}
+    }
+    if operation.kind != TemplateType::Marketing {
+        return Ok(());
+    }
+    for (recipient, _) in &operation.recipients {
+        let subscribed = match contacts.get(operation.project, &recipient.email) {
+            Some(contact) => operation.subscription.for_existing(contact.subscribed),
+            None => operation.subscription.for_new(),
+        };
+        if !subscribed {
+            return Err(Refusal::Unsubscribed(recipient.email.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// What the accepted operations of a group write.
+#[derive(Default)]
+struct Accepting<'o> {
+    contents: HashMap<(ProjectNumber, [u8; 32]), &'o Operation>,
+    emails: Vec<NewEmail>,
+    events: Vec<NewEvent>,
+}
+
+impl<'o> Accepting<'o> {
+    fn accept(&mut self, operation: &'o Operation, contacts: &mut Contacts) -> Vec<Accepted> {
+        self.contents.insert((operation.project, operation.content.hash), operation);
+        operation.recipients.iter().map(|(r, patch)| self.accept_one(operation, r, patch, contacts)).collect()
+    }
+
+    fn accept_one(
+        &mut self,
+        operation: &Operation,
+        recipient: &Recipient,
+        patch: &DataPatch,
+        contacts: &mut Contacts,
+    ) -> Accepted {
+        let upsert =
+            Upsert { project: operation.project, email: &recipient.email, subscription: operation.subscription, patch };
+        let upserted = contacts.upsert(upsert, operation.at);
+        let contact = upserted.contact.id;
+        if let Some(subscribed) = upserted.flip {
+            self.events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+        }
+        let id = EmailId::new(operation.at);
+        self.emails.push(NewEmail {
+            project: operation.project,
+            id,
+            contact,
+            recipient: recipient.email.clone(),
+            recipient_name: recipient.name.clone().filter(|name| !name.is_empty()),
+            from: operation.from.clone(),
+            from_name: operation.from_name.clone(),
+            reply_to: operation.reply_to.clone(),
+            subject: operation.content.subject.clone(),
+            content_hash: operation.content.hash,
+            variables: json_text(&variables(operation, &upserted.contact, patch)),
+            source: EmailSource::Transactional,
+            kind: operation.kind,
+            lane: Lane::Transactional,
+            template: operation.template,
+            campaign: None,
+            message_id: format!("{id}@{}", operation.from.domain()),
+            at: operation.at,
+            deadline_at: operation.at.plus(operation.deadline),
+        });
+        Accepted { contact, address: recipient.email.clone(), email: id }
+    }
+
+    async fn save(self, tx: &mut Tx<'_>, operations: &[Operation], contacts: Contacts) -> mailwright_store::Result<()> {
+        let Some(now) = operations.iter().map(|o| o.at).max() else { return Ok(()) };
+        let mut sorted: Vec<_> = self.contents.into_iter().collect();
+        // rows are written in one order everywhere, so that two groups cannot wait for each other
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        let contents: Vec<_> = sorted.iter().map(|((project, _), o)| (*project, &o.content)).collect();
+        content::save(tx, &contents, now).await?;
+        let mut files: Vec<_> = sorted
+            .iter()
+            .flat_map(|((project, _), o)| o.files.iter().map(|file| (*project, file)))
+            .collect();
+        files.sort_unstable_by_key(|(project, file)| (*project, file.hash));
+        files.dedup_by_key(|(project, file)| (*project, file.hash));
+        content::save_attachments(tx, &files, now).await?;
+        let mut deltas = Deltas::default();
+        contacts.save(tx, &mut deltas).await?;
+        email::enqueue(tx, &self.emails, &mut deltas).await?;
+        event::append(tx, &self.events, &mut deltas).await?;
+        deltas.save(tx).await
+    }
+}
+
+/// The values a mail is rendered with, as they are now: of the names its content uses, the request's values before the
+/// contact's. `data` as a whole, when the content refers to it.
+fn variables(operation: &Operation, contact: &Contact, patch: &DataPatch) -> Data {
+    let names = &operation.prepared.names;
+    let value = |name: &str| patch.request.get(name).or_else(|| contact.data.get(name));
+    let mut variables = Data::new();
+    if names.contains("data") {
+        variables.clone_from(&contact.data);
+        variables.extend(patch.request.clone());
+    }
+    for name in names {
+        if let Some(found) = value(name) {
+            variables.insert(name.clone(), found.clone());
+        }
+    }
+    if names.contains("subscribed") && !variables.contains_key("subscribed") {
+        variables.insert("subscribed".into(), contact.subscribed.into());
+    }
+    if let Some(locale @ Value::String(_)) = value("locale") {
+        // the footer and the subscription pages speak the recipient's language
+        variables.insert("locale".into(), locale.clone());
+    }
+    variables
+}

@@ -1,0 +1,133 @@
+//! `POST /v1/track`: record an event and upsert the contact.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::Subscription;
+use mailwright_core::custom_data::{Data, DataPatch};
+use mailwright_core::event::subscription_event;
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::contact::{Contacts, Upsert};
+use mailwright_store::counter::Deltas;
+use mailwright_store::event::{self, NewEvent};
+use mailwright_store::idempotency::{Claim, Used};
+use mailwright_store::{Tx, json_text};
+
+use crate::App;
+use crate::error::Result;
+use crate::idempotency::{IdempotencyKey, claim_all, reused};
+
+/// A checked request.
+#[derive(Debug, Clone)]
+pub struct Track {
+    /// Whom the event is about.
+    pub email: EmailAddress,
+    /// Name of the event; not a reserved one.
+    pub event: String,
+    /// Subscription asked for.
+    pub subscribed: Option<bool>,
+    /// Whether `subscribed` applies to a new contact only.
+    pub preserve_existing_subscription: bool,
+    /// Contact data and event variables.
+    pub data: Option<Data>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tracked {
+    /// The contact.
+    pub contact: ContactId,
+    /// The event.
+    pub event: EventId,
+    /// When the event was recorded.
+    pub timestamp: Timestamp,
+}
+
+pub(crate) type Outcome = std::result::Result<Tracked, Used>;
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    project: ProjectNumber,
+    email: EmailAddress,
+    event: String,
+    subscription: Subscription,
+    patch: DataPatch,
+    event_data: Option<String>,
+    claim: Option<Claim>,
+    at: Timestamp,
+}
+
+/// Operations on the same contact must not run against each other.
+pub(crate) fn route(project: ProjectNumber, email: &EmailAddress) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (project, email).hash(&mut hasher);
+    hasher.finish()
+}
+
+impl App {
+    /// Records an event. Once this returns, it is on disk.
+    pub async fn track(&self, project: &Project, track: Track, key: Option<IdempotencyKey>) -> Result<Tracked> {
+        let used_key = key.as_ref().map(|k| k.key.clone());
+        let operation = Operation {
+            project: project.number,
+            subscription: Subscription {
+                given: track.subscribed,
+                default_for_new: true,
+                preserve_existing: track.preserve_existing_subscription,
+            },
+            // the event keeps its data as it was sent, wrappers and nulls included
+            event_data: track.data.as_ref().map(json_text),
+            patch: DataPatch::new(track.data.unwrap_or_default()),
+            email: track.email,
+            event: track.event,
+            claim: self.claim(project.number, key),
+            at: self.0.clock.now(),
+        };
+        let route = route(project.number, &operation.email);
+        let outcome = self.0.tracks.call(route, operation).await?;
+        outcome.map_err(|used| reused(used_key.unwrap_or_default(), used))
+    }
+}
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
+    let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
+    let mut events = Vec::with_capacity(operations.len());
+    let mut outcomes = Vec::with_capacity(operations.len());
+    for (operation, holder) in operations.iter().zip(holders) {
+        outcomes.push(match holder {
+            Some(used) => Err(used),
+            None => Ok(apply(operation, &mut contacts, &mut events)),
+        });
+    }
+    let mut deltas = Deltas::default();
+    contacts.save(tx, &mut deltas).await?;
+    event::append(tx, &events, &mut deltas).await?;
+    deltas.save(tx).await?;
+    Ok(outcomes)
+}
+
+fn apply(operation: &Operation, contacts: &mut Contacts, events: &mut Vec<NewEvent>) -> Tracked {
+    let upserted = contacts.upsert(
+        Upsert {
+            project: operation.project,
+            email: &operation.email,
+            subscription: operation.subscription,
+            patch: &operation.patch,
+        },
+        operation.at,
+    );
+    let contact = upserted.contact.id;
+    if let Some(subscribed) = upserted.flip {
+        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+    }
+    let event = NewEvent {
+        data: operation.event_data.clone(),
+        ..NewEvent::bare(operation.project, &operation.event, contact, operation.at)
+    };
+    let tracked = Tracked { contact, event: event.id, timestamp: operation.at };
+    events.push(event);
+    tracked
+}

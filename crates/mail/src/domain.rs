@@ -1,0 +1,286 @@
+//! The DNS records that let a domain send, and whether they are there.
+//!
+//! Only the DKIM key decides whether a domain is verified: it alone proves that whoever asks controls the domain. The
+//! other records make receivers trust the mail and are reported the same way.
+
+use futures_util::future::join_all;
+
+use crate::dns::{Dns, DnsError};
+
+/// What a record is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// The public key of signatures (RFC 6376 section 3.6.2).
+    Dkim,
+    /// Which servers may send for the domain (RFC 7208).
+    Spf,
+    /// What receivers do with mail that fails the other two (RFC 7489).
+    Dmarc,
+    /// Where bounces return to.
+    ReturnPath,
+}
+
+impl Purpose {
+    /// The name in answers of the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Dkim => "dkim",
+            Self::Spf => "spf",
+            Self::Dmarc => "dmarc",
+            Self::ReturnPath => "return_path",
+        }
+    }
+}
+
+/// A record to create.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpectedRecord {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The type: `TXT`, `CNAME` or `MX`.
+    pub kind: &'static str,
+    /// The complete name, without the final dot.
+    pub name: String,
+    /// The value, without quotes; a host without the final dot.
+    pub value: String,
+    /// The preference of an MX record.
+    pub priority: Option<u16>,
+    /// Whether the domain is verified only with it.
+    pub required: bool,
+}
+
+/// What was found where a record is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RecordStatus {
+    /// The record, or one that serves as well.
+    Found,
+    /// No record of this purpose.
+    Missing,
+    /// A record of this purpose that does not serve.
+    Mismatch,
+    /// The name server gave no answer; nothing is known.
+    Unavailable,
+}
+
+impl RecordStatus {
+    /// The name in answers of the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Missing => "missing",
+            Self::Mismatch => "mismatch",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// A record, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordCheck {
+    /// What was expected.
+    pub record: ExpectedRecord,
+    /// Whether it is there.
+    pub status: RecordStatus,
+    /// The values found at the name, those of other purposes left out.
+    pub found: Vec<String>,
+}
+
+/// How a domain sends.
+#[derive(Debug, Clone, Copy)]
+pub struct SenderIdentity<'a> {
+    /// The domain of the sender's address.
+    pub domain: &'a str,
+    /// The selector of the key.
+    pub selector: &'a str,
+    /// The value of the key's record, as [`crate::dkim::dkim_record`] makes it.
+    pub dkim_record_value: &'a str,
+    /// What an SPF record has to contain, such as `include:spf.example.net`; `None` when SPF does not matter, as with a
+    /// return path under another domain.
+    pub spf_mechanism: Option<&'a str>,
+    /// The host that takes bounces, to which `bounce.<domain>` is to point.
+    pub return_path_host: Option<&'a str>,
+}
+
+/// The records to create: the required one first.
+pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
+    let SenderIdentity { domain, selector, .. } = id;
+    let txt = |purpose, name: String, value: String| ExpectedRecord {
+        purpose,
+        kind: "TXT",
+        name,
+        value,
+        priority: None,
+        required: purpose == Purpose::Dkim,
+    };
+    let mut records =
+        vec![txt(Purpose::Dkim, format!("{selector}._domainkey.{domain}"), id.dkim_record_value.to_owned())];
+    if let Some(mechanism) = id.spf_mechanism {
+        records.push(txt(Purpose::Spf, (*domain).to_owned(), format!("v=spf1 {mechanism} ~all")));
+    }
+    records.push(txt(Purpose::Dmarc, format!("_dmarc.{domain}"), "v=DMARC1; p=none".to_owned()));
+    if let Some(host) = id.return_path_host {
+        let cname = txt(Purpose::ReturnPath, format!("bounce.{domain}"), host.to_owned());
+        records.push(ExpectedRecord { kind: "CNAME", ..cname });
+    }
+    records
+}
+
+/// Looks all the records up, side by side, and compares.
+pub async fn check(dns: &Dns, id: &SenderIdentity<'_>) -> Vec<RecordCheck> {
+    join_all(expected_records(id).into_iter().map(|record| check_record(dns, id, record))).await
+}
+
+async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord) -> RecordCheck {
+    let answer = match record.purpose {
+        Purpose::ReturnPath => dns.cname(&record.name).await.map(|target| vec![target]),
+        Purpose::Dkim | Purpose::Spf | Purpose::Dmarc => dns.txt(&record.name).await,
+    };
+    let mut found = match answer {
+        Ok(found) => found,
+        Err(DnsError::NotFound) => Vec::new(),
+        Err(DnsError::Unavailable(_)) => {
+            return RecordCheck { record, status: RecordStatus::Unavailable, found: Vec::new() };
+        }
+    };
+    // Other TXT records at the name, such as those that prove ownership to others, have nothing to do with this.
+    found.retain(|value| is_of(record.purpose, value));
+    let serves = match record.purpose {
+        Purpose::Dkim => found.iter().any(|value| same_key(value, &record.value)),
+        // Several records are an error to receivers (RFC 7208 section 4.5, RFC 7489 section 6.6.3).
+        Purpose::Spf => found.len() == 1 && id.spf_mechanism.is_some_and(|wanted| allows(&found[0], wanted)),
+        Purpose::Dmarc => found.len() == 1,
+        Purpose::ReturnPath => found.iter().any(|target| same_host(target, &record.value)),
+    };
+    let status = match (serves, found.is_empty()) {
+        (true, _) => RecordStatus::Found,
+        (false, true) => RecordStatus::Missing,
+        (false, false) => RecordStatus::Mismatch,
+    };
+    RecordCheck { record, status, found }
+}
+
+/// Whether a value is meant for the purpose at all.
+fn is_of(purpose: Purpose, value: &str) -> bool {
+    let value = value.trim_start();
+    let begins = |version: &str| {
+        let start = value.get(..version.len()).filter(|start| start.eq_ignore_ascii_case(version));
+        start.is_some() && !value[version.len()..].starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    match purpose {
+        Purpose::Dkim => tag(value, "p").is_some(),
+        Purpose::Spf => begins("v=spf1"),
+        Purpose::Dmarc => begins("v=DMARC1"),
+        Purpose::ReturnPath => true,
+    }
+}
+
+/// The value of a tag in a list such as `v=DKIM1; k=rsa; p=...` (RFC 6376 section 3.2), without any white space: keys
+/// are pasted in pieces.
+fn tag(record: &str, wanted: &str) -> Option<String> {
+    record.split(';').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        (name.trim() == wanted).then(|| value.split_whitespace().collect())
+    })
+}
+
+/// Whether two records hold the same key. An empty one is a key that was withdrawn, which never serves.
+fn same_key(found: &str, expected: &str) -> bool {
+    let kind = |record| tag(record, "k").unwrap_or_else(|| "rsa".to_owned()).to_ascii_lowercase();
+    let key = tag(found, "p").filter(|key| !key.is_empty());
+    let version = tag(found, "v").is_none_or(|version| version == "DKIM1");
+    version && key.is_some() && key == tag(expected, "p") && kind(found) == kind(expected)
+}
+
+/// Whether an SPF record contains the mechanism, and lets pass what matches it.
+fn allows(record: &str, mechanism: &str) -> bool {
+    let wanted = mechanism.trim().trim_start_matches('+');
+    record.split_whitespace().any(|term| term.strip_prefix('+').unwrap_or(term).eq_ignore_ascii_case(wanted))
+}
+
+fn same_host(a: &str, b: &str) -> bool {
+    a.trim_end_matches('.').eq_ignore_ascii_case(b.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "v=DKIM1; k=rsa; p=MIIBIjANBg+/kq==";
+
+    #[test]
+    fn the_records_to_create_are_listed() {
+        let mut id = SenderIdentity {
+            domain: "example.com",
+            selector: "mw1",
+            dkim_record_value: KEY,
+            spf_mechanism: Some("include:spf.example.net"),
+            return_path_host: Some("bounces.example.net"),
+        };
+        let shown: Vec<_> = expected_records(&id)
+            .into_iter()
+            .map(|r| format!("{} {} {} {} {}", r.purpose.as_str(), r.kind, r.name, r.value, r.required))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                &format!("dkim TXT mw1._domainkey.example.com {KEY} true"),
+                "spf TXT example.com v=spf1 include:spf.example.net ~all false",
+                "dmarc TXT _dmarc.example.com v=DMARC1; p=none false",
+                "return_path CNAME bounce.example.com bounces.example.net false",
+            ]
+        );
+        (id.spf_mechanism, id.return_path_host) = (None, None);
+        assert_eq!(expected_records(&id).len(), 2);
+    }
+
+    #[test]
+    fn keys_are_compared_by_their_tags() {
+        for (found, same) in [
+            (KEY, true),
+            ("k=rsa;p=MIIBIjANBg+/kq==", true),
+            ("p=MIIBIjANBg+/kq==", true),
+            (" v = DKIM1 ; k = RSA ; t=s; p = MIIB IjAN\tBg+/kq== ;", true),
+            ("v=DKIM1; k=rsa; p=MIIBIjANBg+/kR==", false),
+            ("v=DKIM1; k=rsa; p=miibijanbg+/kq==", false),
+            ("v=DKIM1; k=ed25519; p=MIIBIjANBg+/kq==", false),
+            ("v=DKIM2; p=MIIBIjANBg+/kq==", false),
+            ("v=DKIM1; p=", false),
+            ("v=DKIM1", false),
+            ("", false),
+        ] {
+            assert_eq!(same_key(found, KEY), same, "{found}");
+        }
+        assert!(!same_key("p=", "p="));
+    }
+
+    #[test]
+    fn spf_records_are_searched_for_the_mechanism() {
+        for (record, serves) in [
+            ("v=spf1 include:spf.example.net ~all", true),
+            ("v=spf1 mx a:x.example +INCLUDE:spf.Example.net -all", true),
+            ("v=spf1 include:spf.example.net.evil.example ~all", false),
+            ("v=spf1 ?include:spf.example.net ~all", false),
+            ("v=spf1 -include:spf.example.net ~all", false),
+            ("v=spf1 redirect=spf.example.net", false),
+        ] {
+            assert_eq!(allows(record, "include:spf.example.net"), serves, "{record}");
+        }
+    }
+
+    #[test]
+    fn records_of_other_purposes_are_passed_over() {
+        for (purpose, value, is) in [
+            (Purpose::Spf, "v=spf1", true),
+            (Purpose::Spf, "V=SPF1 -all", true),
+            (Purpose::Spf, "v=spf10 -all", false),
+            (Purpose::Spf, "google-site-verification=x", false),
+            (Purpose::Dmarc, "v=DMARC1;p=reject", true),
+            (Purpose::Dmarc, "v=DMARC12", false),
+            (Purpose::Dkim, "v=DKIM1; p=", true),
+            (Purpose::Dkim, "v=spf1", false),
+            (Purpose::Spf, "v=sp\u{20ac}", false),
+        ] {
+            assert_eq!(is_of(purpose, value), is, "{value}");
+        }
+    }
+}

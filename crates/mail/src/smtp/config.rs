@@ -1,0 +1,150 @@
+//! What a connection needs to know: the server, the credentials, the limits.
+
+use std::fmt;
+use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+
+use super::tls::TlsConfigs;
+
+/// How the connection is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Security {
+    /// STARTTLS when the server offers it (opportunistic, RFC 7435); plain text otherwise, also when the handshake
+    /// fails. Certificates are not checked, since an attacker could as well hide the offer. With credentials this is
+    /// stricter: the certificate is checked, and nothing is sent without TLS.
+    Plain,
+    /// STARTTLS or nothing; the certificate is checked.
+    StartTls,
+    /// TLS from the first byte (RFC 8314, usually port 465); the certificate is checked.
+    ImplicitTls,
+    /// Never TLS, credentials in plain text included: for a relay on the same machine or network.
+    None,
+}
+
+/// A name and a password for AUTH. `Debug` shows neither.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credentials {
+    /// The name to log in with.
+    pub username: String,
+    /// The password.
+    pub password: String,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("username", &"***").field("password", &"***").finish()
+    }
+}
+
+/// How long each step may take. RFC 5321 section 4.5.3.2 recommends more for some; a connection that takes minutes for
+/// a command is better given up and tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Resolving the name and connecting, and the TLS handshake; each. Default 30 s.
+    pub connect: Duration,
+    /// The greeting, and the reply to each command. Default 60 s.
+    pub command: Duration,
+    /// Writing 64 KiB of content. Default 3 min.
+    pub block: Duration,
+    /// The reply to the final dot: giving up here makes the message in doubt. Default 10 min.
+    pub data_end: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(30),
+            command: Duration::from_mins(1),
+            block: Duration::from_mins(3),
+            data_end: Duration::from_mins(10),
+        }
+    }
+}
+
+/// A server that takes messages, and how to talk to it.
+///
+/// Clones share what was read from the system for TLS, so make one per configuration and clone it per destination.
+#[derive(Debug, Clone)]
+pub struct RelayConfig {
+    /// A host name or an IP address, IPv6 without brackets. The certificate has to be valid for it.
+    pub host: String,
+    /// The TCP port.
+    pub port: u16,
+    /// How the connection is protected.
+    pub security: Security,
+    /// The credentials for AUTH; without them there is no AUTH.
+    pub credentials: Option<Credentials>,
+    /// Our name in EHLO; when empty, the address literal of our end of the connection (RFC 5321 section 4.1.4).
+    pub helo_name: String,
+    /// Accept any certificate: for tests and for relays whose certificate cannot be fixed.
+    pub accept_invalid_certs: bool,
+    /// The limits.
+    pub timeouts: Timeouts,
+    pub(super) tls: TlsConfigs,
+}
+
+impl RelayConfig {
+    /// A server without credentials and with the default limits.
+    pub fn new(host: impl Into<String>, port: u16, security: Security) -> Self {
+        Self {
+            host: host.into(),
+            port,
+            security,
+            credentials: None,
+            helo_name: String::new(),
+            accept_invalid_certs: false,
+            timeouts: Timeouts::default(),
+            tls: TlsConfigs::default(),
+        }
+    }
+
+    /// The same server, trusted also when its certificate was issued by one of `roots`, next to those of the system.
+    #[must_use]
+    pub fn with_extra_roots(self, roots: Vec<CertificateDer<'static>>) -> Self {
+        Self { tls: TlsConfigs::with_extra_roots(roots), ..self }
+    }
+
+    /// Reads `smtp://user:password@host:587?tls=required&helo=mail.example.com` and the like.
+    ///
+    /// `smtps` is implicit TLS on port 465. `smtp` is port 587 and takes `tls=required` (the default with
+    /// credentials), `opportunistic` (the default without) or `none`. Both take `helo=<name>` and `insecure=true`,
+    /// which accepts any certificate. Name and password are percent-encoded; IPv6 addresses stand in brackets.
+    pub fn from_url(url: &str) -> Result<Self, ConfigError> {
+        super::url::parse(url)
+    }
+}
+
+/// What is wrong with the URL of a relay. Never holds the password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Another scheme, or none.
+    #[error("the URL of a relay begins with smtp:// or smtps://")]
+    Scheme,
+    /// No host, or one with characters that a host cannot have.
+    #[error("the URL of a relay needs a host, such as smtp://relay.example.com")]
+    Host,
+    /// Not a number from 1 to 65535.
+    #[error("the port {0:?} in the URL of a relay is not a number from 1 to 65535")]
+    Port(String),
+    /// A name without a password or the reverse.
+    #[error("the URL of a relay needs both name and password: smtp://name:password@host")]
+    Credentials,
+    /// A `%` that two hexadecimal digits do not follow, or bytes that are not UTF-8.
+    #[error("the {0} in the URL of a relay is not percent-encoded correctly")]
+    Encoding(&'static str),
+    /// A parameter that is not known.
+    #[error("the URL of a relay has the unknown parameter {0:?}; known are tls, helo and insecure")]
+    Parameter(String),
+    /// A value that the parameter cannot have.
+    #[error("the parameter {name} in the URL of a relay is {expected}")]
+    Value {
+        /// The parameter.
+        name: &'static str,
+        /// What it can be.
+        expected: &'static str,
+    },
+    /// Something after the host, as in `smtp://host/path`.
+    #[error("the URL of a relay has no path")]
+    Path,
+}

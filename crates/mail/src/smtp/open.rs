@@ -1,0 +1,275 @@
+//! From a configuration to a connection that takes messages.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+
+use super::auth::{self, Mechanisms};
+use super::config::{RelayConfig, Security};
+use super::reply::{RawReply, Reply};
+use super::session::{Capabilities, Connection};
+use super::tls::Verify;
+use super::wire::{Stream, Wire, WireError};
+
+/// With several addresses to try, the longest time for one of them.
+const PER_ADDRESS: Duration = Duration::from_secs(10);
+
+/// The step at which opening a connection failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpenStage {
+    /// Resolving the name and connecting.
+    Connect,
+    /// STARTTLS or the handshake.
+    Tls,
+    /// The server's greeting.
+    Greeting,
+    /// EHLO or HELO.
+    Hello,
+    /// AUTH.
+    Auth,
+}
+
+impl fmt::Display for OpenStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connect => "connecting",
+            Self::Tls => "TLS",
+            Self::Greeting => "greeting",
+            Self::Hello => "EHLO",
+            Self::Auth => "authentication",
+        })
+    }
+}
+
+/// Why there is no connection. Nothing was sent, so every message waiting for it is untouched.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{stage} failed: {error}")]
+pub struct OpenError {
+    /// The step that failed.
+    pub stage: OpenStage,
+    /// What the server said, when that was the reason.
+    pub reply: Option<Reply>,
+    /// What happened, for people; holds no credentials.
+    pub error: String,
+    /// Another try cannot succeed before somebody changes the server or the configuration: the server answered 5yz, or
+    /// lacks TLS or an AUTH mechanism that is needed.
+    pub permanent: bool,
+}
+
+impl OpenError {
+    fn broken(stage: OpenStage, error: impl fmt::Display) -> Self {
+        Self { stage, reply: None, error: error.to_string(), permanent: false }
+    }
+
+    fn lacking(stage: OpenStage, error: &str) -> Self {
+        Self { stage, reply: None, error: error.to_owned(), permanent: true }
+    }
+
+    fn refused(stage: OpenStage, reply: Reply) -> Self {
+        Self { stage, error: reply.to_string(), permanent: reply.is_permanent(), reply: Some(reply) }
+    }
+}
+
+impl Connection {
+    /// Connects, greets, turns on TLS and logs in, as `config` says. The connection can then take an envelope.
+    ///
+    /// All addresses of the host are tried in order. `TCP_NODELAY` is set: without it a message waits 40 ms for
+    /// Nagle's algorithm and the other end's delayed acknowledgement.
+    pub async fn open(config: &RelayConfig) -> Result<Self, OpenError> {
+        match dial(config, true).await {
+            // Opportunistic means that broken TLS is no worse than none.
+            Err(error) if error.stage == OpenStage::Tls && may_fall_back(config) => {
+                tracing::debug!(
+                    host = config.host,
+                    error = error.error,
+                    "opportunistic TLS failed, went on without"
+                );
+                dial(config, false).await
+            }
+            result => result,
+        }
+    }
+}
+
+fn may_fall_back(config: &RelayConfig) -> bool {
+    config.security == Security::Plain && config.credentials.is_none()
+}
+
+async fn dial(config: &RelayConfig, with_tls: bool) -> Result<Connection, OpenError> {
+    let limit = config.timeouts.command;
+    let tcp = connect(config).await?;
+    let helo = match config.helo_name.as_str() {
+        "" => tcp.local_addr().map_or_else(|_| "localhost".to_owned(), address_literal),
+        // A name from elsewhere than `from_url` must not become a command of its own.
+        name => name.chars().filter(char::is_ascii_graphic).collect(),
+    };
+    let mut wire = Wire::new(match config.security {
+        Security::ImplicitTls => handshake(tcp, config).await?,
+        Security::Plain | Security::StartTls | Security::None => Stream::Plain(tcp),
+    });
+    greeting(&mut wire, limit).await?;
+    let (mut capabilities, mut offer) = hello(&mut wire, &helo, limit).await?;
+    if !wire.is_tls() && with_tls {
+        let starts = match config.security {
+            Security::StartTls if !offer.starttls => {
+                return Err(OpenError::lacking(OpenStage::Tls, "the server does not offer STARTTLS"));
+            }
+            Security::StartTls => true,
+            Security::Plain => offer.starttls,
+            Security::ImplicitTls | Security::None => false,
+        };
+        if starts {
+            wire = start_tls(wire, config).await?;
+            // What was said before does not count (RFC 3207 section 4.2).
+            (capabilities, offer) = hello(&mut wire, &helo, limit).await?;
+        }
+    }
+    log_in(&mut wire, config, offer.mechanisms).await?;
+    Ok(Connection::new(wire, capabilities, config.timeouts))
+}
+
+async fn connect(config: &RelayConfig) -> Result<TcpStream, OpenError> {
+    let broken = |error: &dyn fmt::Display| OpenError::broken(OpenStage::Connect, error);
+    let deadline = Instant::now() + config.timeouts.connect;
+    let addresses: Vec<SocketAddr> =
+        timeout(config.timeouts.connect, lookup_host((config.host.as_str(), config.port)))
+            .await
+            .map_err(|_| broken(&"the name server did not answer in time"))?
+            .map_err(|error| broken(&error))?
+            .collect();
+    let mut failure = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for (nth, address) in addresses.iter().enumerate() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let is_last = nth + 1 == addresses.len();
+        match timeout(if is_last { left } else { left.min(PER_ADDRESS) }, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                stream.set_nodelay(true).map_err(|error| broken(&error))?;
+                return Ok(stream);
+            }
+            Ok(Err(error)) => failure = error,
+            Err(_) => failure = io::Error::new(io::ErrorKind::TimedOut, "the server did not answer in time"),
+        }
+    }
+    Err(broken(&failure))
+}
+
+async fn handshake(tcp: TcpStream, config: &RelayConfig) -> Result<Stream, OpenError> {
+    let broken = |error: &dyn fmt::Display| OpenError::broken(OpenStage::Tls, error);
+    let verify = if config.accept_invalid_certs || may_fall_back(config) {
+        Verify::Nothing
+    } else {
+        Verify::Certificate
+    };
+    let client = config.tls.get(verify).map_err(|error| broken(&error))?;
+    // MX records name hosts with the root's dot, certificates without.
+    let name =
+        ServerName::try_from(config.host.trim_end_matches('.').to_owned()).map_err(|error| broken(&error))?;
+    let connecting = TlsConnector::from(Arc::clone(&client)).connect(name, tcp);
+    let stream = timeout(config.timeouts.connect, connecting)
+        .await
+        .map_err(|_| broken(&"the handshake did not end in time"))?
+        .map_err(|error| broken(&error))?;
+    Ok(Stream::Tls(Box::new(stream)))
+}
+
+async fn greeting(wire: &mut Wire, limit: Duration) -> Result<(), OpenError> {
+    let reply = wire.reply(limit).await.map_err(|error| OpenError::broken(OpenStage::Greeting, error))?;
+    if reply.code == 220 { Ok(()) } else { Err(OpenError::refused(OpenStage::Greeting, reply.into())) }
+}
+
+async fn start_tls(mut wire: Wire, config: &RelayConfig) -> Result<Wire, OpenError> {
+    let broken = |error: WireError| OpenError::broken(OpenStage::Tls, error);
+    let reply = command(&mut wire, "STARTTLS", config.timeouts.command).await.map_err(broken)?;
+    if reply.code != 220 {
+        return Err(OpenError::refused(OpenStage::Tls, reply.into()));
+    }
+    let tcp = wire.into_plain().map_err(broken)?;
+    Ok(Wire::new(handshake(tcp, config).await?))
+}
+
+async fn log_in(wire: &mut Wire, config: &RelayConfig, mechanisms: Mechanisms) -> Result<(), OpenError> {
+    let Some(credentials) = &config.credentials else {
+        return Ok(());
+    };
+    if !wire.is_tls() && config.security != Security::None {
+        let text =
+            "the server does not offer TLS, and credentials are not sent in plain text (tls=none allows it)";
+        return Err(OpenError::lacking(OpenStage::Auth, text));
+    }
+    if !mechanisms.any() {
+        return Err(OpenError::lacking(
+            OpenStage::Auth,
+            "the server offers neither AUTH PLAIN nor AUTH LOGIN",
+        ));
+    }
+    let reply = auth::authenticate(wire, mechanisms, credentials, config.timeouts.command)
+        .await
+        .map_err(|error| OpenError::broken(OpenStage::Auth, error))?;
+    if reply.is_positive() { Ok(()) } else { Err(OpenError::refused(OpenStage::Auth, reply)) }
+}
+
+/// What the server offers that only matters while the connection is opened.
+#[derive(Default)]
+struct Offer {
+    starttls: bool,
+    mechanisms: Mechanisms,
+}
+
+/// EHLO, or HELO for a server that does not know it (RFC 5321 section 3.2).
+async fn hello(wire: &mut Wire, name: &str, limit: Duration) -> Result<(Capabilities, Offer), OpenError> {
+    let broken = |error: WireError| OpenError::broken(OpenStage::Hello, error);
+    let reply = command(wire, &format!("EHLO {name}"), limit).await.map_err(broken)?;
+    if reply.code == 250 {
+        return Ok(capabilities(&reply));
+    }
+    let reply = Reply::from(reply);
+    if !reply.is_permanent() {
+        return Err(OpenError::refused(OpenStage::Hello, reply));
+    }
+    let reply = command(wire, &format!("HELO {name}"), limit).await.map_err(broken)?;
+    if reply.code == 250 {
+        Ok((Capabilities::default(), Offer::default()))
+    } else {
+        Err(OpenError::refused(OpenStage::Hello, reply.into()))
+    }
+}
+
+fn capabilities(reply: &RawReply) -> (Capabilities, Offer) {
+    let (mut capabilities, mut offer) = (Capabilities::default(), Offer::default());
+    for line in reply.lines.iter().skip(1) {
+        // `AUTH=` is how it was written before there was a standard; such servers are still around.
+        let (keyword, parameters) = line.split_once([' ', '=']).unwrap_or((line, ""));
+        match keyword.trim().to_ascii_uppercase().as_str() {
+            "PIPELINING" => capabilities.pipelining = true,
+            "SIZE" => capabilities.size = true,
+            "STARTTLS" => offer.starttls = true,
+            "AUTH" => {
+                let more = Mechanisms::parse(parameters);
+                offer.mechanisms.plain |= more.plain;
+                offer.mechanisms.login |= more.login;
+            }
+            _ => {}
+        }
+    }
+    (capabilities, offer)
+}
+
+async fn command(wire: &mut Wire, line: &str, limit: Duration) -> Result<RawReply, WireError> {
+    wire.write(format!("{line}\r\n").as_bytes(), limit).await?;
+    wire.reply(limit).await
+}
+
+/// RFC 5321 section 4.1.3.
+fn address_literal(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(address) => format!("[{}]", address.ip()),
+        SocketAddr::V6(address) => format!("[IPv6:{}]", address.ip()),
+    }
+}

@@ -1,0 +1,128 @@
+//! TLS on `rustls` with the provider `ring`, named explicitly: nothing here depends on a provider of the process.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+/// Whether the server has to prove who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verify {
+    Certificate,
+    Nothing,
+}
+
+/// The two configurations of TLS, each made at its first use: reading the roots of the system takes milliseconds, and
+/// sessions can only be resumed within one configuration. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct TlsConfigs(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    extra_roots: Vec<CertificateDer<'static>>,
+    verifying: OnceLock<Result<Arc<ClientConfig>, String>>,
+    trusting: OnceLock<Result<Arc<ClientConfig>, String>>,
+}
+
+impl fmt::Debug for TlsConfigs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsConfigs").field("extra_roots", &self.0.extra_roots.len()).finish_non_exhaustive()
+    }
+}
+
+impl TlsConfigs {
+    pub(super) fn with_extra_roots(extra_roots: Vec<CertificateDer<'static>>) -> Self {
+        Self(Arc::new(Inner { extra_roots, ..Inner::default() }))
+    }
+
+    /// The configuration to connect with, or why there is none.
+    pub(super) fn get(&self, verify: Verify) -> Result<Arc<ClientConfig>, String> {
+        let inner = &*self.0;
+        let cell = match verify {
+            Verify::Certificate => &inner.verifying,
+            Verify::Nothing => &inner.trusting,
+        };
+        cell.get_or_init(|| build(verify, &inner.extra_roots)).clone()
+    }
+}
+
+fn build(verify: Verify, extra_roots: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, String> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider.clone())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?;
+    let config = match verify {
+        Verify::Certificate => builder.with_root_certificates(roots(extra_roots)?).with_no_client_auth(),
+        Verify::Nothing => builder
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(AcceptAnything(provider)))
+            .with_no_client_auth(),
+    };
+    Ok(Arc::new(config))
+}
+
+fn roots(extra: &[CertificateDer<'static>]) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    let system = rustls_native_certs::load_native_certs();
+    let (_, unreadable) = roots.add_parsable_certificates(system.certs);
+    if unreadable > 0 || !system.errors.is_empty() {
+        tracing::debug!(
+            unreadable,
+            errors = system.errors.len(),
+            "some root certificates of the system were skipped"
+        );
+    }
+    for root in extra {
+        roots
+            .add(root.clone())
+            .map_err(|error| format!("an extra root certificate cannot be used: {error}"))?;
+    }
+    if roots.is_empty() {
+        return Err(
+            "the system has no root certificates to check the server's with; install ca-certificates".into(),
+        );
+    }
+    Ok(roots)
+}
+
+/// Accepts every certificate, for those who asked for it and for opportunistic TLS.
+#[derive(Debug)]
+struct AcceptAnything(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AcceptAnything {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

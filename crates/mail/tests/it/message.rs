@@ -1,0 +1,350 @@
+//! MIME, read back with a parser that is not the writer's.
+
+use std::sync::Arc;
+
+use mail_parser::{HeaderForm, Message as Parsed, MessageParser, MimeHeaders, PartType};
+use mailwright_core::time::Timestamp;
+use mailwright_mail::message::{Attachment, Mailbox, Message};
+use proptest::prelude::*;
+
+fn mailbox(name: &str, address: &str) -> Mailbox {
+    Mailbox { name: Some(name.into()), address: address.into() }
+}
+
+fn message<'a>(
+    subject: &'a str,
+    headers: &'a [(String, String)],
+    attachments: &'a [Attachment],
+) -> Message<'a> {
+    Message {
+        from: mailbox("Shop", "shop@example.com"),
+        to: mailbox("Ann", "ann@example.org"),
+        reply_to: None,
+        subject,
+        html: "<p>Hello, <a href=\"https://example.com/x?a=1&amp;b=2\">look</a></p>\n",
+        text: None,
+        headers,
+        attachments,
+        message_id: "0192.abc@example.com",
+        date: Timestamp(1_767_322_801_999),
+    }
+}
+
+fn attachment(filename: &str, content_type: &str, inline: Option<&str>) -> Attachment {
+    Attachment {
+        filename: filename.into(),
+        content_type: content_type.into(),
+        content: Arc::from(&b"\0\r\n.\nbytes\xff"[..]),
+        content_id: inline.map(Into::into),
+        inline: inline.is_some(),
+    }
+}
+
+fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// The tree of parts, such as `mixed(alternative(text/plain,text/html),image/png)`.
+fn shape(message: &Parsed<'_>, part: u32) -> String {
+    let part = message.part(part).unwrap();
+    let content_type = part.content_type().unwrap();
+    match &part.body {
+        PartType::Multipart(parts) => {
+            let inner: Vec<_> = parts.iter().map(|part| shape(message, *part)).collect();
+            format!("{}({})", content_type.subtype().unwrap(), inner.join(","))
+        }
+        _ => format!("{}/{}", content_type.ctype(), content_type.subtype().unwrap()),
+    }
+}
+
+/// What holds for every message that is sent.
+fn assert_sendable(raw: &[u8]) {
+    assert!(raw.is_ascii(), "8-bit");
+    assert!(!raw.contains(&0));
+    for line in raw.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or_else(|| panic!("bare LF: {}", line.escape_ascii()));
+        assert!(!text.contains(&b'\r'), "bare CR");
+        assert!(text.len() <= 998, "{} bytes", text.len());
+    }
+}
+
+/// The lines of the header section, unfolded.
+fn header_lines(raw: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(raw).unwrap();
+    let (head, _) = text.split_once("\r\n\r\n").unwrap();
+    head.replace("\r\n ", " ").replace("\r\n\t", " ").split("\r\n").map(str::to_owned).collect()
+}
+
+#[test]
+fn a_plain_message_reads_as_written() {
+    let raw = message("Hi", &[], &[]).to_mime();
+    assert_sendable(&raw);
+    let text = String::from_utf8(raw.clone()).unwrap();
+    assert!(
+        text.starts_with(
+            "Date: Fri, 2 Jan 2026 03:00:01 +0000\r\nFrom: \"Shop\" <shop@example.com>\r\nTo: \"Ann\" <ann@example.org>\r\n\
+             Subject: Hi\r\nMessage-ID: <0192.abc@example.com>\r\nMIME-Version: 1.0\r\n\
+             Content-Type: multipart/alternative; boundary="
+        ),
+        "{text}"
+    );
+    let parsed = MessageParser::default().parse(&raw).unwrap();
+    assert_eq!(shape(&parsed, 0), "alternative(text/plain,text/html)");
+    assert_eq!(
+        parsed.text_part(0).unwrap().text_contents(),
+        Some("Hello, look (https://example.com/x?a=1&b=2)")
+    );
+    assert_eq!(
+        parsed.html_part(0).unwrap().text_contents().unwrap().trim_end(),
+        "<p>Hello, <a href=\"https://example.com/x?a=1&amp;b=2\">look</a></p>"
+    );
+    assert_eq!(raw, message("Hi", &[], &[]).to_mime(), "the same message is the same bytes");
+}
+
+#[test]
+fn parts_nest_as_the_reference_says() {
+    let file = attachment("a.pdf", "application/pdf", None);
+    let image = attachment("b.png", "image/png", Some("logo@x"));
+    for (attachments, expected) in [
+        (vec![], "alternative(text/plain,text/html)"),
+        (vec![file.clone()], "mixed(alternative(text/plain,text/html),application/pdf)"),
+        (vec![image.clone()], "related(alternative(text/plain,text/html),image/png)"),
+        (
+            vec![file.clone(), image.clone(), file.clone()],
+            "mixed(related(alternative(text/plain,text/html),image/png),application/pdf,application/pdf)",
+        ),
+        // Inline, but nothing can refer to it: listed.
+        (
+            vec![Attachment { content_id: None, ..image.clone() }],
+            "mixed(alternative(text/plain,text/html),image/png)",
+        ),
+    ] {
+        let raw = message("Hi", &[], &attachments).to_mime();
+        assert_sendable(&raw);
+        let parsed = MessageParser::default().parse(&raw).unwrap();
+        assert_eq!(shape(&parsed, 0), expected);
+        let bytes = b"\0\r\n.\nbytes\xff";
+        assert_eq!(parsed.attachments().filter(|part| part.contents() == bytes).count(), attachments.len());
+    }
+}
+
+#[test]
+fn files_keep_their_names_types_and_bytes() {
+    let long = format!("{}.txt", "Jahresabschlu\u{df} ".repeat(15));
+    let mut files = vec![
+        attachment("plain.txt", "text/plain; charset=iso-8859-1", None),
+        attachment("na\"me\\.bin", "not a type", None),
+        attachment(&long, "message/rfc822", None),
+        attachment("a\r\nX-Evil: 1.txt", "text/plain\r\nX-Evil: 1", None),
+        attachment("", "multipart/mixed", None),
+        attachment("logo.png", "image/png", Some("l\u{f6}go>\r\n@x")),
+    ];
+    files[0].content = Arc::from(&b"bare\nlf \r and cr"[..]);
+    let raw = message("Hi", &[], &files).to_mime();
+    assert_sendable(&raw);
+    assert!(!header_lines(&raw).iter().any(|line| line.starts_with("X-Evil")));
+    assert!(!String::from_utf8(raw.clone()).unwrap().contains("\r\nX-Evil"));
+    let parsed = MessageParser::default().parse(&raw).unwrap();
+    let parts: Vec<_> = parsed.parts.iter().filter(|part| part.content_disposition().is_some()).collect();
+    let names: Vec<_> = parts.iter().map(|part| part.attachment_name().unwrap_or_default()).collect();
+    // Inline parts come first, in `related`.
+    assert_eq!(names, ["logo.png", "plain.txt", "na\"me\\.bin", &long, "a X-Evil: 1.txt", ""]);
+    let types: Vec<_> = parts.iter().map(|part| part.content_type().unwrap()).collect();
+    let types: Vec<_> = types.iter().map(|t| format!("{}/{}", t.ctype(), t.subtype().unwrap())).collect();
+    let any = "application/octet-stream";
+    assert_eq!(types, ["image/png", "text/plain", any, any, any, any]);
+    assert_eq!(parts[0].content_id(), Some("lgo@x"));
+    assert!(parts[0].content_disposition().unwrap().is_inline());
+    assert!(parts[1].content_disposition().unwrap().is_attachment());
+    assert!(parts.iter().all(|part| part.content_transfer_encoding() == Some("base64")));
+}
+
+#[test]
+fn bodies_keep_their_text_in_any_encoding() {
+    for html in [
+        "short",
+        "\u{fc}ber \u{20ac} \u{1f600}",
+        "\u{65e5}\u{672c}\u{8a9e}",
+        &"x".repeat(5000),
+        &"\u{65e5}".repeat(5000),
+        ".\r\n..\r\nFrom here\n\n",
+        "cr\rlf\ncrlf\r\nend  \nnext\t\n",
+        "--=_not a boundary--",
+        "",
+    ] {
+        let raw = Message { html, text: Some(html), ..message("Hi", &[], &[]) }.to_mime();
+        assert_sendable(&raw);
+        let parsed = MessageParser::default().parse(&raw).unwrap();
+        let wanted = html.replace("\r\n", "\n").replace('\r', "\n");
+        for part in [parsed.html_part(0).unwrap(), parsed.text_part(0).unwrap()] {
+            assert_eq!(part.text_contents().unwrap().replace("\r\n", "\n"), wanted);
+        }
+    }
+}
+
+#[test]
+fn subjects_and_names_are_encoded() {
+    for text in [
+        "plain",
+        "Gr\u{fc}\u{df}e",
+        "\u{1f600} sale \u{2014} 50 %",
+        "word ".repeat(150).trim_end(),
+        &"\u{65e5}\u{672c}".repeat(300),
+        &"x".repeat(998),
+        &"x".repeat(3000),
+        &format!("a{}b", " ".repeat(2000)),
+        "quote \" backslash \\ comma, semi; <angle>",
+        "ends with umlaut \u{fc}",
+    ] {
+        let raw = Message { from: mailbox(text, "shop@example.com"), ..message(text, &[], &[]) }.to_mime();
+        assert_sendable(&raw);
+        let parsed = MessageParser::default().parse(&raw).unwrap();
+        assert_eq!(parsed.subject(), Some(text));
+        let from = parsed.from().unwrap().first().unwrap();
+        let squeezed = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let name = from.name().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!((name, from.address()), (squeezed, Some("shop@example.com")), "{text}");
+    }
+}
+
+#[test]
+fn an_empty_name_is_none() {
+    let raw = Message { from: mailbox(" \r\n", "shop@example.com"), ..message("", &[], &[]) }.to_mime();
+    let lines = header_lines(&raw);
+    assert!(lines.contains(&"From: <shop@example.com>".to_owned()), "{lines:?}");
+    assert!(lines.contains(&"Subject: ".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn custom_headers_override_in_any_casing_and_keep_theirs() {
+    let custom = headers(&[
+        ("REPLY-to", "help@example.com"),
+        ("subject", "Other"),
+        ("X-One", "1"),
+        ("x-one", "2"),
+        ("List-Unsubscribe", "<https://example.com/u/1>, <mailto:u@example.com>"),
+        ("Message-id", "<own@example.com>"),
+        ("date", "Thu, 1 Jan 2026 00:00:00 +0000"),
+        ("TO", "List <list@example.com>"),
+    ]);
+    let raw =
+        Message { reply_to: Some(mailbox("R", "r@example.com")), ..message("Hi", &custom, &[]) }.to_mime();
+    assert_sendable(&raw);
+    assert_eq!(
+        header_lines(&raw)[..9],
+        [
+            "From: \"Shop\" <shop@example.com>",
+            "REPLY-to: help@example.com",
+            "subject: Other",
+            "x-one: 2",
+            "List-Unsubscribe: <https://example.com/u/1>, <mailto:u@example.com>",
+            "Message-id: <own@example.com>",
+            "date: Thu, 1 Jan 2026 00:00:00 +0000",
+            "TO: List <list@example.com>",
+            "MIME-Version: 1.0",
+        ]
+    );
+}
+
+#[test]
+fn custom_headers_cannot_touch_the_author_or_the_structure() {
+    let custom = headers(&[
+        ("from", "boss@bank.example"),
+        ("Bcc", "x@example.com"),
+        ("return-path", "<>"),
+        ("Content-type", "text/plain"),
+        ("content-transfer-encoding", "8bit"),
+        ("MIME-version", "2.0"),
+        ("", "x"),
+        ("Bad Name", "x"),
+        ("Bad:Name", "x"),
+        ("Bad\r\nName", "x"),
+        ("N\u{e4}me", "x"),
+    ]);
+    assert_eq!(message("Hi", &custom, &[]).to_mime(), message("Hi", &[], &[]).to_mime());
+}
+
+#[test]
+fn nothing_injects_a_line() {
+    let evil = "x\r\nX-Evil: 1\r\n\r\nbody\n\nX-Evil: 2\rX-Evil: 3\0";
+    let custom = headers(&[("X-Custom", evil), ("X-Evil2\r\nX-Evil", evil)]);
+    let files = [Attachment { content_id: Some(evil.into()), ..attachment(evil, evil, Some("x")) }];
+    let raw = Message {
+        from: mailbox(evil, evil),
+        to: mailbox(evil, evil),
+        reply_to: Some(mailbox(evil, evil)),
+        message_id: evil,
+        ..message(evil, &custom, &files)
+    }
+    .to_mime();
+    assert_sendable(&raw);
+    assert!(!String::from_utf8(raw.clone()).unwrap().contains("\nX-Evil"));
+    let names: Vec<_> =
+        header_lines(&raw).iter().map(|line| line.split(':').next().unwrap().to_owned()).collect();
+    assert_eq!(
+        names,
+        [
+            "Date",
+            "From",
+            "To",
+            "Reply-To",
+            "Subject",
+            "Message-ID",
+            "X-Custom",
+            "MIME-Version",
+            "Content-Type"
+        ]
+    );
+    assert!(header_lines(&raw).contains(&"Subject: x X-Evil: 1 body X-Evil: 2 X-Evil: 3".to_owned()));
+}
+
+#[test]
+fn long_values_stay_in_their_line_or_are_folded() {
+    let link = format!("<https://example.com/{}>", "u".repeat(950));
+    let custom = headers(&[
+        ("List-Unsubscribe", &link),
+        ("X-Long", &"y".repeat(2000)),
+        ("X-Json", &format!("{{{}}}", "\"key\": [1, 2], ".repeat(60))),
+        (&"N".repeat(255), &"z".repeat(900)),
+    ]);
+    let raw = message("Hi", &custom, &[]).to_mime();
+    assert_sendable(&raw);
+    let lines = header_lines(&raw);
+    assert!(
+        lines.iter().any(|line| line.starts_with("List-Unsubscribe: ") && line.ends_with(&link)),
+        "{lines:?}"
+    );
+    let parsed = MessageParser::default().parse(&raw).unwrap();
+    let value = parsed.header_as("X-Long", HeaderForm::Text).pop().unwrap();
+    assert_eq!(value.as_text().unwrap(), "y".repeat(2000));
+}
+
+proptest! {
+    #[test]
+    fn any_message_is_sendable_and_keeps_its_texts(
+        subject in any::<String>(),
+        html in any::<String>(),
+        name in any::<String>(),
+        custom in prop::collection::vec((any::<String>(), any::<String>()), 0..4),
+        filename in any::<String>(),
+        content in prop::collection::vec(any::<u8>(), 0..300),
+        content_type in any::<String>(),
+        content_id in prop::option::of(any::<String>()),
+        inline in any::<bool>(),
+    ) {
+        let files = [Attachment { filename, content_type, content: content.clone().into(), content_id, inline }];
+        let raw = Message {
+            html: &html,
+            to: mailbox(&name, "ann@example.org"),
+            ..message(&subject, &custom, &files)
+        }
+        .to_mime();
+        assert_sendable(&raw);
+        let parsed = MessageParser::default().parse(&raw).unwrap();
+        prop_assert_eq!(parsed.attachment(0).unwrap().contents(), content);
+        let lines = |text: &str| text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "");
+        prop_assert_eq!(lines(parsed.html_part(0).unwrap().text_contents().unwrap()), lines(&html));
+        prop_assert_eq!(parsed.to().unwrap().first().unwrap().address(), Some("ann@example.org"));
+    }
+}

@@ -1,0 +1,155 @@
+//! Coalesced calls: many callers, one transaction.
+//!
+//! The hottest operations do not run a transaction each. They hand their operation to a [`Coalescer`], whose task
+//! takes everything that is waiting, runs one body over it, and answers each caller once the transaction is on disk.
+//! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::db::Db;
+use crate::error::{Error, Result};
+use crate::tx::{Rx, Tx};
+
+/// Most operations of one group.
+const GROUP: usize = 512;
+/// Most operations that wait in a shard; beyond that callers get [`Error::Busy`].
+const QUEUE: usize = 8192;
+/// How often a group that met another transaction is tried.
+const TRIES: usize = 10;
+
+type Call<O, R> = (O, oneshot::Sender<Result<R>>);
+
+/// Runs one group: one result per operation, in order.
+pub type WriteGroup<O, R> = for<'t> fn(&'t mut Tx<'_>, &'t [O]) -> BoxFuture<'t, Result<Vec<R>>>;
+/// Like [`WriteGroup`] for operations that only read.
+pub type ReadGroup<O, R> = for<'t> fn(&'t mut Rx<'_>, &'t [O]) -> BoxFuture<'t, Result<Vec<R>>>;
+
+enum Body<O, R> {
+    Write(WriteGroup<O, R>),
+    Read(ReadGroup<O, R>),
+}
+
+impl<O, R> Clone for Body<O, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<O, R> Copy for Body<O, R> {}
+
+/// Gathers operations of one kind and runs them in groups.
+pub struct Coalescer<O, R> {
+    shards: Vec<mpsc::Sender<Call<O, R>>>,
+}
+
+impl<O, R> std::fmt::Debug for Coalescer<O, R> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Coalescer({} shards)", self.shards.len())
+    }
+}
+
+impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
+    /// A coalescer of writes. On PostgreSQL there are two shards, so that one computes while the other waits for the
+    /// disk; on SQLite one, since there is one writer.
+    pub fn writes(db: &Db, body: WriteGroup<O, R>) -> Self {
+        Self::start(db, if db.is_postgres() { 2 } else { 1 }, Body::Write(body))
+    }
+
+    /// A coalescer of reads.
+    pub fn reads(db: &Db, body: ReadGroup<O, R>) -> Self {
+        Self::start(db, 1, Body::Read(body))
+    }
+
+    fn start(db: &Db, shards: usize, body: Body<O, R>) -> Self {
+        let shards = (0..shards)
+            .map(|_| {
+                let (calls, waiting) = mpsc::channel(QUEUE);
+                tokio::spawn(run(db.clone(), waiting, body));
+                calls
+            })
+            .collect();
+        Self { shards }
+    }
+
+    /// Runs an operation with whatever else is waiting. Operations with the same `route` run in the order given and
+    /// never against each other.
+    pub async fn call(&self, route: u64, operation: O) -> Result<R> {
+        let (answer, answered) = oneshot::channel();
+        let shard = &self.shards[(route % self.shards.len() as u64) as usize];
+        shard.try_send((operation, answer)).map_err(|refused| match refused {
+            mpsc::error::TrySendError::Full(_) => Error::Busy,
+            mpsc::error::TrySendError::Closed(_) => Error::Unavailable("shutting down".into()),
+        })?;
+        answered.await.map_err(|_| Error::Unavailable("shutting down".into()))?
+    }
+}
+
+async fn run<O: Send + Sync + 'static, R: Send + 'static>(
+    db: Db,
+    mut waiting: mpsc::Receiver<Call<O, R>>,
+    body: Body<O, R>,
+) {
+    let mut calls = Vec::with_capacity(GROUP);
+    while waiting.recv_many(&mut calls, GROUP).await > 0 {
+        let (operations, answers): (Vec<O>, Vec<_>) = calls.drain(..).unzip();
+        if db.is_postgres() && matches!(body, Body::Write(_)) {
+            // SQLite's writer counts its own groups
+            db.metrics().group(operations.len());
+        }
+        for (answer, outcome) in answers.into_iter().zip(run_group(&db, operations, body).await) {
+            let _ = answer.send(outcome);
+        }
+    }
+}
+
+/// Runs a group; when it fails for a reason that lies in one of its operations, runs each by itself, so that one
+/// caller's trouble is not everybody's.
+async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
+    db: &Db,
+    operations: Vec<O>,
+    body: Body<O, R>,
+) -> Vec<Result<R>> {
+    let count = operations.len();
+    let operations = Arc::new(operations);
+    match attempt(db, &operations, 0..count, body).await {
+        Ok(results) if results.len() == count => results.into_iter().map(Ok).collect(),
+        Ok(_) => (0..count).map(|_| Err(Error::Statement("a group lost results".into()))).collect(),
+        Err(error) if count == 1 || error.is_temporary() => (0..count).map(|_| Err(error.clone())).collect(),
+        Err(error) => {
+            tracing::warn!(%error, operations = count, "a group failed, running each operation by itself");
+            let mut results = Vec::with_capacity(count);
+            for index in 0..count {
+                let one = attempt(db, &operations, index..index + 1, body).await;
+                results.push(one.and_then(|mut r| r.pop().ok_or(Error::NotFound)));
+            }
+            results
+        }
+    }
+}
+
+/// Runs the body over a part of the operations, again when another transaction got in the way.
+async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
+    db: &Db,
+    operations: &Arc<Vec<O>>,
+    part: std::ops::Range<usize>,
+    body: Body<O, R>,
+) -> Result<Vec<R>> {
+    let mut tries = 0;
+    loop {
+        let shared = Arc::clone(operations);
+        let part = part.clone();
+        let outcome = match body {
+            Body::Write(body) => {
+                db.write(move |tx| Box::pin(async move { body(tx, &shared[part]).await })).await
+            }
+            Body::Read(body) => db.read(move |rx| Box::pin(async move { body(rx, &shared[part]).await })).await,
+        };
+        match outcome {
+            Err(Error::Contention(_)) if tries < TRIES => tries += 1,
+            other => return other,
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Contacts: upserts in groups, single changes, lists.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::{Contact, Subscription};
+use mailwright_core::custom_data::{Data, DataPatch, FieldType};
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::counter::{Counter, Deltas};
+use crate::error::{Error, Result};
+use crate::tx::{Row, Rx, Tx};
+use crate::value::{Arg, json_text};
+
+const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
+
+fn read(row: &Row<'_>) -> Result<Contact> {
+    Ok(Contact {
+        id: row.get(0)?,
+        email: row.get(1)?,
+        subscribed: row.get(2)?,
+        data: row.get(3)?,
+        created_at: row.get(4)?,
+        updated_at: row.get(5)?,
+    })
+}
+
+type Key = (ProjectNumber, EmailAddress);
+
+/// What a request wants of a contact.
+#[derive(Debug, Clone, Copy)]
+pub struct Upsert<'a> {
+    /// Project.
+    pub project: ProjectNumber,
+    /// Address.
+    pub email: &'a EmailAddress,
+    /// What the request says of the subscription.
+    pub subscription: Subscription,
+    /// Changes to the custom data.
+    pub patch: &'a DataPatch,
+}
+
+/// What an upsert did.
+#[derive(Debug, Clone)]
+pub struct Upserted {
+    /// The contact as it is now.
+    pub contact: Contact,
+    /// Whether the upsert created it.
+    pub is_new: bool,
+    /// The new state of the subscription, if it flipped. Creating a contact is no flip.
+    pub flip: Option<bool>,
+}
+
+#[derive(Debug)]
+struct State {
+    contact: Contact,
+    /// Revision and values as stored; `None` for a contact that does not exist yet.
+    stored: Option<(i64, bool, Data)>,
+    dirty: bool,
+}
+
+/// The contacts a group of operations is about: loaded together, changed in memory, saved together.
+///
+/// Nothing is locked between loading and saving. A contact that another transaction changed or created meanwhile makes
+/// [`Contacts::save`] fail with [`Error::Contention`], and the whole group is run again.
+#[derive(Debug)]
+pub struct Contacts(BTreeMap<Key, State>);
+
+impl Contacts {
+    /// Loads the contacts with the given addresses, as far as they exist.
+    pub async fn load(rx: &mut Rx<'_>, keys: impl Iterator<Item = (ProjectNumber, &EmailAddress)>) -> Result<Self> {
+        let keys: BTreeSet<_> = keys.collect();
+        let rows = rx
+            .each_returning(
+                format!(
+                    "select {COLUMNS}, c.project_id, c.revision from {{rows r: project_id int, email text}} \
+                     join contacts c on c.project_id = r.project_id and c.email = r.email"
+                ),
+                &[
+                    Arg::Ints(keys.iter().map(|(project, _)| Some(project.0)).collect()),
+                    Arg::Texts(keys.iter().map(|(_, email)| Some(email.as_str().into())).collect()),
+                ],
+                |r| Ok((read(r)?, ProjectNumber(r.get(6)?), r.get::<i64>(7)?)),
+            )
+            .await?;
+        let states = rows.into_iter().map(|(contact, project, revision)| {
+            let stored = Some((revision, contact.subscribed, contact.data.clone()));
+            ((project, contact.email.clone()), State { contact, stored, dirty: false })
+        });
+        Ok(Self(states.collect()))
+    }
+
+    /// The contact with an address, changes in memory included.
+    pub fn get(&self, project: ProjectNumber, email: &EmailAddress) -> Option<&Contact> {
+        self.0.get(&(project, email.clone())).map(|state| &state.contact)
+    }
+
+    /// Applies an upsert in memory.
+    pub fn upsert(&mut self, upsert: Upsert<'_>, now: Timestamp) -> Upserted {
+        let key = (upsert.project, upsert.email.clone());
+        if let Some(state) = self.0.get_mut(&key) {
+            let before = state.contact.subscribed;
+            state.contact.subscribed = upsert.subscription.for_existing(before);
+            let flip = (state.contact.subscribed != before).then_some(state.contact.subscribed);
+            if upsert.patch.apply(&mut state.contact.data) || flip.is_some() {
+                state.dirty = true;
+                state.contact.updated_at = now;
+            }
+            return Upserted { contact: state.contact.clone(), is_new: false, flip };
+        }
+        let mut data = Data::new();
+        upsert.patch.apply(&mut data);
+        let contact = Contact {
+            id: ContactId::new(now),
+            email: upsert.email.clone(),
+            subscribed: upsert.subscription.for_new(),
+            data,
+            created_at: now,
+            updated_at: now,
+        };
+        self.0.insert(key, State { contact: contact.clone(), stored: None, dirty: true });
+        Upserted { contact, is_new: true, flip: None }
+    }
+
+    /// Writes what changed.
+    pub async fn save(self, tx: &mut Tx<'_>, deltas: &mut Deltas) -> Result<()> {
+        let changed: Vec<_> = self.0.into_iter().filter(|(_, state)| state.dirty).collect();
+        let mut fields = BTreeMap::new();
+        for ((project, _), state) in &changed {
+            count(*project, state, deltas, &mut fields);
+        }
+        let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
+        insert(tx, &new).await?;
+        update(tx, &old).await?;
+        register_fields(tx, &fields).await
+    }
+}
+
+type Fields = BTreeMap<(ProjectNumber, String), (FieldType, Timestamp)>;
+
+/// Counts what a changed contact changes in the sums, and notes the fields it has for the first time.
+fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, fields: &mut Fields) {
+    let none = Data::new();
+    let (was_subscribed, before) = match &state.stored {
+        Some((_, subscribed, data)) => (*subscribed, data),
+        None => {
+            deltas.add(project, Counter::Contacts, "", 1);
+            (false, &none)
+        }
+    };
+    deltas.add(project, Counter::Subscribed, "", i64::from(state.contact.subscribed) - i64::from(was_subscribed));
+    for (key, value) in &state.contact.data {
+        if !before.contains_key(key) {
+            deltas.add(project, Counter::Field, key, 1);
+            fields.entry((project, key.clone())).or_insert((FieldType::infer(value), state.contact.updated_at));
+        }
+    }
+    for key in before.keys().filter(|key| !state.contact.data.contains_key(*key)) {
+        deltas.add(project, Counter::Field, key, -1);
+    }
+}
+
+async fn insert(tx: &mut Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
+    let inserted = tx
+        .each(
+            "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
+             select r.project_id, r.id, r.email, r.subscribed, r.data, 1, r.created_at, r.created_at \
+             from {rows r: project_id int, id id, email text, subscribed bool, data json, created_at int} where true \
+             on conflict (project_id, email) do nothing",
+            &[
+                Arg::Ints(rows.iter().map(|((project, _), _)| Some(project.0)).collect()),
+                Arg::Ids(rows.iter().map(|(_, s)| Some(s.contact.id.into())).collect()),
+                Arg::Texts(rows.iter().map(|((_, email), _)| Some(email.as_str().into())).collect()),
+                Arg::Bools(rows.iter().map(|(_, s)| s.contact.subscribed).collect()),
+                Arg::Jsons(rows.iter().map(|(_, s)| Some(json_text(&s.contact.data).into())).collect()),
+                Arg::Ints(rows.iter().map(|(_, s)| Some(s.contact.created_at.0)).collect()),
+            ],
+        )
+        .await?;
+    expect(inserted, rows.len(), "a contact was created meanwhile")
+}
+
+async fn update(tx: &mut Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
+    let updated = tx
+        .each(
+            "update contacts set subscribed = r.subscribed, data = r.data, updated_at = r.updated_at, \
+             revision = contacts.revision + 1 \
+             from {rows r: project_id int, contact_id id, revision int, subscribed bool, data json, updated_at int} \
+             where contacts.project_id = r.project_id and contacts.id = r.contact_id and contacts.revision = r.revision",
+            &[
+                Arg::Ints(rows.iter().map(|((project, _), _)| Some(project.0)).collect()),
+                Arg::Ids(rows.iter().map(|(_, s)| Some(s.contact.id.into())).collect()),
+                Arg::Ints(rows.iter().map(|(_, s)| s.stored.as_ref().map(|(revision, ..)| *revision)).collect()),
+                Arg::Bools(rows.iter().map(|(_, s)| s.contact.subscribed).collect()),
+                Arg::Jsons(rows.iter().map(|(_, s)| Some(json_text(&s.contact.data).into())).collect()),
+                Arg::Ints(rows.iter().map(|(_, s)| Some(s.contact.updated_at.0)).collect()),
+            ],
+        )
+        .await?;
+    expect(updated, rows.len(), "a contact was changed meanwhile")
+}
+
+fn expect(touched: u64, wanted: usize, otherwise: &str) -> Result<()> {
+    if touched == wanted as u64 { Ok(()) } else { Err(Error::Contention(otherwise.to_owned())) }
+}
+
+/// Notes the type of fields seen for the first time in their project (contract, Custom data rule 8).
+async fn register_fields(tx: &mut Tx<'_>, fields: &Fields) -> Result<()> {
+    tx.each(
+        "insert into contact_fields (project_id, name, type, created_at) \
+         select r.project_id, r.name, r.type, r.created_at \
+         from {rows r: project_id int, name text, type text, created_at int} where true \
+         on conflict (project_id, name) do nothing",
+        &[
+            Arg::Ints(fields.keys().map(|(project, _)| Some(project.0)).collect()),
+            Arg::Texts(fields.keys().map(|(_, name)| Some(name.as_str().into())).collect()),
+            Arg::Texts(fields.values().map(|(kind, _)| Some(kind.as_str().into())).collect()),
+            Arg::Ints(fields.values().map(|(_, at)| Some(at.0)).collect()),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// One contact.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Result<Option<Contact>> {
+    rx.optional(
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// The project of a contact: for public pages, which know the contact's id alone.
+pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<ProjectNumber>> {
+    rx.optional(
+        "select p.number from projects p join contacts c on c.project_id = p.number and c.id = $1",
+        args![id],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// A change to one contact by id. Returns the contact and the flip of its subscription, or `None` when there is none.
+///
+/// Fails with a conflict on `email` when another contact has the new address.
+pub async fn change(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+    change: &Change,
+    now: Timestamp,
+) -> Result<Option<Upserted>> {
+    let found = tx
+        .optional(
+            format!("select {COLUMNS}, c.revision from contacts c where c.project_id = $1 and c.id = $2"),
+            args![project, id],
+            |r| Ok((read(r)?, r.get::<i64>(6)?)),
+        )
+        .await?;
+    let Some((mut contact, revision)) = found else { return Ok(None) };
+    let stored = Some((revision, contact.subscribed, contact.data.clone()));
+    let before = contact.clone();
+    if change.clear_data {
+        contact.data.clear();
+    }
+    change.patch.apply(&mut contact.data);
+    contact.subscribed = change.subscribed.unwrap_or(contact.subscribed);
+    contact.email = change.email.clone().unwrap_or(contact.email);
+    let flip = (contact.subscribed != before.subscribed).then_some(contact.subscribed);
+    if contact == before {
+        return Ok(Some(Upserted { contact, is_new: false, flip }));
+    }
+    contact.updated_at = now;
+    let state = State { contact, stored, dirty: true };
+    let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
+    count(project, &state, &mut deltas, &mut fields);
+    let touched = tx
+        .execute(
+            "update contacts set email = $3, subscribed = $4, data = {json $5}, updated_at = $6, revision = revision + 1 \
+             where project_id = $1 and id = $2 and revision = $7",
+            args![project, id, &state.contact.email, state.contact.subscribed, &state.contact.data, now, revision],
+        )
+        .await?;
+    expect(touched, 1, "the contact was changed meanwhile")?;
+    register_fields(tx, &fields).await?;
+    deltas.save(tx).await?;
+    Ok(Some(Upserted { contact: state.contact, is_new: false, flip }))
+}
+
+/// Changes to one contact.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// A new address.
+    pub email: Option<EmailAddress>,
+    /// A new state of the subscription.
+    pub subscribed: Option<bool>,
+    /// Whether all custom data goes first.
+    pub clear_data: bool,
+    /// Changes to the custom data.
+    pub patch: DataPatch,
+}
+
+/// How many rows of each other table one call of [`delete`] removes at most.
+const DELETE_CHUNK: i64 = 500;
+
+/// What a call of [`delete`] achieved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    /// There is no such contact.
+    NotFound,
+    /// Some of its history is gone; call again.
+    Partly,
+    /// It is gone.
+    Wholly,
+}
+
+/// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
+pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Deleted> {
+    let Some(contact) = get(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    let mut deltas = Deltas::default();
+    let events = tx
+        .all(
+            "delete from events where project_id = $1 and id in \
+             (select id from events where project_id = $1 and contact_id = $2 limit $3) returning name",
+            args![project, id, DELETE_CHUNK],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    for name in &events {
+        deltas.add(project, Counter::Event, name, -1);
+    }
+    let emails = tx
+        .all(
+            "delete from emails where project_id = $1 and id in \
+             (select id from emails where project_id = $1 and contact_id = $2 limit $3) returning status",
+            args![project, id, DELETE_CHUNK],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    for status in &emails {
+        deltas.add(project, Counter::Email, status, -1);
+    }
+    let captured = tx
+        .execute(
+            "delete from mailbox where project_id = $1 and id in \
+             (select id from mailbox where project_id = $1 and contact_id = $2 limit $3)",
+            args![project, id, DELETE_CHUNK],
+        )
+        .await?;
+    deltas.add(project, Counter::Mailbox, "", -(captured as i64));
+    let most = events.len().max(emails.len()).max(captured as usize) as i64;
+    if most == DELETE_CHUNK {
+        deltas.save(tx).await?;
+        return Ok(Deleted::Partly);
+    }
+    tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
+    deltas.add(project, Counter::Contacts, "", -1);
+    deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));
+    for key in contact.data.keys() {
+        deltas.add(project, Counter::Field, key, -1);
+    }
+    deltas.save(tx).await?;
+    Ok(Deleted::Wholly)
+}
+
+/// Which of the given addresses exist.
+pub async fn existing(rx: &mut Rx<'_>, project: ProjectNumber, emails: &[EmailAddress]) -> Result<BTreeSet<String>> {
+    let found = rx
+        .all(
+            "select email from contacts where project_id = $1 and email {in $2}",
+            &[project.into(), Arg::Texts(emails.iter().map(|e| Some(e.as_str().into())).collect())],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
+}
+
+/// What a list is ordered by; ties cannot occur, since the creation time is part of the id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// By address.
+    Email,
+    /// By creation.
+    CreatedAt,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone)]
+pub struct List {
+    /// Most rows.
+    pub limit: usize,
+    /// The last row of the page before: its id.
+    pub after: Option<ContactId>,
+    /// Substring of the address, lower-cased, taken literally.
+    pub search: Option<String>,
+    /// State of the subscription.
+    pub subscribed: Option<bool>,
+    /// Order.
+    pub sort: Sort,
+    /// Whether the order is reversed.
+    pub descending: bool,
+}
+
+/// Reads a page of contacts. `Err(NotFound)` when `after` is not a contact of the project.
+pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
+    let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
+    let mut filter = crate::search::filter(rx, project, list.search.as_deref(), &mut args).await?;
+    if let Some(subscribed) = list.subscribed {
+        args.push(subscribed.into());
+        filter += &format!(" and c.subscribed = ${}", args.len());
+    }
+    let (column, compare, direction) = match (list.sort, list.descending) {
+        (Sort::Email, true) => ("c.email", "<", "desc"),
+        (Sort::Email, false) => ("c.email", ">", "asc"),
+        (Sort::CreatedAt, true) => ("c.id", "<", "desc"),
+        (Sort::CreatedAt, false) => ("c.id", ">", "asc"),
+    };
+    if let Some(after) = list.after {
+        let last = get(rx, project, after).await?.ok_or(Error::NotFound)?;
+        args.push(match list.sort {
+            Sort::Email => last.email.as_str().to_owned().into(),
+            Sort::CreatedAt => after.into(),
+        });
+        filter += &format!(" and {column} {compare} ${}", args.len());
+    }
+    rx.all(
+        format!("select {COLUMNS} from contacts c where c.project_id = $1{filter} order by {column} {direction} limit $2"),
+        &args,
+        read,
+    )
+    .await
+}
+
+/// How many contacts a list has in all: from the counters, or counted where a search narrows it.
+pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<i64> {
+    if list.search.is_none() {
+        let subscribed = crate::counter::value(rx, project, Counter::Subscribed, "").await?;
+        return match list.subscribed {
+            Some(true) => Ok(subscribed),
+            other => {
+                let all = crate::counter::value(rx, project, Counter::Contacts, "").await?;
+                Ok(if other == Some(false) { all - subscribed } else { all })
+            }
+        };
+    }
+    let mut args: Vec<Arg<'_>> = vec![project.into()];
+    let mut filter = crate::search::filter(rx, project, list.search.as_deref(), &mut args).await?;
+    if let Some(subscribed) = list.subscribed {
+        args.push(subscribed.into());
+        filter += &format!(" and c.subscribed = ${}", args.len());
+    }
+    rx.one(format!("select count(*) from contacts c where c.project_id = $1{filter}"), &args, |r| r.get(0)).await
+}

@@ -1,0 +1,197 @@
+//! One SQL text for two engines: the named fragments, and what each engine makes of them.
+//!
+//! | fragment | PostgreSQL | SQLite |
+//! |---|---|---|
+//! | `$1` | `$1` | `?1` |
+//! | `{rows r: a int, b text}` | `unnest($1::bigint[], $2::text[]) as r(a, b)` | `(select ?1 as a, ?2 as b) as r` |
+//! | `{in $2}` | `= any($2)` | `in rarray(?2)` |
+//! | `{json $4}` | `$4::jsonb` | `jsonb(?4)` |
+//! | `{json_out c}` | `c` | `json(c)` |
+//! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
+//! | `{skip_locked}` | `for update skip locked` | |
+//! | `{shard}` | `pg_backend_pid() % 16` | `0` |
+//! | DDL: `{int} {text} {bool} {id} {json} {bytes}` | types | types |
+//! | DDL: `{serial}`, `{seq}`, `{strict}`, `{clustered}` | see [`Dialect::fragment`] | |
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Which engine a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// A statement's text before the engine's fragments are filled in.
+#[derive(Debug, Clone)]
+pub enum Sql {
+    /// Written in the source; expanded once.
+    Fixed(&'static str),
+    /// Put together at run time, from fixed parts only.
+    Built(String),
+}
+
+impl From<&'static str> for Sql {
+    fn from(text: &'static str) -> Self {
+        Self::Fixed(text)
+    }
+}
+
+impl From<String> for Sql {
+    fn from(text: String) -> Self {
+        Self::Built(text)
+    }
+}
+
+/// Expanded texts, so that a fixed statement is expanded once in the life of the process.
+#[derive(Debug)]
+pub(crate) struct Texts {
+    dialect: Dialect,
+    known: RwLock<HashMap<(usize, usize), Arc<str>>>,
+}
+
+impl Texts {
+    pub(crate) fn new(dialect: Dialect) -> Self {
+        Self { dialect, known: RwLock::default() }
+    }
+
+    pub(crate) fn text(&self, sql: &Sql) -> Arc<str> {
+        let fixed = match sql {
+            Sql::Built(text) => return self.dialect.expand(text).into(),
+            Sql::Fixed(text) => *text,
+        };
+        let key = (fixed.as_ptr() as usize, fixed.len());
+        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Arc::clone(known);
+        }
+        let text: Arc<str> = self.dialect.expand(fixed).into();
+        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&text));
+        text
+    }
+}
+
+impl Dialect {
+    /// Fills the fragments in. An unknown fragment stays as it is, so that the engine refuses it by name.
+    pub(crate) fn expand(self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 64);
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            self.plain(&rest[..open], &mut out);
+            let Some(close) = rest[open..].find('}') else {
+                rest = &rest[open..];
+                break;
+            };
+            let inside = &rest[open + 1..open + close];
+            let expanded = self.fragment(inside);
+            self.plain(&expanded, &mut out);
+            rest = &rest[open + close + 1..];
+        }
+        self.plain(rest, &mut out);
+        out
+    }
+
+    fn plain(self, text: &str, out: &mut String) {
+        match self {
+            Self::Postgres => out.push_str(text),
+            Self::Sqlite => out.push_str(&text.replace('$', "?")),
+        }
+    }
+
+    fn fragment(self, inside: &str) -> String {
+        let (name, rest) = inside.split_once([' ', ':']).unwrap_or((inside, ""));
+        let rest = rest.trim();
+        let pick = |postgres: &str, sqlite: &str| if self == Self::Postgres { postgres } else { sqlite }.to_owned();
+        match name {
+            "rows" => self.rows(rest),
+            "in" => match self {
+                Self::Postgres => format!("= any({rest})"),
+                Self::Sqlite => format!("in rarray({rest})"),
+            },
+            "json" if rest.is_empty() => pick("jsonb", "blob"),
+            "json" => match self {
+                Self::Postgres => format!("{rest}::jsonb"),
+                Self::Sqlite => format!("jsonb({rest})"),
+            },
+            "json_out" => match self {
+                Self::Postgres => rest.to_owned(),
+                Self::Sqlite => format!("json({rest})"),
+            },
+            "contains" => {
+                let (column, value) = rest.split_once(' ').unwrap_or((rest, ""));
+                format!("{}({column}, {value}) > 0", pick("strpos", "instr"))
+            }
+            // each connection adds to its own rows, so that writers do not wait for each other
+            "shard" => pick("pg_backend_pid() % 16", "0"),
+            "skip_locked" => pick("for update skip locked", ""),
+            "int" => pick("bigint", "integer"),
+            "bool" => pick("boolean", "integer"),
+            "id" => pick("uuid", "blob"),
+            "bytes" => pick("bytea", "blob"),
+            // binary order on both engines
+            "text" => pick("text collate \"C\"", "text"),
+            "serial" => pick("bigint generated always as identity primary key", "integer primary key"),
+            // a small integer handle for tables that SQLite's full-text index points into
+            "seq" => pick("", "seq integer primary key,"),
+            "strict" => pick("", "strict"),
+            // rows live in the primary key's tree: one write instead of two
+            "clustered" => pick("", "without rowid, strict"),
+            _ => format!("{{{inside}}}"),
+        }
+    }
+
+    /// `r: a int, b text`: a set of rows from one array per column, starting at `$1`.
+    fn rows(self, spec: &str) -> String {
+        let (alias, columns) = spec.split_once(':').unwrap_or((spec, ""));
+        let columns = columns.split(',').filter_map(|c| c.trim().split_once(' '));
+        let mut names = String::new();
+        let mut values = String::new();
+        for (index, (column, kind)) in columns.enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            let n = index + 1;
+            let _ = match self {
+                Self::Postgres => {
+                    let _ = write!(names, "{comma}{column}");
+                    write!(values, "{comma}${n}::{}[]", self.array_type(kind))
+                }
+                Self::Sqlite if kind.trim() == "json" => write!(values, "{comma}jsonb(${n}) as {column}"),
+                Self::Sqlite => write!(values, "{comma}${n} as {column}"),
+            };
+        }
+        match self {
+            Self::Postgres => format!("unnest({values}) as {alias}({names})"),
+            Self::Sqlite => format!("(select {values}) as {alias}"),
+        }
+    }
+
+    fn array_type(self, kind: &str) -> String {
+        match kind.trim() {
+            "text" => "text".to_owned(),
+            other => self.fragment(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_becomes_two() {
+        let text = "select {json_out data} from t join {rows r: a int, d json} on t.a = r.a where b {in $3} and c = {json $4}";
+        assert_eq!(
+            Dialect::Postgres.expand(text),
+            "select data from t join unnest($1::bigint[], $2::jsonb[]) as r(a, d) on t.a = r.a where b = any($3) and c = $4::jsonb"
+        );
+        assert_eq!(
+            Dialect::Sqlite.expand(text),
+            "select json(data) from t join (select ?1 as a, jsonb(?2) as d) as r on t.a = r.a where b in rarray(?3) and c = jsonb(?4)"
+        );
+    }
+
+    #[test]
+    fn an_unknown_fragment_is_left_for_the_engine_to_refuse() {
+        assert_eq!(Dialect::Postgres.expand("select {what}"), "select {what}");
+    }
+}

@@ -1,0 +1,166 @@
+//! Sender domains.
+
+use mailwright_core::address::DomainName;
+use mailwright_core::domain::Domain;
+use mailwright_core::ids::{DomainId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
+
+use crate::args;
+use crate::error::{Error, Result};
+use crate::tx::{Row, Rx, Tx};
+use crate::value::Arg;
+
+const COLUMNS: &str =
+    "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched";
+
+fn read(row: &Row<'_>) -> Result<Domain> {
+    let name: String = row.get(1)?;
+    Ok(Domain {
+        id: row.get(0)?,
+        name: DomainName::parse(&name).ok_or_else(|| Error::Corrupt {
+            column: 1,
+            expected: "a domain name",
+            detail: "domains.name cannot be parsed".into(),
+        })?,
+        verified: row.get(2)?,
+        selector: row.get(3)?,
+        key_type: row.get(4)?,
+        public_key: row.get(5)?,
+        last_check: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+        vouched: row.get(9)?,
+    })
+}
+
+/// One domain.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: DomainId) -> Result<Option<Domain>> {
+    rx.optional(format!("select {COLUMNS} from domains where project_id = $1 and id = $2"), args![project, id], read)
+        .await
+}
+
+/// The domain with a name.
+pub async fn by_name(rx: &mut Rx<'_>, project: ProjectNumber, name: &DomainName) -> Result<Option<Domain>> {
+    rx.optional(
+        format!("select {COLUMNS} from domains where project_id = $1 and name = $2"),
+        args![project, name],
+        read,
+    )
+    .await
+}
+
+/// Every domain of a project, newest first.
+pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Domain>> {
+    rx.all(
+        format!("select {COLUMNS} from domains where project_id = $1 order by id desc"),
+        args![project],
+        read,
+    )
+    .await
+}
+
+/// Whether a project may send from each of some domains: `None` where it has not added the domain.
+pub async fn may_send(
+    rx: &mut Rx<'_>,
+    senders: &[(ProjectNumber, &str)],
+) -> Result<std::collections::HashMap<(ProjectNumber, String), bool>> {
+    let rows = rx
+        .each_returning(
+            "select d.project_id, d.name, d.verified from {rows r: project_id int, name text} \
+             join domains d on d.project_id = r.project_id and d.name = r.name",
+            &[
+                Arg::Ints(senders.iter().map(|(p, _)| Some(p.0)).collect()),
+                Arg::Texts(senders.iter().map(|(_, name)| Some((*name).into())).collect()),
+            ],
+            |r| Ok(((ProjectNumber(r.get(0)?), r.get::<String>(1)?), r.get::<bool>(2)?)),
+        )
+        .await?;
+    Ok(rows.into_iter().collect())
+}
+
+/// The DKIM key of a domain: selector, kind and the encrypted private key.
+pub async fn signing_key(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    name: &str,
+) -> Result<Option<(String, String, Vec<u8>)>> {
+    rx.optional(
+        "select selector, key_type, private_key from domains where project_id = $1 and name = $2",
+        args![project, name],
+        |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+    )
+    .await
+}
+
+/// Stores a new domain. Fails with a conflict on `name` when the project has it already.
+pub async fn create(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    domain: &Domain,
+    private_key: &[u8],
+    check_at: Timestamp,
+) -> Result<()> {
+    tx.execute_one(
+        "insert into domains (project_id, id, name, verified, selector, key_type, public_key, private_key, last_check, \
+         check_at, created_at, updated_at, vouched) values ($1, $2, $3, $4, $5, $6, $7, $8, {json $9}, $10, $11, $12, $13)",
+        args![
+            project,
+            domain.id,
+            &domain.name,
+            domain.verified,
+            &domain.selector,
+            &domain.key_type,
+            &domain.public_key,
+            private_key,
+            &domain.last_check,
+            check_at,
+            domain.created_at,
+            domain.updated_at,
+            domain.vouched,
+        ],
+    )
+    .await
+}
+
+/// Stores what a check found. A domain whose check could not be made keeps its state.
+pub async fn checked(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: DomainId,
+    verified: bool,
+    last_check: &Json,
+    now: Timestamp,
+) -> Result<Option<Domain>> {
+    tx.execute(
+        "update domains set updated_at = case when verified = $3 then updated_at else $5 end, verified = $3, \
+         last_check = {json $4} where project_id = $1 and id = $2",
+        args![project, id, verified, last_check, now],
+    )
+    .await?;
+    get(tx, project, id).await
+}
+
+/// Takes over the checks of a project that are due: moves their next one to `next` and returns them.
+pub async fn claim_due(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+    next: Timestamp,
+) -> Result<Vec<Domain>> {
+    tx.all(
+        format!(
+            "update domains set check_at = $3 where project_id = $1 and id in \
+             (select id from domains where project_id = $1 and check_at <= $2 order by check_at limit 50 {{skip_locked}}) \
+             returning {COLUMNS}"
+        ),
+        args![project, now, next],
+        read,
+    )
+    .await
+}
+
+/// Removes a domain; whether there was one.
+pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Result<bool> {
+    Ok(tx.execute("delete from domains where project_id = $1 and id = $2", args![project, id]).await? > 0)
+}

@@ -1,0 +1,536 @@
+//! Mails: outbox, ledger and delivery log in one table.
+//!
+//! `due_at` drives everything. A mail that waits is due at some time; a claim moves that time into the future, which is
+//! the lease; a terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::email::{EmailSource, EmailStatus, Lane};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::template::TemplateType;
+use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
+
+use crate::args;
+use crate::counter::{Counter, Deltas};
+use crate::error::{Error, Result};
+use crate::tx::{Row, Rx, Tx};
+use crate::value::Arg;
+
+/// A mail to put into the outbox.
+#[derive(Debug, Clone)]
+pub struct NewEmail {
+    /// Project.
+    pub project: ProjectNumber,
+    /// Identifier; its time is `at`.
+    pub id: EmailId,
+    /// Whom it is for.
+    pub contact: ContactId,
+    /// Address it goes to.
+    pub recipient: EmailAddress,
+    /// Name shown with that address.
+    pub recipient_name: Option<String>,
+    /// Sender address.
+    pub from: EmailAddress,
+    /// Sender name.
+    pub from_name: Option<String>,
+    /// Reply address.
+    pub reply_to: Option<EmailAddress>,
+    /// Subject before rendering.
+    pub subject: String,
+    /// What it says.
+    pub content_hash: [u8; 32],
+    /// Values its variables have, as JSON text.
+    pub variables: String,
+    /// What made it.
+    pub source: EmailSource,
+    /// Which kind of mail it is.
+    pub kind: TemplateType,
+    /// Queue.
+    pub lane: Lane,
+    /// Template it came from.
+    pub template: Option<TemplateId>,
+    /// Campaign it came from.
+    pub campaign: Option<CampaignId>,
+    /// `Message-ID` without angle brackets.
+    pub message_id: String,
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// When trying ends.
+    pub deadline_at: Timestamp,
+}
+
+/// Puts mails into the outbox, due at once.
+pub async fn enqueue(tx: &mut Tx<'_>, emails: &[NewEmail], deltas: &mut Deltas) -> Result<()> {
+    fn texts<'a>(emails: &'a [NewEmail], text: impl Fn(&'a NewEmail) -> Option<&'a str>) -> Arg<'a> {
+        Arg::Texts(emails.iter().map(|e| text(e).map(Into::into)).collect())
+    }
+    fn ints<'a>(emails: &[NewEmail], int: impl Fn(&NewEmail) -> i64) -> Arg<'a> {
+        Arg::Ints(emails.iter().map(|e| Some(int(e))).collect())
+    }
+    tx.each(
+        "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
+         subject, content_hash, variables, source, type, lane, template_id, campaign_id, message_id, created_at, \
+         deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
+         select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
+         r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.campaign_id, r.message_id, \
+         r.created_at, r.deadline_at, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
+         from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
+         from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
+         lane int, template_id id, campaign_id id, message_id text, created_at int, deadline_at int}",
+        &[
+            ints(emails, |e| e.project.0),
+            Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
+            Arg::Ids(emails.iter().map(|e| Some(e.contact.into())).collect()),
+            texts(emails, |e| Some(e.recipient.as_str())),
+            texts(emails, |e| e.recipient_name.as_deref()),
+            texts(emails, |e| Some(e.from.as_str())),
+            texts(emails, |e| e.from_name.as_deref()),
+            texts(emails, |e| e.reply_to.as_ref().map(EmailAddress::as_str)),
+            texts(emails, |e| Some(&e.subject)),
+            Arg::Blobs(emails.iter().map(|e| Some(e.content_hash.as_slice().into())).collect()),
+            Arg::Jsons(emails.iter().map(|e| Some(e.variables.as_str().into())).collect()),
+            texts(emails, |e| Some(e.source.as_str())),
+            texts(emails, |e| Some(e.kind.as_str())),
+            ints(emails, |e| e.lane.number()),
+            Arg::Ids(emails.iter().map(|e| e.template.map(Into::into)).collect()),
+            Arg::Ids(emails.iter().map(|e| e.campaign.map(Into::into)).collect()),
+            texts(emails, |e| Some(&e.message_id)),
+            ints(emails, |e| e.at.0),
+            ints(emails, |e| e.deadline_at.0),
+        ],
+    )
+    .await?;
+    for email in emails {
+        deltas.add(email.project, Counter::Email, EmailStatus::Pending.as_str(), 1);
+        if let Some(template) = email.template {
+            deltas.add(email.project, Counter::Template, &template.to_string(), 1);
+        }
+    }
+    Ok(())
+}
+
+/// A mail that this process may hand over until its lease ends.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// Project.
+    pub project: ProjectNumber,
+    /// Identifier.
+    pub id: EmailId,
+    /// Number of the claim; see the module's text.
+    pub claim: i64,
+    /// Whom it is for.
+    pub contact: ContactId,
+    /// Address it goes to.
+    pub recipient: EmailAddress,
+    /// Name shown with that address.
+    pub recipient_name: Option<String>,
+    /// Sender address.
+    pub from: EmailAddress,
+    /// Sender name.
+    pub from_name: Option<String>,
+    /// Reply address.
+    pub reply_to: Option<String>,
+    /// What it says.
+    pub content_hash: Vec<u8>,
+    /// Values its variables have.
+    pub variables: serde_json::Map<String, Json>,
+    /// Which kind of mail it is.
+    pub kind: TemplateType,
+    /// What made it.
+    pub source: EmailSource,
+    /// Template it came from.
+    pub template: Option<TemplateId>,
+    /// Campaign it came from.
+    pub campaign: Option<CampaignId>,
+    /// Where it stood. [`EmailStatus::Sending`] means that an earlier hand-over was never concluded.
+    pub status: EmailStatus,
+    /// Hand-overs tried.
+    pub attempts: i64,
+    /// Hand-overs whose outcome nobody knows.
+    pub in_doubt: i64,
+    /// What happened so far: an array.
+    pub log: Json,
+    /// `Message-ID` without angle brackets.
+    pub message_id: String,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// When trying ends.
+    pub deadline_at: Timestamp,
+}
+
+/// The projects that have a mail due in a lane.
+pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select p.number from projects p where p.disabled_at is null and exists \
+         (select 1 from emails e where e.project_id = p.number and e.lane = $1 and e.due_at <= $2)",
+        args![lane.number(), now],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// How many mails of a lane are due, counted up to `most`.
+pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, lane: Lane, now: Timestamp, most: i64) -> Result<i64> {
+    rx.one(
+        "select count(*) from (select 1 from emails where project_id = $1 and lane = $2 and due_at <= $3 limit $4) as due",
+        args![project, lane.number(), now, most],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Claims up to `limit` mails of a project that are due, the longest due first, until `lease_until`.
+pub async fn claim(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    lane: Lane,
+    limit: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Vec<Claimed>> {
+    tx.all(
+        "with picked as (select id from emails where project_id = $1 and lane = $2 and due_at <= $3 \
+         order by due_at limit $4 {skip_locked}) \
+         update emails set due_at = $5, claim = claim + 1 \
+         where project_id = $1 and id in (select id from picked) \
+         returning project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
+         content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
+         {json_out log}, message_id, created_at, deadline_at",
+        args![project, lane.number(), now, limit, lease_until],
+        |r| {
+            Ok(Claimed {
+                project: r.get(0)?,
+                id: r.get(1)?,
+                claim: r.get(2)?,
+                contact: r.get(3)?,
+                recipient: r.get(4)?,
+                recipient_name: r.get(5)?,
+                from: r.get(6)?,
+                from_name: r.get(7)?,
+                reply_to: r.get(8)?,
+                content_hash: r.get(9)?,
+                variables: r.get(10)?,
+                kind: named(r, 11, "emails.type", TemplateType::from_name)?,
+                source: named(r, 12, "emails.source", EmailSource::from_name)?,
+                template: r.get(13)?,
+                campaign: r.get(14)?,
+                status: named(r, 15, "emails.status", EmailStatus::from_name)?,
+                attempts: r.get(16)?,
+                in_doubt: r.get(17)?,
+                log: r.get(18)?,
+                message_id: r.get(19)?,
+                created_at: r.get(20)?,
+                deadline_at: r.get(21)?,
+            })
+        },
+    )
+    .await
+}
+
+fn named<T>(row: &Row<'_>, column: usize, what: &'static str, parse: fn(&str) -> Option<T>) -> Result<T> {
+    let text: String = row.get(column)?;
+    parse(&text).ok_or_else(|| Error::Corrupt { column, expected: what, detail: format!("it is {text:?}") })
+}
+
+/// Identifies a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClaimRef {
+    /// Project.
+    pub project: ProjectNumber,
+    /// Mail.
+    pub id: EmailId,
+    /// Number of the claim.
+    pub claim: i64,
+}
+
+fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
+    [
+        Arg::Ints(claims.iter().map(|c| Some(c.project.0)).collect()),
+        Arg::Ids(claims.iter().map(|c| Some(c.id.into())).collect()),
+        Arg::Ints(claims.iter().map(|c| Some(c.claim)).collect()),
+    ]
+}
+
+/// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
+/// others were taken over or removed meanwhile.
+pub async fn mark_sending(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
+    let [projects, ids, numbers] = claim_columns(claims);
+    tx.each_returning(
+        "update emails set status = 'SENDING', due_at = $4 \
+         from {rows r: project_id int, email_id id, claim int} \
+         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
+         and emails.due_at is not null returning id",
+        &[projects, ids, numbers, lease_until.into()],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Keeps claims until `lease_until`.
+pub async fn extend(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<()> {
+    let [projects, ids, numbers] = claim_columns(claims);
+    tx.each(
+        "update emails set due_at = $4 from {rows r: project_id int, email_id id, claim int} \
+         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
+         and emails.due_at is not null",
+        &[projects, ids, numbers, lease_until.into()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives claims back: the mails are due at `due_at` as if they had not been claimed.
+pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) -> Result<()> {
+    extend(tx, claims, due_at).await
+}
+
+/// What became of a hand-over.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The claim under which it was made.
+    pub claim: ClaimRef,
+    /// Where the mail stood when it was claimed.
+    pub from: EmailStatus,
+    /// Where it stands now.
+    pub status: EmailStatus,
+    /// When it is tried again; `None` in a terminal state.
+    pub due_at: Option<Timestamp>,
+    /// Hand-overs tried, this one included.
+    pub attempts: i64,
+    /// Hand-overs whose outcome nobody knows, this one included.
+    pub in_doubt: i64,
+    /// What happened so far, as JSON text.
+    pub log: String,
+    /// Why it is not sent, where it is not.
+    pub error: Option<String>,
+    /// Rendered subject; `None` where it was not rendered.
+    pub subject: Option<String>,
+    /// When the next hop took it.
+    pub sent_at: Option<Timestamp>,
+    /// When it was refused for good.
+    pub bounced_at: Option<Timestamp>,
+}
+
+/// Stores outcomes. Returns the mails that were changed: an outcome under a claim that is no longer the newest, or of a
+/// mail that was removed meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer
+/// claim that has not led to a hand-over yet.
+pub async fn conclude(
+    tx: &mut Tx<'_>,
+    outcomes: &[Outcome],
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<std::collections::HashSet<EmailId>> {
+    let claims: Vec<_> = outcomes.iter().map(|o| o.claim).collect();
+    let [projects, ids, numbers] = claim_columns(&claims);
+    let changed: std::collections::HashSet<EmailId> = tx
+        .each_returning(
+            "update emails set status = r.status, due_at = r.due_at, attempts = r.attempts, in_doubt = r.in_doubt, \
+             log = r.log, error = r.error, subject = coalesce(r.subject, emails.subject), sent_at = r.sent_at, bounced_at = r.bounced_at, \
+             updated_at = $13 \
+             from {rows r: project_id int, email_id id, claim int, status text, due_at int, attempts int, in_doubt int, \
+             log json, error text, subject text, sent_at int, bounced_at int} \
+             where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
+             and (emails.claim = r.claim or (r.status = 'SENT' and emails.status = 'PENDING')) returning id",
+            &[
+                projects,
+                ids,
+                numbers,
+                Arg::Texts(outcomes.iter().map(|o| Some(o.status.as_str().into())).collect()),
+                Arg::Ints(outcomes.iter().map(|o| o.due_at.map(|t| t.0)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| Some(o.attempts)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| Some(o.in_doubt)).collect()),
+                Arg::Jsons(outcomes.iter().map(|o| Some(o.log.as_str().into())).collect()),
+                Arg::Texts(outcomes.iter().map(|o| o.error.as_deref().map(Into::into)).collect()),
+                Arg::Texts(outcomes.iter().map(|o| o.subject.as_deref().map(Into::into)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| o.sent_at.map(|t| t.0)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| o.bounced_at.map(|t| t.0)).collect()),
+                now.into(),
+            ],
+            |r| r.get(0),
+        )
+        .await?
+        .into_iter()
+        .collect();
+    for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
+        // the sums tell waiting from finished; whether a waiting mail is on the wire changes too fast to count
+        let waiting = |s: EmailStatus| if s == EmailStatus::Sending { EmailStatus::Pending } else { s };
+        deltas.add(outcome.claim.project, Counter::Email, waiting(outcome.from).as_str(), -1);
+        deltas.add(outcome.claim.project, Counter::Email, waiting(outcome.status).as_str(), 1);
+    }
+    Ok(changed)
+}
+
+/// A mail as lists show it.
+#[derive(Debug, Clone)]
+pub struct Email {
+    /// Identifier.
+    pub id: EmailId,
+    /// Whom it is for.
+    pub contact: ContactId,
+    /// Address it goes to.
+    pub recipient: String,
+    /// Name shown with that address.
+    pub recipient_name: Option<String>,
+    /// Subject; rendered once the mail was handed over.
+    pub subject: String,
+    /// Sender address.
+    pub from: String,
+    /// Sender name.
+    pub from_name: Option<String>,
+    /// Reply address.
+    pub reply_to: Option<String>,
+    /// What made it.
+    pub source: EmailSource,
+    /// Template it came from.
+    pub template: Option<TemplateId>,
+    /// Campaign it came from.
+    pub campaign: Option<CampaignId>,
+    /// `Message-ID` without angle brackets.
+    pub message_id: String,
+    /// Where it stands.
+    pub status: EmailStatus,
+    /// Hand-overs tried.
+    pub attempts: i64,
+    /// Hand-overs whose outcome nobody knows.
+    pub in_doubt: i64,
+    /// When it is looked at again.
+    pub due_at: Option<Timestamp>,
+    /// Why it is not sent.
+    pub error: Option<String>,
+    /// What happened so far: an array.
+    pub log: Json,
+    /// Opens counted.
+    pub opens: i64,
+    /// Clicks counted.
+    pub clicks: i64,
+    /// Sent, delivered, opened, clicked, bounced and complained, in this order.
+    pub times: [Option<Timestamp>; 6],
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
+     template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_out log}, opens, clicks, \
+     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at";
+
+fn read(row: &Row<'_>) -> Result<Email> {
+    Ok(Email {
+        id: row.get(0)?,
+        contact: row.get(1)?,
+        recipient: row.get(2)?,
+        recipient_name: row.get(3)?,
+        subject: row.get(4)?,
+        from: row.get(5)?,
+        from_name: row.get(6)?,
+        reply_to: row.get(7)?,
+        source: named(row, 8, "emails.source", EmailSource::from_name)?,
+        template: row.get(9)?,
+        campaign: row.get(10)?,
+        message_id: row.get(11)?,
+        status: named(row, 12, "emails.status", EmailStatus::from_name)?,
+        attempts: row.get(13)?,
+        in_doubt: row.get(14)?,
+        due_at: row.get(15)?,
+        error: row.get(16)?,
+        log: row.get(17)?,
+        opens: row.get(18)?,
+        clicks: row.get(19)?,
+        times: [row.get(20)?, row.get(21)?, row.get(22)?, row.get(23)?, row.get(24)?, row.get(25)?],
+        created_at: row.get(26)?,
+        updated_at: row.get(27)?,
+    })
+}
+
+/// One mail.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Email>> {
+    rx.optional(format!("select {COLUMNS} from emails where project_id = $1 and id = $2"), args![project, id], read)
+        .await
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct List {
+    /// Most rows.
+    pub limit: usize,
+    /// The last row of the page before.
+    pub after: Option<EmailId>,
+    /// Only this status.
+    pub status: Option<EmailStatus>,
+    /// Only this contact.
+    pub contact: Option<ContactId>,
+}
+
+/// Reads a page of mails, newest first.
+pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Result<Vec<Email>> {
+    let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
+    let mut filter = String::new();
+    if let Some(after) = list.after {
+        args.push(after.into());
+        filter += &format!(" and id < ${}", args.len());
+    }
+    if let Some(contact) = list.contact {
+        args.push(contact.into());
+        filter += &format!(" and contact_id = ${}", args.len());
+    }
+    match list.status {
+        // in the text, so that the partial indexes apply
+        Some(status @ (EmailStatus::Pending | EmailStatus::Sending)) => {
+            filter += &format!(" and status = '{}' and due_at is not null", status.as_str());
+        }
+        Some(status) => filter += &format!(" and status = '{}'", status.as_str()),
+        None => {}
+    }
+    rx.all(
+        format!("select {COLUMNS} from emails where project_id = $1{filter} order by id desc limit $2"),
+        &args,
+        read,
+    )
+    .await
+}
+
+/// How many mails a list has in all.
+pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Result<i64> {
+    let Some(contact) = list.contact else {
+        let counts = crate::counter::values(rx, project, Counter::Email).await?;
+        let of = |name: &str| counts.iter().find(|(n, _)| n == name).map_or(0, |(_, count)| *count);
+        return Ok(match list.status {
+            None => counts.iter().map(|(_, count)| count).sum(),
+            Some(EmailStatus::Pending) => of("PENDING") - sending(rx, project).await?,
+            Some(EmailStatus::Sending) => sending(rx, project).await?,
+            Some(status) => of(status.as_str()),
+        });
+    };
+    let filter = list.status.map(|s| format!(" and status = '{}'", s.as_str())).unwrap_or_default();
+    rx.one(
+        format!("select count(*) from emails where project_id = $1 and contact_id = $2{filter}"),
+        args![project, contact],
+        |r| r.get(0),
+    )
+    .await
+}
+
+async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    rx.one(
+        "select count(*) from emails where project_id = $1 and status = 'SENDING' and due_at is not null",
+        args![project],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// How many mails wait in a lane of a project, and since when the first of them does.
+pub async fn backlog(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    lane: Lane,
+    now: Timestamp,
+) -> Result<(i64, Option<Timestamp>)> {
+    rx.one(
+        "select count(*), min(due_at) from emails where project_id = $1 and lane = $2 and due_at <= $3",
+        args![project, lane.number(), now],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}

@@ -1,0 +1,131 @@
+//! What can go wrong in the store, told apart by what the caller can do about it.
+
+use std::borrow::Cow;
+
+/// Result of a store operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failed store operation. Whatever it is, nothing of its transaction remains.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The database cannot be reached or is going down; the same call may succeed later.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// More work is queued than the database takes; the same call may succeed later.
+    #[error("the database is busy: too many writes are waiting")]
+    Busy,
+    /// The disk is full or cannot be written.
+    #[error("the database cannot be written: {0}")]
+    Full(String),
+    /// Another transaction got in the way; the same call can be made again at once.
+    #[error("another transaction got in the way: {0}")]
+    Contention(String),
+    /// A unique key is taken. Holds the engine's own words; see [`Error::is_conflict_on`].
+    #[error("a unique key is taken: {0}")]
+    Conflict(String),
+    /// A row that must exist does not.
+    #[error("no such row")]
+    NotFound,
+    /// A single-row change touched another number of rows.
+    #[error("a change of one row touched {0}")]
+    RowCount(u64),
+    /// A stored value cannot be read as what it must be.
+    #[error("column {column} holds something else than {expected}: {detail}")]
+    Corrupt {
+        /// Position of the column in the query.
+        column: usize,
+        /// What it should hold.
+        expected: &'static str,
+        /// What was wrong.
+        detail: String,
+    },
+    /// A transaction body awaited something other than its transaction (see [`crate::Db::write`]).
+    #[error("a transaction body awaited something other than the transaction")]
+    AwaitedOutside,
+    /// A transaction body panicked.
+    #[error("a transaction body panicked: {0}")]
+    Panicked(String),
+    /// Anything else the engine refused: a bug in a statement.
+    #[error("the database refused a statement: {0}")]
+    Statement(Cow<'static, str>),
+    /// A migration cannot be applied.
+    #[error("migration failed: {0}")]
+    Migration(String),
+}
+
+impl Error {
+    /// Whether the same call may succeed later without any change to it.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::Busy | Self::Full(_) | Self::Contention(_))
+    }
+
+    /// Whether this is a conflict on the unique key of `table` that ends with `column`.
+    pub fn is_conflict_on(&self, table: &str, column: &str) -> bool {
+        // differs between the engines because SQLite names the columns and PostgreSQL the constraint
+        matches!(self, Self::Conflict(text)
+            if text.contains(&format!("{table}.{column}")) || text.contains(&format!("{table}_project_id_{column}_key")))
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as C;
+        let text = error.to_string();
+        match error.sqlite_error_code() {
+            Some(C::DiskFull | C::SystemIoFailure | C::ReadOnly) => Self::Full(text),
+            Some(C::DatabaseBusy | C::DatabaseLocked) => Self::Contention(text),
+            Some(C::CannotOpen | C::NotADatabase | C::DatabaseCorrupt | C::PermissionDenied) => Self::Unavailable(text),
+            Some(C::ConstraintViolation) if text.contains("UNIQUE") || text.contains("PRIMARY KEY") => Self::Conflict(text),
+            _ => Self::Statement(text.into()),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        use tokio_postgres::error::SqlState as S;
+        let Some(db) = error.as_db_error() else {
+            return if error.is_closed() || std::error::Error::source(&error).is_some_and(|s| s.is::<std::io::Error>()) {
+                Self::Unavailable(error.to_string())
+            } else {
+                Self::Statement(with_source(&error).into())
+            };
+        };
+        let text = db.message().to_owned();
+        let code = db.code();
+        if *code == S::UNIQUE_VIOLATION {
+            return Self::Conflict(db.constraint().unwrap_or(&text).to_owned());
+        }
+        if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
+            return Self::Contention(text);
+        }
+        match code.code().get(..2) {
+            // 08 connection, 57P operator intervention, 53 resources
+            Some("08") => Self::Unavailable(text),
+            Some("53") if *code == S::DISK_FULL => Self::Full(text),
+            Some("53") => Self::Unavailable(text),
+            Some("57") => Self::Unavailable(text),
+            Some("58") => Self::Full(text),
+            _ => Self::Statement(format!("{} ({})", text, code.code()).into()),
+        }
+    }
+}
+
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+impl From<deadpool_postgres::PoolError> for Error {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(inner) => match Self::from(inner) {
+                Self::Statement(text) => Self::Unavailable(text.into_owned()),
+                other => other,
+            },
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+}

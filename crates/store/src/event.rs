@@ -1,0 +1,128 @@
+//! Events: append-only.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
+
+use crate::args;
+use crate::counter::{Counter, Deltas};
+use crate::error::Result;
+use crate::tx::{Row, Rx, Tx};
+use crate::value::Arg;
+
+/// An event to append.
+#[derive(Debug, Clone)]
+pub struct NewEvent {
+    /// Project it belongs to.
+    pub project: ProjectNumber,
+    /// Identifier; its time is `at`.
+    pub id: EventId,
+    /// Name.
+    pub name: String,
+    /// Whom it is about.
+    pub contact: ContactId,
+    /// The mail it is about.
+    pub email: Option<EmailId>,
+    /// What came with it, as JSON text.
+    pub data: Option<String>,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+impl NewEvent {
+    /// An event without data.
+    pub fn bare(project: ProjectNumber, name: &str, contact: ContactId, at: Timestamp) -> Self {
+        Self { project, id: EventId::new(at), name: name.to_owned(), contact, email: None, data: None, at }
+    }
+}
+
+/// A stored event.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Identifier.
+    pub id: EventId,
+    /// Name.
+    pub name: String,
+    /// Whom it is about.
+    pub contact: Option<ContactId>,
+    /// The mail it is about.
+    pub email: Option<EmailId>,
+    /// What came with it.
+    pub data: Option<Json>,
+    /// When it happened.
+    pub created_at: Timestamp,
+    /// Address of the contact, where the query asks for it.
+    pub contact_email: Option<EmailAddress>,
+}
+
+/// Appends events and counts them.
+pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent], deltas: &mut Deltas) -> Result<()> {
+    tx.each(
+        "insert into events (project_id, id, name, contact_id, email_id, data, created_at) \
+         select r.project_id, r.id, r.name, r.contact_id, r.email_id, r.data, r.created_at \
+         from {rows r: project_id int, id id, name text, contact_id id, email_id id, data json, created_at int}",
+        &[
+            Arg::Ints(events.iter().map(|e| Some(e.project.0)).collect()),
+            Arg::Ids(events.iter().map(|e| Some(e.id.into())).collect()),
+            Arg::Texts(events.iter().map(|e| Some(e.name.as_str().into())).collect()),
+            Arg::Ids(events.iter().map(|e| Some(e.contact.into())).collect()),
+            Arg::Ids(events.iter().map(|e| e.email.map(Into::into)).collect()),
+            Arg::Jsons(events.iter().map(|e| e.data.as_deref().map(Into::into)).collect()),
+            Arg::Ints(events.iter().map(|e| Some(e.at.0)).collect()),
+        ],
+    )
+    .await?;
+    for event in events {
+        deltas.add(event.project, Counter::Event, &event.name, 1);
+    }
+    Ok(())
+}
+
+const COLUMNS: &str = "e.id, e.name, e.contact_id, e.email_id, {json_out e.data}, e.created_at, c.email";
+
+fn read(row: &Row<'_>) -> Result<Event> {
+    Ok(Event {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        contact: row.get(2)?,
+        email: row.get(3)?,
+        data: row.get(4)?,
+        created_at: row.get(5)?,
+        contact_email: row.get(6)?,
+    })
+}
+
+/// The newest events, of one name if given.
+pub async fn recent(rx: &mut Rx<'_>, project: ProjectNumber, name: Option<&str>, limit: i64) -> Result<Vec<Event>> {
+    let filter = if name.is_some() { "and e.name = $3" } else { "and $3 is null" };
+    // differs in the type of the null because PostgreSQL wants to know it
+    let filter = if rx.is_postgres() { filter.replace("$3 is null", "$3::text is null") } else { filter.to_owned() };
+    rx.all(
+        format!(
+            "select {COLUMNS} from events e left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
+             where e.project_id = $1 {filter} order by e.id desc limit $2"
+        ),
+        args![project, limit, name],
+        read,
+    )
+    .await
+}
+
+/// The newest events of a contact.
+pub async fn of_contact(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    limit: i64,
+) -> Result<Vec<Event>> {
+    rx.all(
+        format!(
+            "select {COLUMNS} from events e left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
+             where e.project_id = $1 and e.contact_id = $2 order by e.id desc limit $3"
+        ),
+        args![project, contact, limit],
+        read,
+    )
+    .await
+}

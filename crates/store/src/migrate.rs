@@ -1,0 +1,67 @@
+//! The schema's history, and how a database is brought up to date.
+
+use crate::args;
+use crate::db::Db;
+use crate::error::{Error, Result};
+use crate::tx::Tx;
+use mailwright_core::time::Timestamp;
+
+/// One step of the schema. Never edited after a release.
+struct Migration {
+    number: i64,
+    name: &'static str,
+    sql: &'static str,
+}
+
+const MIGRATIONS: &[Migration] =
+    &[Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") }];
+
+/// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.
+pub async fn migrate(db: &Db, now: Timestamp) -> Result<usize> {
+    let mut applied = 0;
+    for migration in MIGRATIONS {
+        applied += usize::from(db.write(move |tx| Box::pin(apply(tx, migration, now))).await?);
+    }
+    Ok(applied)
+}
+
+/// Whether the schema is the one this program was built for.
+pub async fn is_current(db: &Db) -> Result<bool> {
+    let newest = db
+        .read(|rx| {
+            Box::pin(async move {
+                rx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0)).await
+            })
+        })
+        .await?;
+    Ok(MIGRATIONS.last().is_some_and(|m| m.number == newest))
+}
+
+async fn apply(tx: &mut Tx<'_>, migration: &Migration, now: Timestamp) -> Result<bool> {
+    if tx.is_postgres() {
+        // one process migrates, the others wait here and then find it done
+        tx.script("select pg_advisory_xact_lock(7310579)").await?;
+    }
+    tx.script(
+        "create table if not exists schema_migrations (number {int} primary key, name {text} not null, applied_at {int} not null) {strict}",
+    )
+    .await?;
+    let newest = tx
+        .one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0))
+        .await?;
+    if newest > MIGRATIONS.last().map_or(0, |m| m.number) {
+        return Err(Error::Migration(format!(
+            "the database is at step {newest}, which a newer Mailwright wrote; run that version, or restore a backup"
+        )));
+    }
+    if newest >= migration.number {
+        return Ok(false);
+    }
+    tx.script(migration.sql).await.map_err(|e| Error::Migration(format!("step {}: {e}", migration.name)))?;
+    tx.execute_one(
+        "insert into schema_migrations (number, name, applied_at) values ($1, $2, $3)",
+        args![migration.number, migration.name, now],
+    )
+    .await?;
+    Ok(true)
+}

@@ -1,0 +1,82 @@
+//! The request limit and the sending throttle of a project, shared by every process on the database.
+
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::error::Result;
+use crate::tx::Tx;
+
+/// Takes up to `wanted` of the `limit` requests that the window starting at `window` allows. A process takes a handful
+/// at a time and counts them down in memory.
+///
+/// To stay exact near the limit the handful shrinks with what is left.
+pub async fn take_requests(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    window: Timestamp,
+    limit: i64,
+    wanted: i64,
+) -> Result<i64> {
+    tx.execute(
+        "insert into rate_windows (project_id, started_at, used) values ($1, $2, 0) \
+         on conflict (project_id) do update set started_at = excluded.started_at, used = 0 \
+         where rate_windows.started_at < excluded.started_at",
+        args![project, window],
+    )
+    .await?;
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    let used: i64 = tx
+        .one(
+            format!("select used from rate_windows where project_id = $1{lock}"),
+            args![project],
+            |r| r.get(0),
+        )
+        .await?;
+    let left = (limit - used).max(0);
+    let taken = wanted.min(left).min((left / 16).max(1)).min(left);
+    tx.execute("update rate_windows set used = used + $2 where project_id = $1", args![project, taken]).await?;
+    Ok(taken)
+}
+
+/// Takes up to `wanted` sends from the project's token bucket of `per_second` tokens a second, one second deep.
+/// Returns how many were taken.
+pub async fn take_sends(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    per_second: i64,
+    wanted: i64,
+    now: Timestamp,
+) -> Result<i64> {
+    let capacity = per_second * 1000;
+    tx.execute(
+        "insert into throttles (project_id, millitokens, refilled_at) values ($1, $2, $3) on conflict (project_id) do nothing",
+        args![project, capacity, now],
+    )
+    .await?;
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    let (tokens, refilled_at) = tx
+        .one(
+            format!("select millitokens, refilled_at from throttles where project_id = $1{lock}"),
+            args![project],
+            |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    let elapsed = (now.0 - refilled_at).clamp(0, 1000);
+    let tokens = (tokens + elapsed * per_second).min(capacity.max(1000));
+    let taken = wanted.min(tokens / 1000);
+    let left = tokens - taken * 1000;
+    tx.execute_one(
+        "update throttles set millitokens = $2, refilled_at = $3 where project_id = $1",
+        args![project, left, now],
+    )
+    .await?;
+    Ok(taken)
+}
+
+/// How many requests are left in the current window.
+pub async fn requests_left(tx: &mut Tx<'_>, project: ProjectNumber, limit: i64) -> Result<i64> {
+    let used: i64 =
+        tx.one("select used from rate_windows where project_id = $1", args![project], |r| r.get(0)).await?;
+    Ok((limit - used).max(0))
+}

@@ -1,0 +1,285 @@
+//! Transactions and what runs in them.
+
+use std::future::ready;
+use std::ops::{Deref, DerefMut};
+
+use futures_util::future::BoxFuture;
+use tokio_postgres::types::ToSql;
+
+use crate::dialect::{Sql, Texts};
+use crate::error::{Error, Result};
+use crate::value::{Arg, Column};
+
+/// A row of a result.
+#[derive(Debug)]
+pub enum Row<'r> {
+    /// From SQLite.
+    Sqlite(&'r rusqlite::Row<'r>),
+    /// From PostgreSQL.
+    Postgres(&'r tokio_postgres::Row),
+}
+
+impl Row<'_> {
+    /// Column `index`, counted from zero.
+    pub fn get<T: Column>(&self, index: usize) -> Result<T> {
+        match self {
+            Row::Sqlite(row) => T::lite(row.get_ref(index)?, index),
+            Row::Postgres(row) => T::pg(row, index),
+        }
+    }
+}
+
+/// Where statements go. The one place that tells the engines apart at run time.
+pub(crate) enum Session<'c> {
+    Sqlite(&'c mut rusqlite::Connection),
+    Postgres(&'c deadpool_postgres::ClientWrapper),
+    Transaction(&'c deadpool_postgres::Transaction<'c>),
+}
+
+/// A view of the database that only reads.
+pub struct Rx<'c> {
+    session: Session<'c>,
+    texts: &'c Texts,
+}
+
+/// A transaction. It is committed when its body returns `Ok`, and leaves nothing behind otherwise.
+pub struct Tx<'c>(Rx<'c>);
+
+impl<'c> Deref for Tx<'c> {
+    type Target = Rx<'c>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for Tx<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+type Visit<'f> = &'f mut (dyn FnMut(&Row<'_>) -> Result<()> + Send);
+
+impl<'c> Rx<'c> {
+    pub(crate) fn new(session: Session<'c>, texts: &'c Texts) -> Self {
+        Self { session, texts }
+    }
+
+    /// Whether this is PostgreSQL: for the few list queries whose text is built per engine.
+    pub(crate) fn is_postgres(&self) -> bool {
+        !matches!(self.session, Session::Sqlite(_))
+    }
+
+    /// Every row of a query.
+    pub async fn all<T: Send>(
+        &mut self,
+        sql: impl Into<Sql>,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut out = Vec::new();
+        self.visit(sql.into(), args, &mut |row| {
+            out.push(read(row)?);
+            Ok(())
+        })
+        .await?;
+        Ok(out)
+    }
+
+    /// The first row of a query, if there is one.
+    pub async fn optional<T: Send>(
+        &mut self,
+        sql: impl Into<Sql>,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.all(sql, args, read).await?.into_iter().next())
+    }
+
+    /// The one row of a query.
+    pub async fn one<T: Send>(
+        &mut self,
+        sql: impl Into<Sql>,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.optional(sql, args, read).await?.ok_or(Error::NotFound)
+    }
+
+    /// Rows of a query over a `{rows}` set; see [`Tx::each`].
+    pub async fn each_returning<T: Send>(
+        &mut self,
+        sql: impl Into<Sql>,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut out = Vec::new();
+        self.visit_each(sql.into(), args, &mut |row| {
+            out.push(read(row)?);
+            Ok(())
+        })
+        .await?;
+        Ok(out)
+    }
+
+    fn visit<'f>(&'f mut self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> BoxFuture<'f, Result<()>> {
+        let text = self.texts.text(&sql);
+        match &mut self.session {
+            Session::Sqlite(connection) => Box::pin(ready(sqlite_rows(connection, &text, args, None, visit))),
+            _ => Box::pin(async move {
+                for row in self.query(&text, args).await? {
+                    visit(&Row::Postgres(&row))?;
+                }
+                Ok(())
+            }),
+        }
+    }
+
+    fn visit_each<'f>(
+        &'f mut self,
+        sql: Sql,
+        args: &'f [Arg<'f>],
+        visit: Visit<'f>,
+    ) -> BoxFuture<'f, Result<()>> {
+        if row_count(args) == 0 {
+            return Box::pin(ready(Ok(())));
+        }
+        match &mut self.session {
+            Session::Sqlite(connection) => {
+                let text = self.texts.text(&sql);
+                let mut run = || {
+                    for row in 0..row_count(args) {
+                        sqlite_rows(connection, &text, args, Some(row), visit)?;
+                    }
+                    Ok(())
+                };
+                Box::pin(ready(run()))
+            }
+            _ => self.visit(sql, args, visit),
+        }
+    }
+
+    async fn query(&mut self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
+        let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
+        Ok(match &mut self.session {
+            Session::Postgres(client) => {
+                let statement = client.prepare_cached(text).await?;
+                client.query(&statement, &params).await?
+            }
+            Session::Transaction(tx) => {
+                let statement = tx.prepare_cached(text).await?;
+                tx.query(&statement, &params).await?
+            }
+            Session::Sqlite(_) => return Err(Error::Statement("a query was sent to the wrong engine".into())),
+        })
+    }
+}
+
+impl<'c> Tx<'c> {
+    pub(crate) fn new(session: Session<'c>, texts: &'c Texts) -> Self {
+        Self(Rx::new(session, texts))
+    }
+
+    /// Runs a statement; the number of rows it touched.
+    pub async fn execute(&mut self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
+        self.run(sql.into(), args).await
+    }
+
+    /// Runs a change that must touch exactly one row.
+    pub async fn execute_one(&mut self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<()> {
+        match self.run(sql.into(), args).await? {
+            1 => Ok(()),
+            0 => Err(Error::NotFound),
+            n => Err(Error::RowCount(n)),
+        }
+    }
+
+    /// Runs a statement for many rows: the plural arguments are the columns of its `{rows}` set, the others are the
+    /// same for each. PostgreSQL runs it once over the set; SQLite runs it once per row, so a statement must not
+    /// depend on the other rows of its set. The number of rows touched.
+    pub async fn each(&mut self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
+        self.run_each(sql.into(), args).await
+    }
+
+    fn run<'f>(&'f mut self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
+        let text = self.0.texts.text(&sql);
+        match &mut self.0.session {
+            Session::Sqlite(connection) => Box::pin(ready(sqlite_run(connection, &text, args, None))),
+            Session::Transaction(tx) => Box::pin(async move {
+                let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
+                let statement = tx.prepare_cached(&text).await?;
+                Ok(tx.execute(&statement, &params).await?)
+            }),
+            Session::Postgres(_) => {
+                Box::pin(ready(Err(Error::Statement("a write was sent to a session that reads".into()))))
+            }
+        }
+    }
+
+    fn run_each<'f>(&'f mut self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
+        if row_count(args) == 0 {
+            return Box::pin(ready(Ok(0)));
+        }
+        match &mut self.0.session {
+            Session::Sqlite(connection) => {
+                let text = self.0.texts.text(&sql);
+                let sum = (0..row_count(args)).map(|row| sqlite_run(connection, &text, args, Some(row))).sum();
+                Box::pin(ready(sum))
+            }
+            _ => self.run(sql, args),
+        }
+    }
+
+    /// Runs statements without arguments, separated by semicolons: for migrations.
+    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<()> {
+        let text = self.0.texts.text(&Sql::Fixed(sql));
+        match &mut self.0.session {
+            Session::Sqlite(connection) => Ok(connection.execute_batch(&text)?),
+            Session::Transaction(tx) => Ok(tx.batch_execute(&text).await?),
+            Session::Postgres(client) => Ok(client.batch_execute(&text).await?),
+        }
+    }
+}
+
+/// How many rows the columns among the arguments hold.
+fn row_count(args: &[Arg<'_>]) -> usize {
+    args.iter().find_map(Arg::rows).unwrap_or(0)
+}
+
+fn bind(statement: &mut rusqlite::Statement<'_>, args: &[Arg<'_>], row: Option<usize>) -> rusqlite::Result<()> {
+    for (index, arg) in args.iter().enumerate() {
+        match row {
+            Some(row) => arg.bind_row(statement, index + 1, row)?,
+            None => arg.bind(statement, index + 1)?,
+        }
+    }
+    Ok(())
+}
+
+fn sqlite_rows(
+    connection: &mut rusqlite::Connection,
+    text: &str,
+    args: &[Arg<'_>],
+    row: Option<usize>,
+    visit: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(text)?;
+    bind(&mut statement, args, row)?;
+    let mut rows = statement.raw_query();
+    while let Some(row) = rows.next()? {
+        visit(&Row::Sqlite(row))?;
+    }
+    Ok(())
+}
+
+fn sqlite_run(
+    connection: &mut rusqlite::Connection,
+    text: &str,
+    args: &[Arg<'_>],
+    row: Option<usize>,
+) -> Result<u64> {
+    let mut statement = connection.prepare_cached(text)?;
+    bind(&mut statement, args, row)?;
+    Ok(statement.raw_execute()? as u64)
+}

@@ -1,0 +1,116 @@
+//! What a server is started with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::process::{Server, binary};
+use super::{App, Project};
+use crate::Engine;
+use crate::database::Database;
+use crate::http::Client;
+use crate::net::{TcpProxy, free_port};
+
+/// How a server is to be started.
+#[derive(Debug)]
+#[must_use = "nothing runs until `start`"]
+pub struct AppBuilder {
+    engine: Engine,
+    env: Vec<(String, String)>,
+    proxied: bool,
+    wrapper: Vec<String>,
+    data_dir: Option<PathBuf>,
+}
+
+impl AppBuilder {
+    pub(super) fn new(engine: Engine) -> Self {
+        Self { engine, env: Vec::new(), proxied: false, wrapper: Vec::new(), data_dir: None }
+    }
+
+    /// Sets an environment variable of the server, over the defaults of the harness.
+    pub fn env(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.env.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Sends mail to an SMTP server on 127.0.0.1, without TLS.
+    pub fn smtp(self, port: u16) -> Self {
+        self.env("MAILWRIGHT_TRANSPORT", format!("smtp://127.0.0.1:{port}?tls=none"))
+    }
+
+    /// Puts a proxy that can be cut between the server and PostgreSQL, see [`App::database_proxy`].
+    pub fn database_proxy(mut self) -> Self {
+        self.proxied = true;
+        self
+    }
+
+    /// Runs the server through a command that executes its arguments, such as `sh -c 'ulimit ...; exec "$@"' sh`.
+    pub fn wrapper(mut self, command: &[&str]) -> Self {
+        self.wrapper = command.iter().map(|&part| part.to_owned()).collect();
+        self
+    }
+
+    /// Keeps the server's data in a folder that outlives it.
+    pub fn data_dir(mut self, path: &Path) -> Self {
+        self.data_dir = Some(path.to_owned());
+        self
+    }
+
+    /// Starts the server, waits until it is ready and creates a project with a verified domain.
+    pub async fn start(self) -> App {
+        let binary = binary();
+        let temp = Arc::new(tempfile::tempdir().unwrap());
+        let data_dir = self.data_dir.clone().unwrap_or_else(|| temp.path().join("data"));
+        let mut env: Vec<(String, String)> = [
+            ("MAILWRIGHT_TRANSPORT", "capture"),
+            ("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "0"),
+            ("MAILWRIGHT_SECRET", "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"),
+            ("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "50"),
+            ("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "500"),
+            ("MAILWRIGHT_DELIVERY_LEASE_MS", "1000"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+        env.push((
+            "MAILWRIGHT_LOG".to_owned(),
+            std::env::var("MAILWRIGHT_TEST_LOG").unwrap_or_else(|_| "info".to_owned()),
+        ));
+        env.push(("MAILWRIGHT_DATA_DIR".to_owned(), data_dir.display().to_string()));
+        let (database, proxy) = match self.engine {
+            Engine::Sqlite => (None, None),
+            Engine::Postgres => {
+                let database = Database::create(&binary).await;
+                let proxy = if self.proxied { Some(TcpProxy::start(database.address()).await) } else { None };
+                let url = database.url(proxy.as_ref().map(TcpProxy::port));
+                env.push(("MAILWRIGHT_DATABASE_URL".to_owned(), url));
+                (Some(Arc::new(database)), proxy)
+            }
+        };
+        env.extend(self.env);
+        let mut app = App {
+            engine: self.engine,
+            server: Server {
+                binary,
+                wrapper: self.wrapper,
+                env,
+                port: free_port(),
+                log: temp.path().join("server.log"),
+                child: None,
+            },
+            client: Client::new(),
+            base_url: String::new(),
+            project: Project {
+                id: String::new(),
+                secret_key: String::new(),
+                public_key: String::new(),
+                domain: String::new(),
+                from: String::new(),
+            },
+            proxy: proxy.map(Arc::new),
+            database,
+            temp,
+        };
+        app.launch(true).await;
+        app.project = app.bootstrap("Acme", "acme.test").await;
+        app
+    }
+}

@@ -1,0 +1,439 @@
+//! The program under test: started, fed, killed and started again.
+
+mod builder;
+mod process;
+
+use std::fmt::Write as _;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::Engine;
+use crate::database::Database;
+use crate::http::{Client, Request, Response};
+use crate::net::{TcpProxy, free_port};
+
+pub use self::builder::AppBuilder;
+use self::process::Server;
+pub(crate) use self::process::clear_environment;
+
+/// The user that owns every test project.
+const USER: (&str, &str) = ("owner@example.com", "correct horse battery staple");
+/// How long a server may take to become ready or to stop (an unoptimised build on a busy machine).
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How long [`App::eventually`] waits.
+const EVENTUALLY: Duration = Duration::from_secs(15);
+
+/// A project on the server under test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    /// The project's id.
+    pub id: String,
+    /// The secret key, `sk_...`.
+    pub secret_key: String,
+    /// The public key, `pk_...`.
+    pub public_key: String,
+    /// The verified sender domain.
+    pub domain: String,
+    /// An address of the sender domain.
+    pub from: String,
+}
+
+/// A running server with a project, and everything it needs; all of it goes away when this value is dropped.
+#[derive(Debug)]
+pub struct App {
+    engine: Engine,
+    // Dropped in this order: the process, its connections, its database, its files.
+    server: Server,
+    client: Client,
+    base_url: String,
+    project: Project,
+    proxy: Option<Arc<TcpProxy>>,
+    database: Option<Arc<Database>>,
+    temp: Arc<TempDir>,
+}
+
+impl App {
+    /// Starts a server with the capture transport and no rate limit, with a project on it.
+    pub async fn start(engine: Engine) -> Self {
+        Self::builder(engine).start().await
+    }
+
+    /// Starts a server with settings of its own.
+    pub fn builder(engine: Engine) -> AppBuilder {
+        AppBuilder::new(engine)
+    }
+
+    /// The database this server runs on.
+    pub fn engine(&self) -> Engine {
+        self.engine
+    }
+
+    /// `http://127.0.0.1:PORT`.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The id of the project made at the start.
+    pub fn project_id(&self) -> &str {
+        &self.project.id
+    }
+
+    /// The secret key of the project made at the start.
+    pub fn secret_key(&self) -> &str {
+        &self.project.secret_key
+    }
+
+    /// The public key of the project made at the start.
+    pub fn public_key(&self) -> &str {
+        &self.project.public_key
+    }
+
+    /// The verified sender domain of the project made at the start.
+    pub fn domain(&self) -> &str {
+        &self.project.domain
+    }
+
+    /// `hello@` the sender domain.
+    pub fn from(&self) -> String {
+        format!("hello@{}", self.project.domain)
+    }
+
+    /// A request without credentials.
+    pub fn request(&self, method: &str, path: &str) -> Request {
+        self.client.request(method, format!("{}{path}", self.base_url))
+    }
+
+    /// `GET path` with the secret key.
+    pub fn get(&self, path: &str) -> Request {
+        self.request("GET", path).bearer(self.secret_key())
+    }
+
+    /// `POST path` with the secret key.
+    pub fn post(&self, path: &str) -> Request {
+        self.request("POST", path).bearer(self.secret_key())
+    }
+
+    /// `PATCH path` with the secret key.
+    pub fn patch(&self, path: &str) -> Request {
+        self.request("PATCH", path).bearer(self.secret_key())
+    }
+
+    /// `PUT path` with the secret key.
+    pub fn put(&self, path: &str) -> Request {
+        self.request("PUT", path).bearer(self.secret_key())
+    }
+
+    /// `DELETE path` with the secret key.
+    pub fn delete(&self, path: &str) -> Request {
+        self.request("DELETE", path).bearer(self.secret_key())
+    }
+
+    /// `POST /v1/track` with the public key.
+    pub async fn track(&self, body: Value) -> Response {
+        self.request("POST", "/v1/track").bearer(self.public_key()).json(&body).send().await
+    }
+
+    /// `POST /v1/send` with the secret key.
+    pub async fn send(&self, body: Value) -> Response {
+        self.post("/v1/send").json(&body).send().await
+    }
+
+    /// Sends a small mail to one address and returns the email's id.
+    pub async fn send_to(&self, to: &str) -> String {
+        let body = json!({"to": to, "subject": "Hello", "body": "<p>Hello there</p>", "from": self.from()});
+        let answer = self.send(body).await.assert_status(200).json();
+        let id = answer["data"]["emails"][0]["email"].as_str();
+        id.unwrap_or_else(|| panic!("no email id in {answer}")).to_owned()
+    }
+
+    /// Creates another project with a verified domain on the same database.
+    pub async fn bootstrap(&self, project: &str, domain: &str) -> Project {
+        let output = self.run_bootstrap(project, domain, &[]).await;
+        let text = |name: &str| match output[name].as_str() {
+            Some(text) => text.to_owned(),
+            None => panic!("`mailwright bootstrap` of a new project printed no {name}: {output}"),
+        };
+        Project {
+            id: text("projectId"),
+            secret_key: text("secretKey"),
+            public_key: text("publicKey"),
+            domain: domain.to_owned(),
+            from: text("from"),
+        }
+    }
+
+    /// Makes another secret key for the project made at the start.
+    pub async fn new_secret_key(&self) -> String {
+        let output = self.run_bootstrap("Acme", "acme.test", &["--new-secret-key"]).await;
+        assert_eq!(output["projectId"], self.project.id, "bootstrap is idempotent by project name");
+        output["secretKey"].as_str().unwrap_or_else(|| panic!("no secretKey in {output}")).to_owned()
+    }
+
+    async fn run_bootstrap(&self, project: &str, domain: &str, more: &[&str]) -> Value {
+        let (email, password) = USER;
+        let mut arguments = vec![
+            "bootstrap",
+            "--email",
+            email,
+            "--password",
+            password,
+            "--project",
+            project,
+            "--domain",
+            domain,
+        ];
+        arguments.push("--json");
+        arguments.extend(more);
+        let output = self.run(&arguments).await;
+        serde_json::from_str(output.trim()).unwrap_or_else(|error| {
+            panic!("`mailwright bootstrap --json` printed no JSON ({error}): {output}")
+        })
+    }
+
+    /// Runs another command of the program with the server's environment and returns what it prints.
+    pub async fn run(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(&self.server.binary);
+        self.server.environment(&mut command);
+        command.args(arguments).stdin(Stdio::null());
+        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "`mailwright {}` failed ({}):\n{stdout}{}",
+            arguments.join(" "),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        stdout
+    }
+
+    /// Starts another process on the same database with the same environment (PostgreSQL only).
+    pub async fn second_node(&self) -> Self {
+        self.second_node_with(&[]).await
+    }
+
+    /// Starts another process on the same database, with some variables of its own (PostgreSQL only).
+    pub async fn second_node_with(&self, more: &[(&str, &str)]) -> Self {
+        assert!(self.engine == Engine::Postgres, "several nodes need PostgreSQL");
+        let mut env = self.server.env.clone();
+        env.extend(more.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())));
+        let port = free_port();
+        let mut node = Self {
+            engine: self.engine,
+            server: Server {
+                binary: self.server.binary.clone(),
+                wrapper: self.server.wrapper.clone(),
+                env,
+                port,
+                log: self.temp.path().join(format!("server-{port}.log")),
+                child: None,
+            },
+            client: Client::new(),
+            base_url: String::new(),
+            project: self.project.clone(),
+            proxy: self.proxy.clone(),
+            database: self.database.clone(),
+            temp: Arc::clone(&self.temp),
+        };
+        node.launch(true).await;
+        node
+    }
+
+    /// The proxy asked for with [`AppBuilder::database_proxy`].
+    pub fn database_proxy(&self) -> &TcpProxy {
+        self.proxy.as_ref().expect("the server was not started with `database_proxy()`")
+    }
+
+    /// The server's log so far.
+    pub fn log(&self) -> String {
+        self.server.read_log()
+    }
+
+    /// Kills the process at once (SIGKILL).
+    pub fn kill(&mut self) {
+        self.server.kill();
+    }
+
+    /// Starts the server again on the same port, after `kill` or `stop`, and waits until it is ready.
+    pub async fn restart(&mut self) {
+        self.restart_with(&[]).await;
+    }
+
+    /// Starts the server again with some variables changed from now on.
+    pub async fn restart_with(&mut self, more: &[(&str, &str)]) {
+        assert!(self.server.child.is_none(), "the server runs: kill or stop it first");
+        self.server.env.extend(more.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())));
+        // Connections kept from before are dead.
+        self.client = Client::new();
+        self.launch(false).await;
+    }
+
+    /// From now on the server starts without, or with another, wrapper command; see [`AppBuilder::wrapper`].
+    pub fn set_wrapper(&mut self, command: &[&str]) {
+        self.server.wrapper = command.iter().map(|&part| part.to_owned()).collect();
+    }
+
+    /// Asks the process to stop (SIGTERM) without waiting for it.
+    pub fn terminate(&self) {
+        let child = self.server.child.as_ref().expect("the server does not run");
+        let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
+        kill_process(pid, Signal::TERM).expect("signal the server");
+    }
+
+    /// Asks the process to stop (SIGTERM) and waits for it.
+    pub async fn stop(&mut self) -> ExitStatus {
+        self.terminate();
+        self.wait_for_exit().await
+    }
+
+    /// Waits until the process has ended by itself or after [`App::terminate`].
+    pub async fn wait_for_exit(&mut self) -> ExitStatus {
+        let since = Instant::now();
+        loop {
+            let child = self.server.child.as_mut().expect("the server does not run");
+            if let Some(status) = child.try_wait().unwrap() {
+                self.server.child = None;
+                return status;
+            }
+            assert!(since.elapsed() < PATIENCE, "the server did not stop within {PATIENCE:?} of SIGTERM");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Polls every 20 ms up to 15 s until there is a value; panics with `what` otherwise.
+    pub async fn eventually<T>(&self, what: &str, f: impl AsyncFnMut() -> Option<T>) -> T {
+        self.eventually_within(EVENTUALLY, what, f).await
+    }
+
+    /// As [`App::eventually`], with a limit of its own.
+    pub async fn eventually_within<T>(
+        &self,
+        limit: Duration,
+        what: &str,
+        mut f: impl AsyncFnMut() -> Option<T>,
+    ) -> T {
+        let since = Instant::now();
+        loop {
+            if let Some(value) = f().await {
+                return value;
+            }
+            assert!(since.elapsed() < limit, "not within {limit:?}: {what}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// The messages captured for an address, oldest first, each in full as `GET /mailbox/:id` shows it.
+    pub async fn mailbox_for(&self, to: &str) -> Vec<Value> {
+        let mut messages = Vec::new();
+        for item in self.list_all("/mailbox").await {
+            let addressed = match &item["to"] {
+                Value::Array(many) => many.iter().any(|one| names(one, to)),
+                one => names(one, to),
+            };
+            if addressed {
+                let path = format!("/mailbox/{}", item["id"].as_str().unwrap_or_default());
+                messages.push(self.get(&path).send().await.assert_status(200).json());
+            }
+        }
+        messages.reverse();
+        messages
+    }
+
+    /// Every element of a cursor list, page by page; `path` may carry a query.
+    pub async fn list_all(&self, path: &str) -> Vec<Value> {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let first = format!("{path}{separator}limit=100");
+        let mut url = first.clone();
+        let mut all = Vec::new();
+        loop {
+            let page = self.get(&url).send().await.assert_status(200).json();
+            let Value::Array(data) = page["data"].clone() else { panic!("{path} is no list: {page}") };
+            all.extend(data);
+            match page["cursor"].as_str() {
+                Some(cursor) if page["hasMore"] == true => url = format!("{first}&cursor={}", escape(cursor)),
+                _ => return all,
+            }
+        }
+    }
+
+    /// An email as `GET /emails/:id` shows it.
+    pub async fn email(&self, id: &str) -> Value {
+        self.get(&format!("/emails/{id}")).send().await.assert_status(200).json()
+    }
+
+    /// Waits until an email has one of these states, and returns it.
+    pub async fn email_in(&self, id: &str, states: &[&str]) -> Value {
+        let mut last = Value::Null;
+        let since = Instant::now();
+        while since.elapsed() < EVENTUALLY {
+            last = self.email(id).await;
+            if states.iter().any(|&state| last["status"] == state) {
+                return last;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("email {id} is not {states:?} within {EVENTUALLY:?}: {last}");
+    }
+
+    /// Starts the process and waits for `/ready`. When the port is taken, another one is chosen or the same waited for.
+    async fn launch(&mut self, any_port: bool) {
+        let mut clashes = 0;
+        loop {
+            self.base_url = format!("http://127.0.0.1:{}", self.server.port);
+            let logged = self.server.read_log().len();
+            self.server.spawn();
+            let since = Instant::now();
+            loop {
+                let ready = self.request("GET", "/ready").timeout(Duration::from_secs(5)).try_send().await;
+                if ready.as_ref().is_ok_and(|response| response.status == 200) {
+                    return;
+                }
+                if let Some(status) = self.server.child.as_mut().unwrap().try_wait().unwrap() {
+                    self.server.child = None;
+                    let log = self.server.read_log().split_off(logged);
+                    if clashes < 5 && log.to_lowercase().contains("in use") {
+                        clashes += 1;
+                        if any_port {
+                            self.server.port = free_port();
+                        }
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        break;
+                    }
+                    panic!("the server ended while starting ({status}); its log:\n{log}");
+                }
+                if since.elapsed() > PATIENCE {
+                    let log = self.server.read_log().split_off(logged);
+                    let last = ready
+                        .map_or_else(|error| error.to_string(), |r| format!("{} {}", r.status, r.text()));
+                    panic!("the server was not ready within {PATIENCE:?} (/ready: {last}); its log:\n{log}");
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+    }
+}
+
+/// Whether a value of a message's `to` names this address.
+fn names(to: &Value, address: &str) -> bool {
+    let text = to.as_str().or_else(|| to["email"].as_str()).unwrap_or_default().to_lowercase();
+    let address = address.to_lowercase();
+    text == address || text.contains(&format!("<{address}>"))
+}
+
+/// Percent-encodes a query value.
+fn escape(value: &str) -> String {
+    let mut text = String::new();
+    for byte in value.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").unwrap();
+        }
+    }
+    text
+}

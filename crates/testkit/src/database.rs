@@ -1,0 +1,156 @@
+//! A PostgreSQL database per test, copied from one that was migrated once.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio_postgres::config::Host;
+use tokio_postgres::{Config, NoTls};
+
+/// Held while the template is made, so that one test process makes it and the others wait.
+const TEMPLATE_LOCK: i64 = 0x6d77_7465_7374;
+
+/// A database that is dropped with this value.
+#[derive(Debug)]
+pub(crate) struct Database {
+    server: Server,
+    name: String,
+}
+
+impl Database {
+    /// Creates a database with the schema of this program.
+    pub(crate) async fn create(binary: &Path) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let server = Server::from_environment();
+        let template = server.template(binary).await;
+        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("mailwright_test_{}_{unique}", std::process::id());
+        // Left over when an earlier process with this id was killed.
+        server.execute(&format!("drop database if exists {name} with (force)")).await;
+        server.execute(&format!("create database {name} template {template}")).await;
+        Self { server, name }
+    }
+
+    /// The URL of the database; through a port of 127.0.0.1 when one is given.
+    pub(crate) fn url(&self, port: Option<u16>) -> String {
+        self.server.url(&self.name, port)
+    }
+
+    /// `host:port` of the server.
+    pub(crate) fn address(&self) -> String {
+        format!("{}:{}", self.server.host, self.server.port)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let statement = format!("drop database if exists {} with (force)", self.name);
+        let server = self.server.clone();
+        // A value is dropped outside of any future: the statement gets a thread and a runtime of its own.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(server.execute(&statement));
+        });
+        let dropped = dropped.join().is_ok();
+        assert!(dropped || std::thread::panicking(), "the test database {} could not be dropped", self.name);
+    }
+}
+
+/// The server that test databases are created on.
+#[derive(Clone, Debug)]
+struct Server {
+    config: Config,
+    host: String,
+    port: u16,
+    user: String,
+    password: Option<String>,
+}
+
+impl Server {
+    fn from_environment() -> Self {
+        let url = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
+        let url = url.unwrap_or_else(|| {
+            panic!(
+                "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be \
+                 created, such as postgres://postgres@127.0.0.1:5432, or run the tests through scripts/with-postgres"
+            )
+        });
+        let mut config: Config = url
+            .parse()
+            .unwrap_or_else(|error| panic!("MAILWRIGHT_TEST_POSTGRES is not a database URL: {error}"));
+        let host = match config.get_hosts().first() {
+            Some(Host::Tcp(host)) => host.clone(),
+            other => panic!("MAILWRIGHT_TEST_POSTGRES must name a TCP host, not {other:?}"),
+        };
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let user = config.get_user().unwrap_or("postgres").to_owned();
+        let password = config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        config.user(&user).dbname("postgres");
+        Self { config, host, port, user, password }
+    }
+
+    fn url(&self, database: &str, port: Option<u16>) -> String {
+        let password = self.password.as_ref().map(|password| format!(":{password}")).unwrap_or_default();
+        let address = match port {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => format!("{}:{}", self.host, self.port),
+        };
+        format!("postgres://{}{password}@{address}/{database}", self.user)
+    }
+
+    async fn connect(&self) -> tokio_postgres::Client {
+        let (client, connection) = self.config.connect(NoTls).await.unwrap_or_else(|error| {
+            panic!(
+                "PostgreSQL at {}:{} (MAILWRIGHT_TEST_POSTGRES) is out of reach: {error}",
+                self.host, self.port
+            )
+        });
+        tokio::spawn(connection);
+        client
+    }
+
+    async fn execute(&self, statement: &str) {
+        let client = self.connect().await;
+        client.batch_execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+    }
+
+    /// The name of a database migrated by this very program, made when it is not there yet.
+    async fn template(&self, binary: &Path) -> String {
+        let name = template_name(binary);
+        let client = self.connect().await;
+        // Session-level: given back with the connection, also when this process dies.
+        client.execute("select pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await.unwrap();
+        let exists = "select 1 from pg_database where datname = $1";
+        if client.query(exists, &[&name]).await.unwrap().is_empty() {
+            let making = format!("{name}_making");
+            client.batch_execute(&format!("drop database if exists {making} with (force)")).await.unwrap();
+            client.batch_execute(&format!("create database {making}")).await.unwrap();
+            let data = tempfile::tempdir().unwrap();
+            let mut command = Command::new(binary);
+            crate::app::clear_environment(&mut command);
+            command
+                .arg("migrate")
+                .env("MAILWRIGHT_DATABASE_URL", self.url(&making, None))
+                .env("MAILWRIGHT_DATA_DIR", data.path());
+            let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+            assert!(
+                output.status.success(),
+                "`mailwright migrate` failed ({}):\n{}{}",
+                output.status,
+                String::from_utf8_lossy(&output.stdout),
+                String::from_utf8_lossy(&output.stderr)
+            );
+            client.batch_execute(&format!("alter database {making} rename to {name}")).await.unwrap();
+        }
+        name
+    }
+}
+
+/// A name that changes with the program, so that the schema of an older build is never used.
+fn template_name(binary: &Path) -> String {
+    let metadata = std::fs::metadata(binary).unwrap();
+    let mut hasher = DefaultHasher::new();
+    (binary, metadata.len(), metadata.modified().unwrap()).hash(&mut hasher);
+    format!("mailwright_template_{:016x}", hasher.finish())
+}

@@ -1,0 +1,6 @@
+//! The contact endpoints: the list, single contacts, lookup, and the fields of custom data.
+
+mod fields;
+mod list;
+mod lookup;
+mod single;

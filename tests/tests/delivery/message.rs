@@ -1,0 +1,286 @@
+//! The message a receiver gets, judged by programs that are not ours.
+
+use mailwright_testkit::python::{parse_mail, verify_dkim};
+use mailwright_testkit::smtp::{Answer, Received, ScriptedServer};
+use mailwright_testkit::{App, Engine, Value, json};
+use mailwright_tests::{contact, create_template, items, read, text, with};
+
+use crate::{events, header, headers};
+
+/// A running server, and the host its mail goes to.
+struct Post {
+    app: App,
+    server: ScriptedServer,
+}
+
+impl Post {
+    async fn start() -> Self {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(Engine::Sqlite).smtp(server.port).start().await;
+        Self { app, server }
+    }
+
+    /// Sends a mail with these fields over a plain one, and returns the email and what the host received.
+    async fn deliver(&self, changes: Value) -> (Value, Received) {
+        let plain = json!({
+            "to": "ada@example.com", "subject": "Hello", "body": "<p>Hello there</p>", "from": self.app.from(),
+        });
+        self.send(with(plain, &changes)).await
+    }
+
+    async fn send(&self, body: Value) -> (Value, Received) {
+        let answer = self.app.send(body).await.assert_status(200).json();
+        let email = self.app.email_in(text(&answer["data"]["emails"][0]["email"]), &["SENT"]).await;
+        let received = self.server.received_for(text(&email["to"])).pop().expect("the message");
+        assert_eq!(self.server.violations(), Vec::<String>::new(), "the message keeps to the protocol");
+        (email, received)
+    }
+
+    /// The TXT records the sender domain asks its owner to publish.
+    async fn txt_records(&self) -> Vec<(String, String)> {
+        let domains = read(&self.app, &format!("/domains/project/{}", self.app.project_id())).await;
+        let domain = items(&domains).iter().find(|domain| domain["domain"] == self.app.domain());
+        let records = items(&domain.expect("the domain of the project")["records"]).iter();
+        let txt = records.filter(|record| record["type"] == "TXT");
+        txt.map(|record| (text(&record["name"]).to_owned(), text(&record["value"]).to_owned())).collect()
+    }
+
+    /// Verifies the signatures of a message against the published records; returns the one of the sender domain.
+    async fn assert_signed(&self, message: &[u8]) -> Value {
+        let records = self.txt_records().await;
+        let records: Vec<(&str, &str)> = records.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let signatures = verify_dkim(message, &records);
+        let ours = items(&signatures).iter().find(|signature| signature["domain"] == self.app.domain());
+        let ours = ours.unwrap_or_else(|| panic!("no signature of the sender domain: {signatures}")).clone();
+        assert_eq!(ours["bodyLength"], json!(null), "the whole body is signed");
+        let mut expected =
+            vec!["from", "to", "subject", "date", "message-id", "mime-version", "content-type"];
+        let signed: Vec<&str> = items(&ours["headers"]).iter().map(text).collect();
+        expected.retain(|name| !signed.contains(name));
+        assert!(expected.is_empty(), "not signed: {expected:?} in {ours}");
+        ours
+    }
+}
+
+/// A parsed message, checked for faults.
+fn parsed(received: &Received) -> Value {
+    let parsed = parse_mail(&received.data);
+    assert_eq!(parsed["defects"], json!([]), "a message without faults");
+    let head = received.data.windows(4).position(|end| end == b"\r\n\r\n").expect("the end of the headers");
+    assert!(received.data[..head].is_ascii(), "headers are ASCII unless SMTPUTF8 is offered");
+    parsed
+}
+
+/// The decoded values of a header.
+fn values(parsed: &Value, name: &str) -> Vec<String> {
+    let headers = items(&parsed["headers"]).iter();
+    let named = headers.filter(|header| text(&header[0]).eq_ignore_ascii_case(name));
+    named.map(|header| text(&header[1]).to_owned()).collect()
+}
+
+/// The types of a message's parts, nested as they are: `type(part, part)`.
+fn nesting(part: &Value) -> String {
+    match part["parts"].as_array() {
+        Some(parts) => {
+            let inner: Vec<String> = parts.iter().map(nesting).collect();
+            format!("{}({})", text(&part["type"]), inner.join(", "))
+        }
+        None => text(&part["type"]).to_owned(),
+    }
+}
+
+/// The first part with this type, searched depth first.
+fn part<'a>(root: &'a Value, kind: &str) -> Option<&'a Value> {
+    if root["type"] == kind {
+        return Some(root);
+    }
+    root["parts"].as_array()?.iter().find_map(|inner| part(inner, kind))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plain_mail_is_complete_and_signed() {
+    let post = Post::start().await;
+    let to = json!({"name": "Ada Lovelace", "email": "ada@example.com"});
+    let (email, received) = post.deliver(json!({"to": to})).await;
+    post.assert_signed(&received.data).await;
+
+    let mail = parsed(&received);
+    assert_eq!(nesting(&mail["part"]), "multipart/alternative(text/plain, text/html)");
+    assert_eq!(values(&mail, "subject"), ["Hello"]);
+    assert_eq!(values(&mail, "to"), ["Ada Lovelace <ada@example.com>"]);
+    assert_eq!(values(&mail, "from"), ["Acme <hello@acme.test>"], "the name falls back to the project's");
+    assert_eq!(values(&mail, "mime-version"), ["1.0"]);
+    assert_eq!(values(&mail, "date").len(), 1);
+    assert_eq!(values(&mail, "message-id").len(), 1);
+    assert!(values(&mail, "message-id")[0].contains(text(&email["messageId"]).trim_matches(['<', '>'])));
+    assert!(values(&mail, "reply-to").iter().all(|value| value.contains("hello@acme.test")));
+    assert_eq!(received.rcpt_to, ["ada@example.com"]);
+    assert!(received.mail_from.contains('@'), "bounces come back: {:?}", received.mail_from);
+    for kind in ["text/plain", "text/html"] {
+        let content = text(&part(&mail["part"], kind).expect("both forms")["text"]);
+        assert!(content.contains("Hello there"), "{kind}: {content}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_text_survives_the_transport() {
+    let post = Post::start().await;
+    let long = "word ".repeat(1_500);
+    let unbroken = "x".repeat(3_000);
+    let subject = format!("Grüße 👋 an alle — {}", "sehr lang ".repeat(12).trim());
+    let body = format!(
+        "<p>Grüße 👋</p>\n.\n..\n.leading dot\n<p>{long}</p>\n<p>{unbroken}</p>\nFrom here = there\n"
+    );
+    let (_, received) = post
+        .deliver(json!({
+            "to": {"name": "Jörg \"J\" Müller, Dr.", "email": "joerg@example.com"},
+            "from": {"name": "Bücher & Söhne", "email": "hello@acme.test"},
+            "subject": subject,
+            "body": body,
+        }))
+        .await;
+    post.assert_signed(&received.data).await;
+
+    let mail = parsed(&received);
+    assert_eq!(values(&mail, "subject"), [subject]);
+    assert!(values(&mail, "from")[0].contains("Bücher & Söhne"), "{mail}");
+    assert!(values(&mail, "to")[0].contains("Jörg"), "{mail}");
+    let html = text(&part(&mail["part"], "text/html").expect("HTML")["text"]).replace("\r\n", "\n");
+    for piece in ["Grüße 👋", "\n.\n..\n.leading dot\n", long.trim(), &unbroken, "From here = there"] {
+        assert!(html.contains(piece), "the body lost {:?}", piece.chars().take(40).collect::<String>());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn attachments_nest_as_they_should() {
+    let post = Post::start().await;
+    let report = json!({"filename": "Übersicht 1.pdf", "content": "JVBERi0xLjQKJeLjz9MK", "contentType": "application/pdf"});
+    let logo = json!({
+        "filename": "logo.png", "content": "iVBORw0KGgoAAAANSUhEUg==", "contentType": "image/png",
+        "contentId": "logo", "disposition": "inline",
+    });
+    let alternative = "multipart/alternative(text/plain, text/html)";
+    let related = format!("multipart/related({alternative}, image/png)");
+    for (attachments, expected) in [
+        (json!([]), alternative.to_owned()),
+        (json!([report]), format!("multipart/mixed({alternative}, application/pdf)")),
+        (json!([logo]), related.clone()),
+        (json!([report, logo]), format!("multipart/mixed({related}, application/pdf)")),
+    ] {
+        let html = "<p>See <img src=\"cid:logo\"></p>";
+        let (_, received) = post.deliver(json!({"body": html, "attachments": attachments})).await;
+        post.assert_signed(&received.data).await;
+        let mail = parsed(&received);
+        assert_eq!(nesting(&mail["part"]), expected);
+        if let Some(pdf) = part(&mail["part"], "application/pdf") {
+            assert_eq!(pdf["disposition"], "attachment");
+            assert_eq!(pdf["filename"], report["filename"]);
+            assert_eq!(pdf["base64"], report["content"]);
+        }
+        if let Some(png) = part(&mail["part"], "image/png") {
+            assert_eq!(png["disposition"], "inline");
+            assert_eq!(png["contentId"], "<logo>");
+            assert_eq!(png["filename"], "logo.png");
+            assert_eq!(png["base64"], logo["content"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replies_go_where_they_were_asked_to() {
+    let post = Post::start().await;
+    let (email, received) = post.deliver(json!({"reply": "support@elsewhere.test"})).await;
+    assert_eq!(headers(&received.data, "reply-to").len(), 1);
+    assert!(header(&received.data, "reply-to").expect("one").contains("support@elsewhere.test"));
+    assert_eq!(email["replyTo"], "support@elsewhere.test");
+
+    let template = create_template(&post.app, &json!({"replyTo": "template@elsewhere.test"})).await;
+    let send = json!({"to": "bob@example.com", "template": template["id"]});
+    let (_, received) = post.send(send).await;
+    assert!(header(&received.data, "reply-to").expect("one").contains("template@elsewhere.test"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn custom_headers_are_carried() {
+    let post = Post::start().await;
+    let custom = json!({"X-Order-Id": "42", "X-Note": "größer", "reply-TO": "mine@elsewhere.test"});
+    let (_, received) = post.deliver(json!({"headers": custom, "reply": "other@elsewhere.test"})).await;
+    post.assert_signed(&received.data).await;
+    let mail = parsed(&received);
+    assert_eq!(values(&mail, "x-order-id"), ["42"]);
+    assert_eq!(values(&mail, "x-note"), ["größer"]);
+    assert_eq!(values(&mail, "reply-to"), ["mine@elsewhere.test"], "a caller's header replaces the default");
+    let raw = String::from_utf8_lossy(&received.data).into_owned();
+    assert!(raw.contains("\r\nX-Order-Id: 42\r\n"), "names keep their case: {raw}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bulk_mail_can_be_unsubscribed_with_one_click() {
+    let post = Post::start().await;
+    let template = create_template(&post.app, &json!({"type": "MARKETING"})).await;
+    let send = json!({"to": "ada@example.com", "template": template["id"], "subscribed": true});
+    let (email, received) = post.send(send).await;
+    let signature = post.assert_signed(&received.data).await;
+    let signed: Vec<&str> = items(&signature["headers"]).iter().map(text).collect();
+    assert!(
+        signed.contains(&"list-unsubscribe") && signed.contains(&"list-unsubscribe-post"),
+        "RFC 8058, 4: {signed:?}"
+    );
+
+    let field = header(&received.data, "list-unsubscribe").expect("List-Unsubscribe");
+    let field_post = header(&received.data, "list-unsubscribe-post");
+    assert_eq!(field_post.as_deref(), Some("List-Unsubscribe=One-Click"));
+    assert_eq!(header(&received.data, "precedence").as_deref(), Some("bulk"));
+    assert_eq!(header(&received.data, "auto-submitted").as_deref(), Some("auto-generated"));
+    let url = field.split(['<', '>']).find(|part| part.starts_with("http")).expect("a link in it").to_owned();
+    let path = url.strip_prefix(post.app.base_url()).unwrap_or_else(|| panic!("{url} is at the base URL"));
+    assert!(path.contains(text(&email["contactId"])), "{path}");
+
+    let subscribed = async || contact(&post.app, &email["contactId"]).await["subscribed"].clone();
+    post.app.request("GET", path).send().await.assert_status(200);
+    assert_eq!(subscribed().await, true, "looking at the page changes nothing");
+    for _ in 0..2 {
+        let click = post
+            .app
+            .request("POST", path)
+            .body("List-Unsubscribe=One-Click", "application/x-www-form-urlencoded");
+        let answer = click.send().await.assert_status(200);
+        assert!(answer.headers.get("content-type").is_some_and(|kind| kind.starts_with("text/plain")));
+        assert_eq!(subscribed().await, false);
+    }
+    assert_eq!(
+        events(&post.app, &email, "contact.unsubscribed").await.len(),
+        1,
+        "only the first click changed anything"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_callers_unsubscribe_header_replaces_ours() {
+    let post = Post::start().await;
+    let template = create_template(&post.app, &json!({"type": "MARKETING"})).await;
+    let headers_given = json!({"list-unsubscribe": "<mailto:leave@elsewhere.test>"});
+    let send = json!({"to": "ada@example.com", "template": template["id"], "subscribed": true, "headers": headers_given});
+    let (_, received) = post.send(send).await;
+    assert_eq!(headers(&received.data, "list-unsubscribe"), ["<mailto:leave@elsewhere.test>"]);
+    assert_eq!(
+        headers(&received.data, "list-unsubscribe-post"),
+        Vec::<String>::new(),
+        "the pair is the caller's"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn transactional_mail_is_not_bulk() {
+    let post = Post::start().await;
+    let template = create_template(&post.app, &json!({"type": "TRANSACTIONAL"})).await;
+    for body in [
+        json!({"template": template["id"]}),
+        json!({"subject": "Code", "body": "<p>123</p>", "from": post.app.from()}),
+    ] {
+        let (_, received) = post.send(with(json!({"to": "ada@example.com"}), &body)).await;
+        for name in ["list-unsubscribe", "list-unsubscribe-post", "precedence"] {
+            assert_eq!(header(&received.data, name), None, "{name} on {body}");
+        }
+    }
+}

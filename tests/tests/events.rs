@@ -1,0 +1,97 @@
+//! Reading events: the recent ones, those of a contact, and their names.
+
+use mailwright_testkit::{App, Engine, both_engines};
+use mailwright_tests::{
+    UNKNOWN_ID, as_project, assert_keys, assert_only_keys, assert_timestamp, assert_uuid, column,
+};
+use mailwright_tests::{encoded, events_of, items, read, text, track_ok};
+use serde_json::{Value, json};
+
+async fn track(app: &App, email: &str, event: &str) -> Value {
+    track_ok(app, json!({"email": email, "event": event, "data": {"n": 1}})).await
+}
+
+both_engines! {
+    async fn recent_events_are_listed_newest_first_with_their_contact(engine: Engine) {
+        let app = App::start(engine).await;
+        assert_eq!(read(&app, "/events").await, json!({"events": []}));
+        let first = track(&app, "ann@example.com", "signup").await;
+        let second = track(&app, "bob@example.com", "order placed").await;
+        let third = track(&app, "ann@example.com", "signup").await;
+
+        let list = read(&app, "/events").await;
+        let ids = [&third, &second, &first].map(|event| text(&event["event"]));
+        assert_eq!(column(&list["events"], "id"), ids);
+        let event = &list["events"][0];
+        assert_keys(event, &["id", "name", "data", "contactId", "emailId", "createdAt", "contact"]);
+        assert_uuid(&event["id"]);
+        assert_timestamp(&event["createdAt"]);
+        assert_eq!(event["name"], "signup");
+        assert_eq!(event["data"], json!({"n": 1}));
+        assert_eq!(event["contactId"], third["contact"]);
+        assert_eq!(event["emailId"], Value::Null);
+        assert_eq!(event["contact"]["email"], "ann@example.com");
+
+        assert_eq!(column(&read(&app, "/events?limit=2").await["events"], "id"), ids[..2]);
+        let named = read(&app, "/events?eventName=signup").await;
+        assert_eq!(column(&named["events"], "id"), [ids[0], ids[2]]);
+        let spaced = read(&app, &format!("/events?eventName={}", encoded("order placed"))).await;
+        assert_eq!(column(&spaced["events"], "id"), [ids[1]]);
+        for missing in ["sign", "SIGNUP", "signup%25", "nothing"] {
+            assert_eq!(
+                read(&app, &format!("/events?eventName={missing}")).await["events"],
+                json!([]),
+                "{missing}"
+            );
+        }
+    }
+
+    async fn the_events_of_a_contact_include_the_services_own(engine: Engine) {
+        let app = App::start(engine).await;
+        let ann = track(&app, "ann@example.com", "signup").await;
+        track(&app, "bob@example.com", "signup").await;
+        let away = json!({"email": "ann@example.com", "event": "leave", "subscribed": false});
+        track_ok(&app, away).await;
+        let events = events_of(&app, &ann["contact"]).await;
+        let mut names = column(&json!(events), "name").into_iter().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(names.pop().as_deref(), Some("signup"), "the oldest comes last");
+        names.sort();
+        assert_eq!(names, ["contact.unsubscribed", "leave"]);
+        for event in &events {
+            assert_keys(event, &["id", "name", "data", "contactId", "emailId", "createdAt"]);
+            assert_eq!(event["contactId"], ann["contact"]);
+        }
+        let path = format!("/events/contact/{}", text(&ann["contact"]));
+        let body = read(&app, &format!("{path}?limit=1")).await;
+        assert_only_keys(&body, &["events"]);
+        assert_eq!(items(&body["events"]).len(), 1);
+        assert_eq!(read(&app, &format!("/events/contact/{UNKNOWN_ID}")).await["events"], json!([]));
+    }
+
+    async fn event_names_are_listed_by_frequency(engine: Engine) {
+        let app = App::start(engine).await;
+        assert_eq!(read(&app, "/events/names").await, json!({"eventNames": []}));
+        for (event, count) in [("rare", 1), ("often", 3), ("some", 2)] {
+            for _ in 0..count {
+                track(&app, "ann@example.com", event).await;
+            }
+        }
+        assert_eq!(read(&app, "/events/names").await, json!({"eventNames": ["often", "some", "rare"]}));
+    }
+
+    async fn events_belong_to_a_project(engine: Engine) {
+        let app = App::start(engine).await;
+        let other = app.bootstrap("Neighbour", "neighbour.example").await;
+        let ours = track(&app, "ann@example.com", "signup").await;
+        let of_contact = format!("/events/contact/{}", text(&ours["contact"]));
+        for (path, expected) in [
+            ("/events", json!({"events": []})),
+            ("/events?eventName=signup", json!({"events": []})),
+            (&of_contact, json!({"events": []})),
+            ("/events/names", json!({"eventNames": []})),
+        ] {
+            let body = as_project(&app, &other, "GET", path).send().await.assert_status(200).json();
+            assert_eq!(body, expected, "{path}");
+        }
+    }
+}

@@ -212,8 +212,11 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     senders.sort_unstable();
     senders.dedup();
     let domains = domain::may_send(tx, &senders).await?;
-    let recipients = operations.iter().flat_map(|o| o.recipients.iter().map(|(r, _)| (o.project, &r.email)));
-    let mut contacts = Contacts::load(tx, recipients).await?;
+    let mut recipients: Vec<(ProjectNumber, &EmailAddress)> = Vec::new();
+    for operation in operations {
+        recipients.extend(operation.recipients.iter().map(|(r, _)| (operation.project, &r.email)));
+    }
+    let mut contacts = Contacts::load(tx, recipients.into_iter()).await?;
     let mut out = Accepting::default();
     let mut outcomes = Vec::with_capacity(operations.len());
     for (operation, holder) in operations.iter().zip(holders) {

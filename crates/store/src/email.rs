@@ -520,7 +520,10 @@ async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     .await
 }
 
-/// How many mails wait in a lane of a project, and since when the first of them does.
+/// Most mails that [`backlog`] counts.
+const BACKLOG: i64 = 100_000;
+
+/// How many mails wait in a lane of a project, counted up to 100,000, and since when the first of them does.
 pub async fn backlog(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -528,8 +531,9 @@ pub async fn backlog(
     now: Timestamp,
 ) -> Result<(i64, Option<Timestamp>)> {
     rx.one(
-        "select count(*), min(due_at) from emails where project_id = $1 and lane = $2 and due_at <= $3",
-        args![project, lane.number(), now],
+        "select count(*), min(due_at) from (select due_at from emails where project_id = $1 and lane = $2 \
+         and due_at <= $3 order by due_at limit $4) as waiting",
+        args![project, lane.number(), now, BACKLOG],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
-use mailwright_mail::smtp::{Connection, RelayConfig, Reply};
+use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply};
 use mailwright_store::email::Claimed;
 use mailwright_store::mailbox::Captured;
 use mailwright_store::project;
@@ -17,6 +17,8 @@ use crate::render::{Rendered, render};
 
 /// How long an unused connection is kept.
 const IDLE: Duration = Duration::from_secs(30);
+/// How long the last outcome waits to be recorded together with the next mark.
+const SLOW: Duration = Duration::from_millis(20);
 /// Pause before a mail is tried again that could not be prepared because the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
@@ -168,27 +170,39 @@ impl Sender<'_> {
         let tls = connection.tls();
         let Message { rendered, signature } = &message;
         let size = signature.len() + rendered.raw.len();
-        // The envelope travels while the mark is written: no content is on the wire before both are done.
-        let (envelope, marked) = tokio::join!(
-            connection.envelope(mail.from.as_str(), mail.recipient.as_str(), size),
-            self.delivery.step(self.last.take(), Some(reference(&mail))),
-        );
-        if !marked {
-            // taken over or removed meanwhile, or the database is gone: not ours to send
-            self.delivery.let_go(mail.id);
-            connection.reset().await;
-            self.keep(connection);
-            return;
-        }
-        let end = match envelope {
+        let end = match self.envelope(&mut connection, &mail, size).await {
             Err(error) => error.into(),
-            Ok(()) => match connection.content(signature.as_bytes(), &rendered.raw).await {
-                Ok(reply) => End::Accepted(reply),
-                Err(error) => error.into(),
-            },
+            Ok(()) => {
+                // On disk before the first byte of the content is on the wire.
+                if !self.delivery.step(self.last.take(), Some(reference(&mail))).await {
+                    // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
+                    // for content, and without any the connection can only be closed.
+                    self.delivery.let_go(mail.id);
+                    return;
+                }
+                match connection.content(signature.as_bytes(), &rendered.raw).await {
+                    Ok(reply) => End::Accepted(reply),
+                    Err(error) => error.into(),
+                }
+            }
         };
         self.keep(connection);
         self.last = Some(Arc::new(self.delivery.outcome(&mail, &rendered.subject, &end, tls)));
+    }
+
+    /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.
+    async fn envelope(
+        &mut self,
+        connection: &mut Connection,
+        mail: &Claimed,
+        size: usize,
+    ) -> std::result::Result<(), EnvelopeError> {
+        let envelope = connection.envelope(mail.from.as_str(), mail.recipient.as_str(), size);
+        tokio::pin!(envelope);
+        match tokio::time::timeout(SLOW, &mut envelope).await {
+            Ok(answer) => answer,
+            Err(_) => tokio::join!(envelope, self.flush()).0,
+        }
     }
 
     fn keep(&mut self, connection: Connection) {

@@ -1,0 +1,227 @@
+//! Sender domains: adding, checking, removing.
+
+use mailwright_core::address::DomainName;
+use mailwright_core::domain::Domain;
+use mailwright_core::ids::{DomainId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_mail::dkim::{KeyType, SigningKey, dkim_record};
+use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
+use mailwright_store::{domain as store, template};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Resource, Result};
+use crate::{App, Transport};
+
+/// A DNS record of a domain, with what the last check found.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// `TXT`, `CNAME` or `MX`.
+    pub kind: String,
+    /// The complete name.
+    pub name: String,
+    /// The value to create.
+    pub value: String,
+    /// Preference of an MX record.
+    pub priority: Option<u16>,
+    /// What it is for: `dkim`, `spf`, `dmarc` or `return_path`.
+    pub purpose: String,
+    /// Whether the domain is verified only with it.
+    pub required: bool,
+    /// `found`, `missing`, `mismatch`, `unavailable`, or `unchecked` before the first check.
+    pub status: String,
+    /// The values found.
+    pub found: Vec<String>,
+}
+
+/// A domain with its records.
+#[derive(Debug, Clone)]
+pub struct DomainWithRecords {
+    /// The domain.
+    pub domain: Domain,
+    /// Its records, the required one first.
+    pub records: Vec<Record>,
+}
+
+impl App {
+    /// The domains of a project, newest first.
+    pub async fn domains(&self, project: &Project) -> Result<Vec<DomainWithRecords>> {
+        let number = project.number;
+        let all = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, number).await })).await?;
+        Ok(all.into_iter().map(|domain| self.with_records(domain)).collect())
+    }
+
+    /// Adds a domain, unverified, with a DKIM key of its own. Two projects may add the same name: which of them may
+    /// send from it, the DNS decides.
+    pub async fn add_domain(&self, project: &Project, name: DomainName) -> Result<DomainWithRecords> {
+        let domain = self.create_domain(project.number, name, false).await?;
+        // captured mail leaves nothing, so nothing has to be proved
+        if matches!(self.0.transport, Transport::Capture) {
+            return self.verify_domain(project, domain.id).await;
+        }
+        Ok(self.with_records(domain))
+    }
+
+    /// Makes a key and stores the domain. `vouched`: the operator answers for it.
+    pub(crate) async fn create_domain(&self, project: ProjectNumber, name: DomainName, vouched: bool) -> Result<Domain> {
+        let kind = self.settings().domains.key_type;
+        let (private, public_key) = tokio::task::spawn_blocking(move || SigningKey::generate(kind))
+            .await
+            .map_err(|e| Error::Internal(e.to_string()))?
+            .map_err(|e| Error::Internal(e.to_string()))?;
+        let sealed = self.0.secret.seal("dkim", &private)?;
+        let now = self.0.clock.now();
+        let domain = Domain {
+            id: DomainId::new(now),
+            name,
+            verified: vouched,
+            vouched,
+            selector: selector(),
+            key_type: kind.as_str().to_owned(),
+            public_key,
+            last_check: Value::Null,
+            created_at: now,
+            updated_at: now,
+        };
+        let (stored, check_at) = (domain.clone(), now.plus(self.settings().domains.check_interval));
+        let created = self
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { store::create(tx, project, &stored, &sealed, check_at).await }))
+            .await;
+        match created {
+            Ok(()) => Ok(domain),
+            Err(error) if error.is_conflict_on("domains", "name") => {
+                Err(Error::Conflict(format!("The project has the domain {} already.", domain.name)))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Checks a domain now.
+    pub async fn verify_domain(&self, project: &Project, id: DomainId) -> Result<DomainWithRecords> {
+        let number = project.number;
+        let domain = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let domain = domain.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
+        self.check_domain(number, &domain).await
+    }
+
+    /// Looks a domain's records up and stores what was found. An answer that does not come changes nothing.
+    pub(crate) async fn check_domain(&self, project: ProjectNumber, domain: &Domain) -> Result<DomainWithRecords> {
+        let record = dkim_record(key_type(domain), &domain.public_key);
+        let (last_check, proven) = if matches!(self.0.transport, Transport::Capture) {
+            (domain.last_check.clone(), true)
+        } else {
+            let checks = check(&self.0.dns, &self.identity(domain, &record)).await;
+            (findings(&checks), is_proven(&checks, domain.verified))
+        };
+        let verified = proven || domain.vouched;
+        let (id, now) = (domain.id, self.0.clock.now());
+        if verified != domain.verified {
+            tracing::info!(domain = %id, verified, "a domain's verification changed");
+        }
+        let stored = self
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { store::checked(tx, project, id, verified, &last_check, now).await }))
+            .await?;
+        Ok(self.with_records(stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?))
+    }
+
+    /// Removes a domain that nothing sends from.
+    pub async fn delete_domain(&self, project: &Project, id: DomainId) -> Result<()> {
+        let number = project.number;
+        let removed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(domain) = store::get(tx, number, id).await? else { return Ok(None) };
+                    if template::uses_domain(tx, number, domain.name.as_str()).await? {
+                        return Ok(Some(false));
+                    }
+                    store::delete(tx, number, id).await.map(Some)
+                })
+            })
+            .await?;
+        match removed {
+            Some(true) => Ok(()),
+            Some(false) => Err(Error::Conflict(
+                "Templates send from this domain. Give them another sender before you remove it.".into(),
+            )),
+            None => Err(Error::not_found(Resource::Domain, id)),
+        }
+    }
+
+    fn identity<'a>(&'a self, domain: &'a Domain, dkim_record_value: &'a str) -> SenderIdentity<'a> {
+        SenderIdentity {
+            domain: domain.name.as_str(),
+            selector: &domain.selector,
+            dkim_record_value,
+            spf_mechanism: self.settings().domains.spf.as_deref(),
+            return_path_host: None,
+        }
+    }
+
+    fn with_records(&self, domain: Domain) -> DomainWithRecords {
+        let value = dkim_record(key_type(&domain), &domain.public_key);
+        let records = expected_records(&self.identity(&domain, &value));
+        let finding = |name: &str, purpose: &str| {
+            domain.last_check.as_array()?.iter().find(|f| f["name"] == name && f["purpose"] == purpose)
+        };
+        let records = records
+            .into_iter()
+            .map(|record| {
+                let found = finding(&record.name, record.purpose.as_str());
+                Record {
+                    status: found.and_then(|f| f["status"].as_str()).unwrap_or("unchecked").to_owned(),
+                    found: found
+                        .and_then(|f| f["found"].as_array())
+                        .into_iter()
+                        .flatten()
+                        .filter_map(|v| v.as_str().map(str::to_owned))
+                        .collect(),
+                    kind: record.kind.to_owned(),
+                    name: record.name,
+                    value: record.value,
+                    priority: record.priority,
+                    purpose: record.purpose.as_str().to_owned(),
+                    required: record.required,
+                }
+            })
+            .collect();
+        DomainWithRecords { domain, records }
+    }
+}
+
+/// Whether what was found lets the domain send. A required record that could not be looked up leaves things as they
+/// are: a name server's bad day is no reason to stop a project's mail.
+fn is_proven(checks: &[RecordCheck], verified: bool) -> bool {
+    checks.iter().filter(|c| c.record.required).all(|c| match c.status {
+        RecordStatus::Found => true,
+        RecordStatus::Unavailable => verified,
+        RecordStatus::Missing | RecordStatus::Mismatch => false,
+    })
+}
+
+fn findings(checks: &[RecordCheck]) -> Value {
+    checks
+        .iter()
+        .map(|c| {
+            json!({
+                "name": c.record.name,
+                "purpose": c.record.purpose.as_str(),
+                "status": c.status.as_str(),
+                "found": c.found,
+            })
+        })
+        .collect()
+}
+
+fn key_type(domain: &Domain) -> KeyType {
+    if domain.key_type == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 }
+}
+
+/// A selector that no other key of the domain has, so that a key can be replaced while mails with the old one are read.
+fn selector() -> String {
+    format!("mw{}", hex::encode(rand::random::<[u8; 4]>()))
+}

@@ -1,0 +1,194 @@
+//! Saved templates.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{ProjectNumber, TemplateId};
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use mailwright_core::template::{Template, TemplateType};
+use mailwright_core::templating;
+use mailwright_core::time::Timestamp;
+use mailwright_store::template::{self as store, List};
+use mailwright_store::{Tx, domain};
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+
+/// Fields of a new template, or of a change to one.
+#[derive(Debug, Clone, Default)]
+pub struct Fields {
+    /// Internal name.
+    pub name: Option<String>,
+    /// Internal note; an inner `None` clears it.
+    pub description: Option<Option<String>>,
+    /// Subject.
+    pub subject: Option<String>,
+    /// HTML.
+    pub body: Option<String>,
+    /// Sender address.
+    pub from: Option<EmailAddress>,
+    /// Sender name; an inner `None` clears it.
+    pub from_name: Option<Option<String>>,
+    /// Reply address; an inner `None` clears it.
+    pub reply_to: Option<Option<EmailAddress>>,
+    /// Kind of mail.
+    pub kind: Option<TemplateType>,
+}
+
+impl Fields {
+    /// Errors in the templates' language, named by field with line and column (reference 4.3).
+    fn syntax(&self) -> Result<()> {
+        let fields = [("subject", &self.subject), ("body", &self.body)];
+        let issues: Vec<Issue> = fields
+            .into_iter()
+            .filter_map(|(name, source)| {
+                let error = templating::Template::parse(source.as_ref()?).err()?;
+                Some(Issue::new(name, "invalid_template", error.to_string()))
+            })
+            .collect();
+        if issues.is_empty() { Ok(()) } else { Err(Error::Invalid(issues)) }
+    }
+
+    fn apply(self, template: &mut Template) {
+        fn set<T>(target: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *target = value;
+            }
+        }
+        set(&mut template.name, self.name);
+        set(&mut template.description, self.description);
+        set(&mut template.subject, self.subject);
+        set(&mut template.body, self.body);
+        set(&mut template.from, self.from.map(|from| from.to_string()));
+        set(&mut template.from_name, self.from_name);
+        set(&mut template.reply_to, self.reply_to.map(|to| to.map(|to| to.to_string())));
+        set(&mut template.kind, self.kind);
+    }
+}
+
+impl App {
+    /// A page of templates and how many there are in all.
+    pub async fn templates(&self, project: &Project, list: List) -> Result<(Vec<Template>, i64)> {
+        let number = project.number;
+        Ok(self.0.db.read(move |rx| Box::pin(async move { store::list(rx, number, &list).await })).await?)
+    }
+
+    /// One template.
+    pub async fn get_template(&self, project: &Project, id: TemplateId) -> Result<Template> {
+        self.template(project, id).await
+    }
+
+    /// Creates a template.
+    pub async fn create_template(&self, project: &Project, fields: Fields) -> Result<Template> {
+        fields.syntax()?;
+        let now = self.0.clock.now();
+        let mut template = blank(now);
+        fields.apply(&mut template);
+        self.store_template(project.number, template, true).await
+    }
+
+    /// Changes a template.
+    pub async fn update_template(&self, project: &Project, id: TemplateId, fields: Fields) -> Result<Template> {
+        fields.syntax()?;
+        let check_sender = fields.from.is_some();
+        let mut template = self.template(project, id).await?;
+        fields.apply(&mut template);
+        template.updated_at = self.0.clock.now();
+        let (number, changed) = (project.number, template.clone());
+        let stored = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if check_sender && let Some(refused) = sender_refused(tx, number, &changed).await? {
+                        return Ok(Err(refused));
+                    }
+                    store::update(tx, number, &changed).await.map(Ok)
+                })
+            })
+            .await;
+        match stored {
+            Ok(outcome) => outcome.map(|()| template),
+            Err(mailwright_store::Error::NotFound) => Err(Error::not_found(Resource::Template, id)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Copies a template.
+    pub async fn duplicate_template(&self, project: &Project, id: TemplateId) -> Result<Template> {
+        let original = self.template(project, id).await?;
+        let now = self.0.clock.now();
+        let copy = Template {
+            id: TemplateId::new(now),
+            name: format!("{} (Copy)", original.name),
+            created_at: now,
+            updated_at: now,
+            ..original
+        };
+        self.store_template(project.number, copy, false).await
+    }
+
+    async fn store_template(&self, number: ProjectNumber, template: Template, check_sender: bool) -> Result<Template> {
+        let stored = template.clone();
+        self.0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if check_sender && let Some(refused) = sender_refused(tx, number, &stored).await? {
+                        return Ok(Err(refused));
+                    }
+                    store::create(tx, number, &stored).await.map(Ok)
+                })
+            })
+            .await??;
+        Ok(template)
+    }
+
+    /// Removes a template. Mails made from it keep their content.
+    pub async fn delete_template(&self, project: &Project, id: TemplateId) -> Result<()> {
+        let number = project.number;
+        let removed = self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
+        if removed { Ok(()) } else { Err(Error::not_found(Resource::Template, id)) }
+    }
+
+    /// How many mails were made from a template.
+    pub async fn template_emails(&self, project: &Project, id: TemplateId) -> Result<i64> {
+        self.template(project, id).await?;
+        let number = project.number;
+        Ok(self.0.db.read(move |rx| Box::pin(async move { store::emails_sent(rx, number, id).await })).await?)
+    }
+}
+
+fn blank(now: Timestamp) -> Template {
+    Template {
+        id: TemplateId::new(now),
+        name: String::new(),
+        description: None,
+        subject: String::new(),
+        body: String::new(),
+        from: String::new(),
+        from_name: None,
+        reply_to: None,
+        kind: TemplateType::Marketing,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Why the project may not send from the template's address; `None` when it may.
+async fn sender_refused(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    template: &Template,
+) -> mailwright_store::Result<Option<Error>> {
+    let name = template.from.rsplit_once('@').map_or("", |(_, name)| name);
+    let domains = domain::may_send(tx, &[(project, name)]).await?;
+    Ok(match domains.get(&(project, name.to_owned())) {
+        Some(true) => None,
+        Some(false) => Some(Error::SenderRefused(format!(
+            "The domain {name} is not verified. Create its DNS records and verify it before sending from it."
+        ))),
+        None => Some(Error::SenderRefused(format!(
+            "The domain {name} is not registered for this project. Add it and verify it before sending from it."
+        ))),
+    })
+}

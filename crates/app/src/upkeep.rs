@@ -1,0 +1,122 @@
+//! Background work besides delivery: domain checks, housekeeping, figures.
+//!
+//! Each round goes from project to project and takes what is due there. Rounds of several processes do no harm to each
+//! other: what is due is claimed.
+
+use std::time::Duration;
+
+use mailwright_core::email::Lane;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_store::{domain, email, idempotency, project, search};
+
+use crate::App;
+use crate::error::Result;
+use crate::tasks::Tasks;
+
+/// How often figures about the queue are taken.
+const FIGURES: Duration = Duration::from_secs(5);
+/// How often expired keys are removed and search indexes are looked after.
+const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// Projects looked at together.
+const PROJECTS: i64 = 500;
+
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    let domains = app.settings().domains.check_interval.min(Duration::from_secs(5));
+    every(app, tasks, "domain checks", domains, |app| async move { app.check_due_domains().await });
+    every(app, tasks, "queue figures", FIGURES, |app| async move { app.measure_queue().await });
+    every(app, tasks, "housekeeping", HOUSEKEEPING, |app| async move { app.housekeep().await });
+}
+
+/// Runs a job again and again until the service stops. A job that fails is tried again in its next turn.
+fn every<F: Future<Output = Result<()>> + Send + 'static>(
+    app: &App,
+    tasks: &Tasks,
+    name: &'static str,
+    period: Duration,
+    job: fn(App) -> F,
+) {
+    let (app, token) = (app.clone(), tasks.clone());
+    tasks.spawn(name, async move {
+        while token.pause(period).await {
+            if let Err(error) = job(app.clone()).await {
+                tracing::warn!(%error, job = name, "background work failed, trying again later");
+            }
+        }
+    });
+}
+
+impl App {
+    async fn each_project<F: Future<Output = Result<()>> + Send>(&self, job: impl Fn(ProjectNumber) -> F) -> Result<()> {
+        let mut after = ProjectNumber(i64::MIN);
+        loop {
+            let numbers =
+                self.0.db.read(move |rx| Box::pin(async move { project::numbers(rx, after, PROJECTS).await })).await?;
+            let Some(last) = numbers.last() else { return Ok(()) };
+            after = *last;
+            for number in numbers {
+                job(number).await?;
+            }
+        }
+    }
+
+    async fn check_due_domains(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        let next = now.plus(self.settings().domains.check_interval);
+        self.each_project(|number| async move {
+            let due = self
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { domain::is_check_due(rx, number, now).await }))
+                .await?;
+            if !due {
+                return Ok(());
+            }
+            let claimed = self
+                .0
+                .db
+                .write(move |tx| Box::pin(async move { domain::claim_due(tx, number, now, next).await }))
+                .await?;
+            for domain in claimed {
+                self.check_domain(number, &domain).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    async fn measure_queue(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        for lane in Lane::ALL {
+            let (mut depth, mut oldest) = (0, now);
+            let projects =
+                self.0.db.read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await })).await?;
+            for number in projects {
+                let (count, since) = self
+                    .0
+                    .db
+                    .read(move |rx| Box::pin(async move { email::backlog(rx, number, lane, now).await }))
+                    .await?;
+                depth += count;
+                oldest = since.map_or(oldest, |since| since.min(oldest));
+            }
+            self.0.metrics.queue(lane, depth, now.since(oldest).as_secs_f64());
+        }
+        Ok(())
+    }
+
+    async fn housekeep(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        self.each_project(|number| async move {
+            while self
+                .0
+                .db
+                .write_bulk(move |tx| Box::pin(async move { idempotency::sweep(tx, number, now).await }))
+                .await?
+                > 0
+            {}
+            while search::build_step(&self.0.db, number, now).await? {}
+            Ok(())
+        })
+        .await
+    }
+}

@@ -1,1 +1,88 @@
-//! Placeholder.
+//! HTTP only: a handler extracts, calls one use case of `mailwright-app`, and shapes the answer.
+//!
+//! Every route is in [`routes`]; the frame around them (request ids, envelope, headers) in `frame`. One module per
+//! resource under `resources`, its handlers in the order of the contract.
+
+mod auth;
+mod error;
+mod frame;
+mod query;
+mod resources;
+mod schema;
+mod text;
+
+use axum::Router;
+use axum::extract::OriginalUri;
+use axum::middleware::from_fn_with_state;
+use mailwright_app::App;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::error::ApiError;
+use crate::resources::{contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track};
+
+/// Every route, with its document.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(docs::Document::openapi())
+        // public API
+        .routes(routes!(send::send))
+        .routes(routes!(track::track))
+        // contacts
+        .routes(routes!(contact::list, contact::upsert))
+        .routes(routes!(contact::lookup))
+        .routes(routes!(contact_field::list))
+        .routes(routes!(contact_field::values))
+        .routes(routes!(contact_field::usage))
+        .routes(routes!(contact_field::delete))
+        .routes(routes!(contact::get, contact::update, contact::delete))
+        // templates
+        .routes(routes!(template::list, template::create))
+        .routes(routes!(template::get, template::update, template::delete))
+        .routes(routes!(template::duplicate))
+        .routes(routes!(template::usage))
+        // events
+        .routes(routes!(event::track))
+        .routes(routes!(event::list))
+        .routes(routes!(event::names))
+        .routes(routes!(event::of_contact))
+        // domains
+        .routes(routes!(domain::add))
+        .routes(routes!(domain::list))
+        .routes(routes!(domain::verify))
+        .routes(routes!(domain::delete))
+        // mails
+        .routes(routes!(email::list))
+        .routes(routes!(email::get))
+        .routes(routes!(mailbox::list, mailbox::clear))
+        .routes(routes!(mailbox::get, mailbox::delete))
+        .routes(routes!(mailbox::raw))
+        // recipients, without a key
+        .routes(routes!(subscription::get))
+        .routes(routes!(subscription::subscribe))
+        .routes(routes!(subscription::unsubscribe))
+        .routes(routes!(subscription::unsubscribe_page, subscription::one_click))
+        .routes(routes!(subscription::subscribe_page, subscription::subscribe_form))
+        .routes(routes!(subscription::manage_page))
+        // the service itself
+        .routes(routes!(health::health))
+        .routes(routes!(health::ready))
+        .routes(routes!(health::metrics))
+}
+
+/// The service as one router.
+pub fn router(app: App) -> Router {
+    let (router, document) = routes().split_for_parts();
+    router
+        .merge(docs::routes(&document))
+        .fallback(|OriginalUri(uri): OriginalUri| async move { ApiError::no_such_route(uri.path()) })
+        .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
+        .layer(from_fn_with_state(app.clone(), frame::frame))
+        .with_state(app)
+}
+
+/// The API document: OpenAPI 3.1 as JSON.
+pub fn openapi() -> String {
+    let (_, document) = routes().split_for_parts();
+    document.to_pretty_json().unwrap_or_default()
+}

@@ -1,2 +1,171 @@
-//! Placeholder.
-fn main() {}
+//! The program: command line, configuration, wiring.
+
+mod config;
+mod doctor;
+mod serve;
+mod setup;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use mailwright_app::bootstrap::Bootstrap;
+use mailwright_core::address::{DomainName, EmailAddress};
+use serde_json::json;
+
+use crate::config::Config;
+
+/// Sends a project's email and keeps the audience and automation around that sending.
+///
+/// Settings come from the file given with --config and from MAILWRIGHT_* environment variables; docs/configuration.md
+/// lists them all.
+#[derive(Debug, Parser)]
+#[command(name = "mailwright", version, about)]
+struct Cli {
+    /// A TOML file with settings.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the service.
+    Serve(ServeArgs),
+    /// Bring the database up to date and exit. `serve` does the same when it starts.
+    Migrate,
+    /// Create the first user, project and sender domain, and print the project's keys. Harmless when repeated.
+    Bootstrap(BootstrapArgs),
+    /// Check the set-up and say what is wrong with it.
+    Doctor,
+    /// Print the API document (OpenAPI 3.1).
+    Openapi,
+}
+
+#[derive(Debug, Args)]
+struct ServeArgs {
+    /// What this process does: api, worker, or both.
+    #[arg(long, value_delimiter = ',', default_value = "api,worker")]
+    roles: Vec<serve::Role>,
+    /// With an empty database, create a demo project and print how to send the first email.
+    #[arg(long)]
+    demo: bool,
+}
+
+#[derive(Debug, Args)]
+struct BootstrapArgs {
+    /// Address of the user.
+    #[arg(long)]
+    email: String,
+    /// Password of the user, if it is created now.
+    #[arg(long)]
+    password: String,
+    /// Name of the project.
+    #[arg(long)]
+    project: String,
+    /// Sender domain; it counts as verified, because you vouch for it.
+    #[arg(long)]
+    domain: String,
+    /// Make another secret key even when the project exists.
+    #[arg(long)]
+    new_secret_key: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "mailwright: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<ExitCode> {
+    let cli = Cli::parse();
+    let config = Config::load(cli.config.as_ref(), std::env::vars())?;
+    log_to_stderr(&config.log)?;
+    if rustls::crypto::ring::default_provider().install_default().is_err() {
+        bail!("a TLS provider is installed already");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
+    runtime.block_on(async {
+        match cli.command {
+            Command::Serve(args) => serve::serve(&config, &args.roles, args.demo).await.map(|()| ExitCode::SUCCESS),
+            Command::Migrate => migrate(&config).await,
+            Command::Bootstrap(args) => bootstrap(&config, args).await,
+            Command::Doctor => doctor::doctor(&config).await,
+            Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),
+        }
+    })
+}
+
+fn print(text: &str) -> Result<()> {
+    writeln!(std::io::stdout(), "{text}").context("cannot write to standard output")
+}
+
+/// For people on a terminal, JSON otherwise.
+fn log_to_stderr(filter: &str) -> Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).context("MAILWRIGHT_LOG is not a log filter")?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if std::io::stderr().is_terminal() {
+        builder.init();
+    } else {
+        builder.json().flatten_event(true).with_ansi(false).init();
+    }
+    Ok(())
+}
+
+async fn migrate(config: &Config) -> Result<ExitCode> {
+    let setup = setup::open(config)?;
+    let applied = setup.migrate().await?;
+    print(&format!("The database is up to date ({applied} steps applied)."))?;
+    setup.db.close();
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
+    let wanted = Bootstrap {
+        email: EmailAddress::parse(&args.email).context("--email is not an email address")?,
+        password: args.password,
+        project: args.project,
+        domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,
+        new_secret_key: args.new_secret_key,
+    };
+    if wanted.project.trim().is_empty() || wanted.project.len() > 100 || wanted.project.contains(char::is_control) {
+        bail!("--project must have 1 to 100 characters and no control characters");
+    }
+    if wanted.password.len() < 8 {
+        bail!("--password must have at least 8 characters");
+    }
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    let app = setup.app(config)?;
+    let made = app.bootstrap(wanted).await?;
+    let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal);
+    if args.json {
+        print(&serde_json::to_string(&json!({
+            "projectId": made.project,
+            "secretKey": secret,
+            "publicKey": made.public_key,
+            "from": made.from,
+            "baseUrl": config.base_url(),
+        }))?)?;
+    } else {
+        let shown = secret.unwrap_or("(made before; --new-secret-key makes another)");
+        print(&format!(
+            "Project     {}\nSecret key  {shown}\nPublic key  {}\nSender      {}\nAPI         {}",
+            made.project,
+            made.public_key,
+            made.from,
+            config.base_url()
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,276 @@
+//! Errors as clients see them: one table of code, status, message and suggestion (contract, Errors).
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use mailwright_app::Resource;
+use mailwright_core::issue::Issue;
+use mailwright_core::time::Timestamp;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+/// Result of a handler.
+pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
+
+/// An error on its way out. The frame adds request id and time (see [`crate::frame`]).
+#[derive(Debug, Clone)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    issues: Vec<Issue>,
+    details: Option<Value>,
+    suggestion: Option<&'static str>,
+    retry_after: Option<i64>,
+}
+
+/// The body of an error answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ErrorEnvelope {
+    /// Always false.
+    success: bool,
+    error: ErrorBody,
+    /// When the answer was made.
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Timestamp,
+}
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct ErrorBody {
+    /// Machine-readable code.
+    code: &'static str,
+    /// What went wrong, for people.
+    message: String,
+    /// HTTP status.
+    status_code: u16,
+    /// Identifier of the request, also in the `X-Request-ID` header.
+    request_id: String,
+    /// Every failing field, for validation failures.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Issue>,
+    /// Context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<Value>,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suggestion: Option<&'static str>,
+}
+
+/// The body of the answers that the contract gives the legacy shape.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LegacyError {
+    /// What went wrong.
+    error: String,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            message: message.into(),
+            issues: Vec::new(),
+            details: None,
+            suggestion: None,
+            retry_after: None,
+        }
+    }
+
+    fn suggest(mut self, suggestion: &'static str) -> Self {
+        self.suggestion = Some(suggestion);
+        self
+    }
+
+    fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    pub(crate) fn missing_auth() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "MISSING_AUTH", "The Authorization header is missing or malformed.")
+            .suggest("Send the header as: Authorization: Bearer <API_KEY>")
+    }
+
+    pub(crate) fn invalid_key(message: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "INVALID_API_KEY", message)
+            .suggest("Check that the key belongs to this instance and is of the type that the endpoint takes.")
+    }
+
+    pub(crate) fn project_disabled() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "PROJECT_DISABLED", "This project is disabled.")
+            .suggest("Reading still works. Ask the operator of this instance why the project was disabled.")
+    }
+
+    pub(crate) fn malformed_json(detail: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "VALIDATION_ERROR", format!("The request body is not valid JSON: {detail}"))
+            .suggest("Check quotes, commas and braces, and that the body is encoded in UTF-8.")
+    }
+
+    pub(crate) fn body_too_large(limit: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "PAYLOAD_TOO_LARGE",
+            format!("The request body is larger than {} MB.", limit / 1024 / 1024),
+        )
+    }
+
+    pub(crate) fn invalid(issues: Vec<Issue>) -> Self {
+        let suggestion = if issues.iter().any(|i| i.received.as_deref() == Some("undefined")) {
+            "Add the missing fields."
+        } else if issues.iter().any(|i| i.code == "invalid_type") {
+            "Check the types of the fields against the API reference at /docs."
+        } else {
+            "Correct the fields that are listed in errors."
+        };
+        Self { issues, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION_ERROR", "Request validation failed.") }
+            .suggest(suggestion)
+    }
+
+    pub(crate) fn rate_limited(retry_after: i64, limit: i64) -> Self {
+        let message = format!("More than {limit} requests in a minute. Try again in {retry_after} seconds.");
+        Self {
+            retry_after: Some(retry_after),
+            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+        }
+        .details(json!({ "retryAfter": retry_after }))
+        .suggest("Wait as long as the Retry-After header says, and spread requests over time.")
+    }
+
+    pub(crate) fn not_found(resource: Resource, id: &str) -> Self {
+        let code = match resource {
+            Resource::Contact => "CONTACT_NOT_FOUND",
+            Resource::Template => "TEMPLATE_NOT_FOUND",
+            Resource::Domain | Resource::Project | Resource::Email | Resource::CapturedEmail | Resource::Field => {
+                "RESOURCE_NOT_FOUND"
+            }
+        };
+        let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
+            .details(json!({ "resource": resource.as_str(), "id": id }));
+        if resource == Resource::Template {
+            return error.suggest("Check the template's id, and that it belongs to the key's project.");
+        }
+        error
+    }
+
+    pub(crate) fn no_such_route(path: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "RESOURCE_NOT_FOUND", format!("There is nothing at {path}."))
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This path does not take that method.")
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+    }
+
+    /// The body, now that request id and time are known.
+    pub(crate) fn envelope(self, request_id: &str, now: Timestamp) -> ErrorEnvelope {
+        ErrorEnvelope {
+            success: false,
+            error: ErrorBody {
+                code: self.code,
+                message: self.message,
+                status_code: self.status.as_u16(),
+                request_id: request_id.to_owned(),
+                errors: self.issues,
+                details: self.details,
+                suggestion: self.suggestion,
+            },
+            timestamp: now,
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// What a handler can answer instead of a result.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The envelope.
+    Standard(ApiError),
+    /// The legacy body, where the contract names it.
+    Legacy(String),
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Self::Standard(error)
+    }
+}
+
+impl<E> From<E> for Failure
+where
+    mailwright_app::Error: From<E>,
+{
+    fn from(error: E) -> Self {
+        match mailwright_app::Error::from(error) {
+            mailwright_app::Error::Legacy(message) => Self::Legacy(message),
+            other => Self::Standard(other.into()),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Standard(error) => error.into_response(),
+            Self::Legacy(error) => (StatusCode::BAD_REQUEST, Json(LegacyError { error })).into_response(),
+        }
+    }
+}
+
+impl From<mailwright_app::Error> for ApiError {
+    fn from(error: mailwright_app::Error) -> Self {
+        use mailwright_app::Error as E;
+        match error {
+            E::Invalid(issues) => {
+                let repeated = json!({ "errors": issues });
+                Self::invalid(issues).details(repeated)
+            }
+            E::BadRequest(message) | E::Legacy(message) => Self::bad_request(message),
+            E::NotFound { resource, id } => Self::not_found(resource, &id),
+            E::Conflict(message) => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
+            // the one place where the contract pins this code to another status
+            E::SenderRefused(message) => Self::new(StatusCode::FORBIDDEN, "INTERNAL_SERVER_ERROR", message),
+            E::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "PROJECT_ACCESS_DENIED", message),
+            E::KeyReused { key, request, at, status_code } => {
+                let message = format!("The idempotency key {key:?} was already used by {request}.");
+                Self::new(StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED", message)
+                    .details(json!({
+                        "key": key,
+                        "originalRequest": request,
+                        "originalRequestAt": at,
+                        "originalStatusCode": status_code,
+                    }))
+                    .suggest("The first request was performed and this one was not. Use a new key for a new request.")
+            }
+            E::Unavailable(detail) => {
+                tracing::warn!(error = %detail, "a request was refused, a dependency is not available");
+                let message = "The service cannot store or read data right now. Nothing was done.";
+                Self {
+                    retry_after: Some(1),
+                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_ERROR", message)
+                }
+                .suggest("Send the same request again after the time that the Retry-After header gives.")
+            }
+            E::Internal(detail) => {
+                tracing::error!(error = %detail, "a request failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "An unexpected error occurred.")
+                    .suggest("Try again. If it happens again, report it with the request id.")
+            }
+        }
+    }
+}

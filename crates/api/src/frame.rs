@@ -1,0 +1,122 @@
+//! What every answer has in common: request id, error envelope, limit and security headers, CORS, figures.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use mailwright_app::App;
+use mailwright_app::limit::Allowance;
+use mailwright_core::time::Timestamp;
+
+use crate::error::ApiError;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest request id taken over from a client.
+const MAX_REQUEST_ID: usize = 128;
+
+/// What the limiter said about a request, carried from the extractor to the answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestLimit(Arc<OnceLock<Allowance>>);
+
+impl RequestLimit {
+    pub(crate) fn note(&self, allowance: Allowance) {
+        let _ = self.0.set(allowance);
+    }
+}
+
+/// Wraps every request.
+pub(crate) async fn frame(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let now = app.clock().now();
+    let request_id = request_id(request.headers(), now);
+    let public = request.uri().path().starts_with("/v1/");
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let limit = RequestLimit::default();
+    request.extensions_mut().insert(limit.clone());
+    let mut response = if public && method == Method::OPTIONS {
+        StatusCode::OK.into_response()
+    } else {
+        next.run(request).await
+    };
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        response = with_envelope(response, error, &request_id, now);
+    }
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    if let Some(allowance) = limit.0.get() {
+        limit_headers(headers, allowance);
+    }
+    if public {
+        cors_headers(headers);
+    }
+    security_headers(headers, app.settings().base_url.starts_with("https://"));
+    let seconds = started.elapsed().as_secs_f64();
+    app.metrics().request(method.as_str(), route.as_deref().unwrap_or("none"), response.status().as_u16(), seconds);
+    tracing::debug!(%request_id, %method, route, status = response.status().as_u16(), seconds, "request answered");
+    response
+}
+
+/// The client's own id, if it is one that can be logged and echoed; otherwise a new one.
+fn request_id(headers: &HeaderMap, now: Timestamp) -> String {
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let fine = |id: &&str| {
+        (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+    };
+    given.filter(fine).map_or_else(|| mailwright_core::ids::EventId::new(now).to_string(), str::to_owned)
+}
+
+fn with_envelope(response: Response, error: ApiError, request_id: &str, now: Timestamp) -> Response {
+    let (mut parts, _) = response.into_parts();
+    let body = serde_json::to_vec(&error.envelope(request_id, now)).unwrap_or_default();
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, body.into())
+}
+
+fn limit_headers(headers: &mut HeaderMap, allowance: &Allowance) {
+    for (name, value) in [
+        ("ratelimit-limit", allowance.limit),
+        ("ratelimit-remaining", allowance.remaining),
+        ("ratelimit-reset", allowance.reset),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from(value));
+    }
+}
+
+/// Browsers may call the public API from anywhere; it carries no cookies.
+fn cors_headers(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE, OPTIONS"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, Authorization, Idempotency-Key, X-Request-ID"),
+        (
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            "X-Request-ID, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After",
+        ),
+        (header::ACCESS_CONTROL_MAX_AGE, "86400"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// Pages set a policy of their own before this; answers of the API load nothing at all.
+fn security_headers(headers: &mut HeaderMap, https: bool) {
+    let mut default = |name: HeaderName, value: &'static str| {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    };
+    default(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    default(header::X_FRAME_OPTIONS, "DENY");
+    default(header::REFERRER_POLICY, "no-referrer");
+    default(header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
+    default(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
+    if https {
+        default(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
+}

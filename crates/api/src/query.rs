@@ -1,0 +1,74 @@
+//! Query parameters, read as leniently as the contract says: what cannot be read counts as absent.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::extract::Query;
+use axum::http::request::Parts;
+use mailwright_app::Resource;
+
+use crate::error::{ApiError, Result};
+
+/// The parameters of a request; of several with one name the last counts.
+pub(crate) struct Params(HashMap<String, String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, Infallible> {
+        Ok(Self(Query::try_from_uri(&parts.uri).map_or_else(|_| HashMap::new(), |Query(map)| map)))
+    }
+}
+
+impl Params {
+    /// A parameter that is not empty and holds no NUL, which no stored text has.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty() && !text.contains('\0'))
+    }
+
+    /// The leading integer of a parameter.
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        let text = self.0.get(name)?.trim();
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let number: i64 = digits[..end].parse().ok()?;
+        Some(if text.starts_with('-') { -number } else { number })
+    }
+
+    /// An integer within bounds; absent, unreadable and 0 give the default.
+    pub(crate) fn bounded(&self, name: &str, default: i64, most: i64) -> i64 {
+        match self.integer(name) {
+            None | Some(0) => default,
+            Some(number) => number.clamp(1, most),
+        }
+    }
+
+    /// `true` or `false`, literally.
+    pub(crate) fn boolean(&self, name: &str) -> Option<bool> {
+        match self.0.get(name).map(String::as_str) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether `dir` asks for descending order, which is the default.
+    pub(crate) fn descending(&self) -> bool {
+        self.0.get("dir").map(String::as_str) != Some("asc")
+    }
+
+    /// The cursor of a list. One that cannot be read is refused: going on from the start would repeat rows silently.
+    pub(crate) fn cursor<T: FromStr>(&self) -> Result<Option<T>> {
+        let Some(text) = self.0.get("cursor").filter(|text| !text.is_empty()) else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| {
+            ApiError::bad_request("The cursor does not belong to this list. Start again without a cursor.")
+        })
+    }
+}
+
+/// An id in a path. Whatever is not the id of something is not found.
+pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
+    text.parse().map_err(|_| ApiError::not_found(resource, text))
+}

@@ -1,0 +1,180 @@
+//! `/events`.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use mailwright_app::event::Event;
+use mailwright_app::{App, Resource};
+use mailwright_core::custom_data;
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectId};
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::track::TrackRequest;
+use crate::auth::SecretKey;
+use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
+use crate::query::{self, Params};
+use crate::schema::{Body, Payload};
+use crate::text::{DataObject, Email, EventName};
+
+/// A stored event.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventView {
+    id: EventId,
+    name: String,
+    /// What came with it.
+    #[schema(value_type = Option<Object>)]
+    data: Option<Value>,
+    project_id: ProjectId,
+    contact_id: Option<ContactId>,
+    /// The mail it is about.
+    email_id: Option<EmailId>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// The contact's address.
+    contact: Option<EventContact>,
+}
+
+/// The contact of an event.
+#[derive(Debug, Serialize, ToSchema)]
+struct EventContact {
+    email: String,
+}
+
+impl EventView {
+    fn new(event: Event, project: &Project) -> Self {
+        Self {
+            id: event.id,
+            name: event.name,
+            data: event.data,
+            project_id: project.id,
+            contact_id: event.contact,
+            email_id: event.email,
+            created_at: event.created_at,
+            contact: event.contact_email.map(|email| EventContact { email: email.to_string() }),
+        }
+    }
+}
+
+/// Several events.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventList {
+    /// Newest first.
+    events: Vec<EventView>,
+}
+
+/// An event to record: the body of `/v1/track`, or a name with the contact's id.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InternalTrack {
+    /// Address of the contact; created if absent.
+    email: Option<Email>,
+    /// Name of the event.
+    event: Option<EventName>,
+    /// The same as `event`.
+    name: Option<EventName>,
+    /// The contact, instead of `email`.
+    contact_id: Option<ContactId>,
+    subscribed: Option<bool>,
+    data: Option<DataObject>,
+}
+
+impl Payload for InternalTrack {
+    fn check(&self) -> Vec<Issue> {
+        let mut issues: Vec<_> =
+            self.data.as_ref().map(|data| custom_data::check(&data.0, "data")).unwrap_or_default();
+        if self.email.is_none() && self.contact_id.is_none() {
+            issues.push(Issue::new("email", "invalid_type", "Pass email or contactId.").received("undefined"));
+        }
+        issues
+    }
+}
+
+/// Record an event
+///
+/// The dashboard's own way to do what `/v1/track` does.
+#[utoipa::path(post, path = "/events/track", tag = "Events", operation_id = "trackEvent", security(("secretKey" = [])),
+    request_body = InternalTrack,
+    responses(
+        (status = 201, body = EventView),
+        (status = 400, description = "Without a name", body = LegacyError),
+        (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
+pub(crate) async fn track(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    Body(body): Body<InternalTrack>,
+) -> Result<(StatusCode, Json<EventView>), Failure> {
+    let Some(name) = body.event.or(body.name) else { return Err(Failure::Legacy("name is required".into())) };
+    let email = match (body.email, body.contact_id) {
+        (Some(email), _) => email,
+        (None, Some(id)) => Email(app.contact(&project, id).await?.email),
+        (None, None) => return Err(ApiError::bad_request("Pass email or contactId.").into()),
+    };
+    let data = body.data.as_ref().map(|data| Value::Object(data.0.clone()));
+    let track = TrackRequest::new(email.clone(), name, body.subscribed, body.data).into_track()?;
+    let name = track.event.clone();
+    let tracked = app.track(&project, track, None).await?;
+    let event = EventView {
+        id: tracked.event,
+        name,
+        data,
+        project_id: project.id,
+        contact_id: Some(tracked.contact),
+        email_id: None,
+        created_at: tracked.timestamp,
+        contact: Some(EventContact { email: email.0.to_string() }),
+    };
+    Ok((StatusCode::CREATED, Json(event)))
+}
+
+/// List recent events
+#[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = [])),
+    params(
+        ("eventName" = Option<String>, Query, description = "Only events of this name"),
+        ("limit" = Option<i64>, Query, description = "1 to 1000, default 100"),
+    ),
+    responses((status = 200, body = EventList)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    params: Params,
+) -> Result<Json<EventList>> {
+    let name = params.text("eventName").map(str::to_owned);
+    let events = app.events(&project, name, params.bounded("limit", 100, 1000)).await?;
+    Ok(Json(EventList { events: events.into_iter().map(|e| EventView::new(e, &project)).collect() }))
+}
+
+/// The names of events.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventNames {
+    /// The most frequent first.
+    event_names: Vec<String>,
+}
+
+/// List event names
+#[utoipa::path(get, path = "/events/names", tag = "Events", operation_id = "listEventNames", security(("secretKey" = [])),
+    responses((status = 200, body = EventNames)))]
+pub(crate) async fn names(State(app): State<App>, SecretKey(project): SecretKey) -> Result<Json<EventNames>> {
+    Ok(Json(EventNames { event_names: app.event_names(&project).await? }))
+}
+
+/// List the events of a contact
+#[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = [])),
+    params(("contactId" = String, Path), ("limit" = Option<i64>, Query, description = "1 to 1000, default 50")),
+    responses((status = 200, body = EventList), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn of_contact(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    Path(id): Path<String>,
+    params: Params,
+) -> Result<Json<EventList>> {
+    let id: ContactId = query::id(&id, Resource::Contact)?;
+    let events = app.contact_events(&project, id, params.bounded("limit", 50, 1000)).await?;
+    Ok(Json(EventList { events: events.into_iter().map(|e| EventView::new(e, &project)).collect() }))
+}

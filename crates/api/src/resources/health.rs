@@ -1,0 +1,58 @@
+//! `/health`, `/ready` and `/metrics`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use mailwright_app::App;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The process lives.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Health {
+    /// `ok`.
+    status: &'static str,
+    /// Milliseconds since the epoch.
+    time: i64,
+    version: &'static str,
+}
+
+/// Whether the process lives
+#[utoipa::path(get, path = "/health", tag = "Service", operation_id = "getHealth", responses((status = 200, body = Health)))]
+pub(crate) async fn health(State(app): State<App>) -> Json<Health> {
+    Json(Health { status: "ok", time: app.clock().now().0, version: env!("CARGO_PKG_VERSION") })
+}
+
+/// What the process needs to serve.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Readiness {
+    /// Whether all of the following is true.
+    ready: bool,
+    /// The database answers.
+    database: bool,
+    /// Its schema is the one of this program.
+    migrated: bool,
+    /// The background work is alive.
+    worker: bool,
+}
+
+/// Whether the process can serve
+#[utoipa::path(get, path = "/ready", tag = "Service", operation_id = "getReadiness",
+    responses((status = 200, body = Readiness), (status = 503, description = "Not now", body = Readiness)))]
+pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
+    let schema = app.is_ready().await;
+    let worker = app.worker_is_alive();
+    let (database, migrated) = (schema.is_ok(), schema.unwrap_or(false));
+    let ready = migrated && worker;
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(Readiness { ready, database, migrated, worker }))
+}
+
+/// Figures for Prometheus
+#[utoipa::path(get, path = "/metrics", tag = "Service", operation_id = "getMetrics",
+    responses((status = 200, content_type = "text/plain", body = String)))]
+pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], app.metrics().render())
+}

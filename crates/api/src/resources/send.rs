@@ -1,0 +1,302 @@
+//! `POST /v1/send`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use base64::Engine;
+use base64::alphabet::STANDARD as ALPHABET;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use mailwright_app::App;
+use mailwright_app::content::File;
+use mailwright_app::send::{Recipient, Send};
+use mailwright_core::custom_data;
+use mailwright_core::ids::{ContactId, EmailId, TemplateId};
+use mailwright_core::issue::Issue;
+use mailwright_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Success;
+use crate::auth::{SecretKey, idempotency_key};
+use crate::error::{ApiError, ErrorEnvelope, Failure};
+use crate::schema::{Body, Payload};
+use crate::text::{Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, Html, MediaType, Subject};
+
+/// Most recipients of one request: each is a row of one transaction.
+const MAX_RECIPIENTS: usize = 1000;
+
+/// Whom a mail goes to.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum To {
+    /// An address.
+    Address(Email),
+    /// An address with a name.
+    Named(NamedAddress),
+    /// Several of either.
+    Many(Vec<OneRecipient>),
+}
+
+/// One of several recipients.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum OneRecipient {
+    /// An address.
+    Address(Email),
+    /// An address with a name.
+    Named(NamedAddress),
+}
+
+/// An address with a name.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct NamedAddress {
+    /// The address.
+    email: Email,
+    /// The name.
+    name: Option<DisplayName>,
+}
+
+/// Who a mail comes from.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum From {
+    /// An address.
+    Address(Email),
+    /// An address with a name.
+    Named(NamedAddress),
+}
+
+/// A file that goes with a mail.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Attachment {
+    /// Name of the file.
+    filename: FileName,
+    /// The file in base64.
+    content: Base64Text,
+    /// MIME type.
+    content_type: MediaType,
+    /// Name by which the HTML refers to an inline file, as `cid:<contentId>`.
+    content_id: Option<ContentId>,
+    /// How the file is shown; `attachment` by default.
+    disposition: Option<Disposition>,
+}
+
+/// How an attached file is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Disposition {
+    /// Beside the mail.
+    Attachment,
+    /// Inside the HTML.
+    Inline,
+}
+
+/// A mail to send.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SendRequest {
+    to: To,
+    /// Required without a template.
+    subject: Option<Subject>,
+    /// HTML. Required without a template.
+    body: Option<Html>,
+    /// A saved template whose subject, body, sender and reply address are used where the request gives none.
+    template: Option<TemplateId>,
+    /// Required unless the template has a sender. Its domain must be verified.
+    from: Option<From>,
+    /// Deprecated: use `from: {name, email}`.
+    #[schema(deprecated)]
+    from_name: Option<DisplayName>,
+    /// The same as `fromName`.
+    #[schema(deprecated)]
+    name: Option<DisplayName>,
+    /// False by default for new contacts; existing ones keep their state when omitted.
+    subscribed: Option<bool>,
+    /// Variables of the mail and changes to the contact's data.
+    #[serde(default)]
+    data: Option<DataObject>,
+    /// Custom headers.
+    #[serde(default)]
+    headers: Option<std::collections::BTreeMap<String, HeaderValue>>,
+    /// Reply address.
+    reply: Option<Email>,
+    /// Files.
+    attachments: Option<Vec<Attachment>>,
+}
+
+/// Headers that say who sends what to whom, which is decided by the fields of the request.
+const OWN_HEADERS: [&str; 13] = [
+    "from", "sender", "to", "cc", "bcc", "return-path", "received", "dkim-signature", "message-id", "mime-version",
+    "content-type", "content-transfer-encoding", "content-disposition",
+];
+
+impl Payload for SendRequest {
+    fn check(&self) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        if let Some(DataObject(data)) = &self.data {
+            issues.extend(custom_data::check(data, "data"));
+        }
+        for name in self.headers.iter().flatten().map(|(name, _)| name) {
+            let field = format!("headers.{name}");
+            if !is_header_name(name) {
+                issues.push(Issue::new(field, "invalid_string", "Is not a valid header name (RFC 5322)."));
+            } else if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+                issues.push(Issue::new(field, "custom", "This header is set by the service and cannot be replaced."));
+            }
+        }
+        if let To::Many(many) = &self.to
+            && many.len() > MAX_RECIPIENTS
+        {
+            issues.push(Issue::new("to", "too_big", format!("Must have at most {MAX_RECIPIENTS} recipients.")));
+        }
+        for (index, attachment) in self.attachments.iter().flatten().enumerate() {
+            if attachment.disposition == Some(Disposition::Inline) && attachment.content_id.is_none() {
+                let field = format!("attachments.{index}.contentId");
+                issues.push(Issue::new(field, "custom", "An inline attachment needs a contentId."));
+            }
+        }
+        // rules across fields come after all rules on fields (reference 1.1)
+        if issues.is_empty() && self.template.is_none() && (self.subject.is_none() || self.body.is_none()) {
+            issues.push(Issue::new("template", "custom", "Pass a template, or both subject and body."));
+        }
+        issues
+    }
+}
+
+/// RFC 5322 section 2.2: printable ASCII without the colon.
+fn is_header_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 255 && name.bytes().all(|b| b.is_ascii_graphic() && b != b':')
+}
+
+/// A mail was accepted for each recipient.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct SendResult {
+    /// One element per recipient, in the order of `to`.
+    emails: Vec<AcceptedEmail>,
+    /// When processing began.
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Timestamp,
+}
+
+/// A mail that will be handed over.
+#[derive(Debug, Serialize, ToSchema)]
+struct AcceptedEmail {
+    contact: ContactRef,
+    /// Identifier of the mail.
+    email: EmailId,
+}
+
+/// The recipient's contact.
+#[derive(Debug, Serialize, ToSchema)]
+struct ContactRef {
+    id: ContactId,
+    /// Address in its normal form.
+    email: String,
+}
+
+/// Send a transactional mail
+///
+/// Upserts each recipient as a contact and queues a mail of its own for each. Either all recipients are accepted or
+/// none. An answer of 200 means that the mails are stored and will be handed over.
+#[utoipa::path(post, path = "/v1/send", tag = "Public API", security(("secretKey" = [])),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters. Of all requests of a project with the same key, one is performed.")),
+    request_body = SendRequest,
+    responses(
+        (status = 200, description = "Accepted", body = Success<SendResult>),
+        (status = 400, description = "Malformed JSON, or a marketing template and an unsubscribed recipient", body = ErrorEnvelope),
+        (status = 401, description = "Missing or invalid key", body = ErrorEnvelope),
+        (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 404, description = "No such template", body = ErrorEnvelope),
+        (status = 409, description = "The idempotency key was used", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope),
+        (status = 429, description = "Too many requests", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn send(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    headers: HeaderMap,
+    request: axum::extract::Request,
+) -> Result<Json<Success<SendResult>>, Failure> {
+    let key = idempotency_key(&app, &project, &headers, "/v1/send").await?;
+    let Body(body) = Body::<SendRequest>::read(request).await?;
+    let send = checked(body, &app)?;
+    let (accepted, timestamp) = app.send(&project, send, key).await?;
+    let emails = accepted.into_iter().map(|a| AcceptedEmail {
+        contact: ContactRef { id: a.contact, email: a.address.to_string() },
+        email: a.email,
+    });
+    Ok(Json(Success::new(SendResult { emails: emails.collect(), timestamp })))
+}
+
+fn checked(body: SendRequest, app: &App) -> Result<Send, ApiError> {
+    let attachments = files(body.attachments.unwrap_or_default(), app)?;
+    let to = match body.to {
+        To::Address(email) => vec![Recipient { email: email.0, name: None }],
+        To::Named(named) => vec![recipient(named)],
+        To::Many(many) => many
+            .into_iter()
+            .map(|one| match one {
+                OneRecipient::Address(email) => Recipient { email: email.0, name: None },
+                OneRecipient::Named(named) => recipient(named),
+            })
+            .collect(),
+    };
+    let from = body.from.map(|from| match from {
+        From::Address(email) => (email.0, None),
+        From::Named(named) => (named.email.0, named.name.map(String::from).filter(|name| !name.is_empty())),
+    });
+    Ok(Send {
+        to,
+        subject: body.subject.map(String::from),
+        body: body.body.map(String::from),
+        template: body.template,
+        from,
+        from_name: body.from_name.or(body.name).map(String::from).filter(|name| !name.is_empty()),
+        subscribed: body.subscribed,
+        data: body.data.unwrap_or_default().0,
+        headers: body.headers.unwrap_or_default().into_iter().map(|(name, value)| (name, value.0)).collect(),
+        reply: body.reply.map(|email| email.0),
+        attachments,
+    })
+}
+
+fn recipient(named: NamedAddress) -> Recipient {
+    Recipient { email: named.email.0, name: named.name.map(String::from) }
+}
+
+/// Decodes the attachments, within the limits of the contract.
+fn files(attachments: Vec<Attachment>, app: &App) -> Result<Vec<File>, ApiError> {
+    let limits = app.settings().attachments;
+    let issue = |field: String, code, message: String| ApiError::invalid(vec![Issue::new(field, code, message)]);
+    if attachments.len() > limits.count {
+        return Err(issue("attachments".into(), "too_big", format!("Must have at most {} elements.", limits.count)));
+    }
+    let encoded: usize = attachments.iter().map(|a| a.content.0.len()).sum();
+    if encoded > limits.total_bytes * 4 / 3 {
+        let megabytes = limits.total_bytes / 1024 / 1024;
+        return Err(issue("attachments".into(), "custom", format!("All attachments together may have {megabytes} MB.")));
+    }
+    // files that other systems encoded without padding are no reason to refuse a mail
+    let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let base64 = GeneralPurpose::new(&ALPHABET, lenient);
+    let mut issues = Vec::new();
+    let mut files = Vec::with_capacity(attachments.len());
+    for (index, attachment) in attachments.into_iter().enumerate() {
+        match base64.decode(attachment.content.0.as_bytes()) {
+            Ok(content) => files.push(File {
+                filename: attachment.filename.0,
+                content_type: attachment.content_type.0,
+                content_id: attachment.content_id.map(String::from),
+                inline: attachment.disposition == Some(Disposition::Inline),
+                content: content.into(),
+            }),
+            Err(_) => issues.push(Issue::new(
+                format!("attachments.{index}.content"),
+                "invalid_string",
+                "Must be base64 text: the standard alphabet, without a data: prefix and without line ends.",
+            )),
+        }
+    }
+    if issues.is_empty() { Ok(files) } else { Err(ApiError::invalid(issues)) }
+}

@@ -1,0 +1,302 @@
+//! Request bodies: plain `serde` when all is well, and on failure a walk over the schema that the API document shows,
+//! which collects every failing field.
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use axum::extract::{FromRequest, Request};
+use axum::http::header::CONTENT_LENGTH;
+use mailwright_core::issue::Issue;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::error::{ApiError, Failure};
+use crate::text;
+
+/// Most bytes of a request body (reference 0).
+pub(crate) const MAX_BODY: usize = 50 * 1024 * 1024;
+
+/// A request body.
+pub(crate) trait Payload: DeserializeOwned + ToSchema + 'static {
+    /// Rules across fields, and rules that a schema cannot say.
+    fn check(&self) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    /// What the contract answers in the legacy shape: the message, given a body that is not valid.
+    fn legacy(_body: &Value) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Extracts and checks a JSON body. An empty body counts as `{}`.
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: Payload> FromRequest<S> for Body<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        Self::read(request).await
+    }
+}
+
+impl<T: Payload> Body<T> {
+    /// The same, for handlers that look at something else first.
+    pub(crate) async fn read(request: Request) -> Result<Self, Failure> {
+        let bytes = read(request).await?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
+    }
+}
+
+async fn read(request: Request) -> Result<bytes::Bytes, ApiError> {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+    if length.is_some_and(|length| length > MAX_BODY) {
+        return Err(ApiError::body_too_large(MAX_BODY));
+    }
+    axum::body::to_bytes(request.into_body(), MAX_BODY).await.map_err(|error| {
+        let too_large = std::error::Error::source(&error).is_some_and(|e| e.to_string().contains("length limit"));
+        if too_large { ApiError::body_too_large(MAX_BODY) } else { ApiError::bad_request("The body could not be read.") }
+    })
+}
+
+pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
+    if let Ok(value) = serde_json::from_slice::<T>(bytes) {
+        let issues = value.check();
+        return if issues.is_empty() { Ok(value) } else { Err(ApiError::invalid(issues).into()) };
+    }
+    let body: Value = serde_json::from_slice(bytes).map_err(|e| ApiError::malformed_json(&e.to_string()))?;
+    if let Some(message) = T::legacy(&body) {
+        return Err(Failure::Legacy(message.to_owned()));
+    }
+    let document = document::<T>();
+    let mut issues = Vec::new();
+    document.walk(&document.root, &body, "", &mut issues);
+    if issues.is_empty() {
+        // serde and the schema disagree: say what serde says rather than nothing
+        let reason = serde_json::from_value::<T>(body).err().map_or_else(String::new, |e| e.to_string());
+        issues.push(Issue::new("", "custom", reason));
+    }
+    Err(ApiError::invalid(issues).into())
+}
+
+/// A type's schema with everything it refers to.
+struct Document {
+    root: Value,
+    definitions: BTreeMap<String, Value>,
+}
+
+type Documents = RwLock<HashMap<TypeId, Arc<Document>>>;
+static DOCUMENTS: LazyLock<Documents> = LazyLock::new(Documents::default);
+
+fn document<T: ToSchema + Any>() -> Arc<Document> {
+    let id = TypeId::of::<T>();
+    if let Some(known) = DOCUMENTS.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+        return Arc::clone(known);
+    }
+    let mut definitions = Vec::new();
+    T::schemas(&mut definitions);
+    let json = |schema| serde_json::to_value(schema).unwrap_or_default();
+    let document = Arc::new(Document {
+        root: json(T::schema()),
+        definitions: definitions.into_iter().map(|(name, schema)| (name, json(schema))).collect(),
+    });
+    DOCUMENTS.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&document));
+    document
+}
+
+impl Document {
+    fn resolve<'s>(&'s self, schema: &'s Value) -> &'s Value {
+        match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            Some(name) => self.definitions.get(name).unwrap_or(&Value::Null),
+            None => schema,
+        }
+    }
+
+    /// Collects what is wrong with `value`, which stands at `at`.
+    fn walk(&self, schema: &Value, value: &Value, at: &str, out: &mut Vec<Issue>) {
+        let schema = self.resolve(schema);
+        if let Some(choices) = schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array) {
+            return self.walk_choices(choices, value, at, out);
+        }
+        if let Some(parts) = schema["allOf"].as_array() {
+            for part in parts {
+                self.walk(part, value, at, out);
+            }
+            return;
+        }
+        if !has_type(schema, value) {
+            out.push(wrong_type(schema, value, at));
+            return;
+        }
+        match value {
+            Value::String(text) => out.extend(text::issue(schema, text, at)),
+            Value::Array(items) => self.walk_array(schema, items, at, out),
+            Value::Object(object) => self.walk_object(schema, object, at, out),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// One of several shapes: the issues of the shape that fits, if the value has a shape at all (reference 2.3).
+    fn walk_choices(&self, choices: &[Value], value: &Value, at: &str, out: &mut Vec<Issue>) {
+        let choices = choices.iter().map(|c| self.resolve(c)).filter(|c| has_type(c, value));
+        let mut best: Option<Vec<Issue>> = None;
+        for choice in choices {
+            let mut issues = Vec::new();
+            self.walk(choice, value, at, &mut issues);
+            if issues.is_empty() {
+                return;
+            }
+            let has_shape = !issues.iter().any(|i| i.received.as_deref() == Some("undefined"));
+            if has_shape && best.as_ref().is_none_or(|b| issues.len() < b.len()) {
+                best = Some(issues);
+            }
+        }
+        match best {
+            Some(issues) => out.extend(issues),
+            None => out.push(Issue::new(at, "invalid_union", "Has none of the shapes that are allowed here.")),
+        }
+    }
+
+    fn walk_array(&self, schema: &Value, items: &[Value], at: &str, out: &mut Vec<Issue>) {
+        if let Some(most) = schema["maxItems"].as_u64().filter(|most| items.len() as u64 > *most) {
+            out.push(Issue::new(at, "too_big", format!("Must have at most {most} elements.")));
+        }
+        if let Some(least) = schema["minItems"].as_u64().filter(|least| (items.len() as u64) < *least) {
+            out.push(Issue::new(at, "too_small", format!("Must have at least {least} elements.")));
+        }
+        for (index, item) in items.iter().enumerate() {
+            self.walk(&schema["items"], item, &join(at, &index.to_string()), out);
+        }
+    }
+
+    fn walk_object(&self, schema: &Value, object: &serde_json::Map<String, Value>, at: &str, out: &mut Vec<Issue>) {
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            if !object.contains_key(name) {
+                out.push(self.missing(&schema["properties"][name], &join(at, name)));
+            }
+        }
+        for (name, value) in object {
+            let property = &schema["properties"][name];
+            let schema = if property.is_null() { &schema["additionalProperties"] } else { property };
+            if schema.is_object() {
+                self.walk(schema, value, &join(at, name), out);
+            }
+        }
+    }
+
+    /// A field that is not there: what its schema says about nothing.
+    fn missing(&self, schema: &Value, at: &str) -> Issue {
+        let schema = self.resolve(schema);
+        if schema.get("oneOf").or(schema.get("anyOf")).is_some() {
+            return Issue::new(at, "invalid_union", "Required.");
+        }
+        Issue::new(at, "invalid_type", "Required.").received("undefined")
+    }
+}
+
+fn join(at: &str, name: &str) -> String {
+    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn types(schema: &Value) -> Vec<&str> {
+    match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn has_type(schema: &Value, value: &Value) -> bool {
+    let types = types(schema);
+    let is_integer = value.is_i64() || value.is_u64();
+    types.is_empty() || types.iter().any(|t| *t == kind(value) || (*t == "integer" && is_integer))
+}
+
+fn wrong_type(schema: &Value, value: &Value, at: &str) -> Issue {
+    let wanted = types(schema).into_iter().filter(|t| *t != "null").collect::<Vec<_>>().join(" or ");
+    Issue::new(at, "invalid_type", format!("Expected {wanted}, received {}.", kind(value))).received(kind(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::{Email, Subject};
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, ToSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "only parsed")]
+    enum To {
+        One(Email),
+        Named { email: Email, name: Option<Subject> },
+        Many(Vec<To2>),
+    }
+
+    #[derive(Debug, Deserialize, ToSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "only parsed")]
+    enum To2 {
+        One(Email),
+        Named { email: Email, name: Option<Subject> },
+    }
+
+    #[derive(Debug, Deserialize, ToSchema)]
+    #[expect(dead_code, reason = "only parsed")]
+    struct Sample {
+        to: To,
+        subject: Option<Subject>,
+        subscribed: Option<bool>,
+        #[schema(max_items = 1)]
+        files: Option<Vec<Subject>>,
+    }
+
+    impl Payload for Sample {}
+
+    fn issues(body: &Value) -> Vec<(String, String)> {
+        let document = document::<Sample>();
+        let mut out = Vec::new();
+        document.walk(&document.root, body, "", &mut out);
+        assert_eq!(out.is_empty(), parse::<Sample>(body.to_string().as_bytes()).is_ok(), "serde and schema: {body}");
+        out.into_iter().map(|i| (i.field, i.code.to_owned())).collect()
+    }
+
+    #[test]
+    fn every_failing_field_is_named() {
+        use serde_json::json;
+        let table = [
+            (json!({"to": "a@b.co"}), vec![]),
+            (json!({"to": {"email": "a@b.co", "name": null}}), vec![]),
+            (json!({"to": ["a@b.co", {"email": "c@d.ee"}]}), vec![]),
+            (json!({}), vec![("to", "invalid_union")]),
+            (json!({"to": 5}), vec![("to", "invalid_union")]),
+            (json!({"to": {"name": "x"}}), vec![("to", "invalid_union")]),
+            (json!({"to": "nope"}), vec![("to", "invalid_string")]),
+            (json!({"to": {"email": "nope"}}), vec![("to.email", "invalid_string")]),
+            (json!({"to": ["a@b.co", "nope", {"email": "x"}]}), vec![("to.1", "invalid_string"), ("to.2.email", "invalid_string")]),
+            (
+                json!({"to": "a@b.co", "subject": "a\nb", "subscribed": "yes", "files": ["", "b"]}),
+                vec![("files", "too_big"), ("files.0", "too_small"), ("subject", "invalid_string"), ("subscribed", "invalid_type")],
+            ),
+            (json!([]), vec![("", "invalid_type")]),
+        ];
+        for (body, wanted) in table {
+            let mut found = issues(&body);
+            found.sort();
+            let wanted: Vec<_> = wanted.into_iter().map(|(f, c)| (f.to_owned(), c.to_owned())).collect();
+            assert_eq!(found, wanted, "{body}");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Text fields: each rule is written once, and serves parsing, the API document and error reports.
+
+use std::borrow::Cow;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::issue::Issue;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Whether a text has the form that a schema's `format` names.
+fn has_format(format: &str, text: &str) -> bool {
+    match format {
+        "email" => EmailAddress::parse(text).is_some(),
+        "uuid" => text.parse::<uuid::fmt::Hyphenated>().is_ok(),
+        "single-line" => !text.contains(['\r', '\n']),
+        "file-name" => !text.contains(['\r', '\n', '"']),
+        "content-id" => !text.contains(['\r', '\n', '<', '>']),
+        _ => true,
+    }
+}
+
+/// What is wrong with a text under its schema.
+pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
+    if let Some(names) = schema["enum"].as_array() {
+        if names.iter().any(|name| name == text) {
+            return None;
+        }
+        let names = names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+        return Some(Issue::new(at, "invalid_enum_value", format!("Must be one of {names}.")).received(clip(text)));
+    }
+    let length = text.chars().count() as u64;
+    if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
+        return Some(Issue::new(at, "too_small", format!("Must have at least {least} characters.")));
+    }
+    if let Some(most) = schema["maxLength"].as_u64().filter(|most| length > *most) {
+        return Some(Issue::new(at, "too_big", format!("Must have at most {most} characters.")));
+    }
+    if text.contains('\0') {
+        return Some(Issue::new(at, "invalid_string", "Must not contain the NUL character."));
+    }
+    let format = schema["format"].as_str()?;
+    let message = match format {
+        "email" => "Must be an email address.",
+        "uuid" => "Must be a UUID.",
+        "single-line" => "Must not contain line ends.",
+        "file-name" => "Must not contain line ends or double quotes.",
+        "content-id" => "Must not contain line ends or angle brackets.",
+        _ => "Has the wrong form.",
+    };
+    (!has_format(format, text)).then(|| Issue::new(at, "invalid_string", message))
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(100).collect()
+}
+
+macro_rules! text {
+    ($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $format:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub(crate) struct $name(pub(crate) String);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                if ($min..=$max).contains(&text.chars().count()) && !text.contains('\0') && has_format($format, &text) {
+                    Ok(Self(text))
+                } else {
+                    Err(serde::de::Error::custom(concat!("not a valid ", stringify!($name))))
+                }
+            }
+        }
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let mut schema =
+                    ObjectBuilder::new().schema_type(Type::String).min_length(Some($min)).max_length(Some($max));
+                if !$format.is_empty() {
+                    schema = schema.format(Some(SchemaFormat::Custom($format.into())));
+                }
+                schema.into()
+            }
+        }
+
+        impl ToSchema for $name {
+            fn name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(text: $name) -> Self {
+                text.0
+            }
+        }
+    };
+}
+
+text!(
+    /// Subject of a mail.
+    Subject, 1..=998, "single-line"
+);
+text!(
+    /// HTML of a mail, with variables.
+    Html, 1..=10_000_000, ""
+);
+text!(
+    /// A name shown with an address.
+    DisplayName, 0..=255, "single-line"
+);
+text!(
+    /// The internal name of something.
+    Name, 1..=100, ""
+);
+text!(
+    /// An internal note.
+    Description, 0..=500, ""
+);
+text!(
+    /// Name of an event.
+    EventName, 1..=255, ""
+);
+text!(
+    /// Value of a custom header (RFC 5322).
+    HeaderValue, 0..=998, "single-line"
+);
+text!(
+    /// Name of an attached file.
+    FileName, 1..=255, "file-name"
+);
+text!(
+    /// MIME type of an attached file.
+    MediaType, 1..=255, "single-line"
+);
+text!(
+    /// Name by which HTML refers to an inline file: `cid:<name>`.
+    ContentId, 1..=255, "content-id"
+);
+text!(
+    /// Base64 text.
+    Base64Text, 1..=60_000_000, ""
+);
+text!(
+    /// A domain name.
+    DomainText, 3..=253, ""
+);
+text!(
+    /// Any text of moderate length.
+    Words, 0..=1000, ""
+);
+
+/// An email address, normalised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Email(pub(crate) EmailAddress);
+
+impl<'de> Deserialize<'de> for Email {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        EmailAddress::parse(&text).map(Self).ok_or_else(|| serde::de::Error::custom("not an email address"))
+    }
+}
+
+impl PartialSchema for Email {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::Custom("email".into());
+        ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+    }
+}
+
+impl ToSchema for Email {
+    fn name() -> Cow<'static, str> {
+        "Email".into()
+    }
+}
+
+/// Custom fields of a contact: any JSON object.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DataObject(pub(crate) mailwright_core::custom_data::Data);
+
+impl PartialSchema for DataObject {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some("Custom fields. null deletes a key; {value, persistent: false} is for this request only."))
+            .additional_properties(Some(RefOr::T(Schema::Object(
+                ObjectBuilder::new().schema_type(utoipa::openapi::schema::SchemaType::AnyValue).build(),
+            ))))
+            .into()
+    }
+}
+
+impl ToSchema for DataObject {
+    fn name() -> Cow<'static, str> {
+        "DataObject".into()
+    }
+}

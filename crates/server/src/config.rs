@@ -1,0 +1,279 @@
+//! Configuration: the documented defaults, then a file, then environment variables. Unknown names are errors.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use mailwright_app::Transport;
+use mailwright_app::settings::{AttachmentLimits, DeliverySettings, DomainSettings, Settings};
+use mailwright_mail::dkim::KeyType;
+use mailwright_mail::smtp::RelayConfig;
+use mailwright_store::Location;
+use serde::Deserialize;
+use toml::{Table, Value};
+
+const DEFAULTS: &str = include_str!("defaults.toml");
+const PREFIX: &str = "MAILWRIGHT_";
+/// Variables of the test suite, which the program may inherit.
+const IGNORED: [&str; 3] = ["MAILWRIGHT_TEST_", "MAILWRIGHT_BENCH_", "MAILWRIGHT_BIN"];
+
+/// Every setting. The meaning of each is in `defaults.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) listen: String,
+    pub(crate) data_dir: PathBuf,
+    database_url: Hidden,
+    base_url: String,
+    transport: Hidden,
+    rate_limit_per_minute: i64,
+    allow_private_networks: bool,
+    dns_server: String,
+    secret: Hidden,
+    pub(crate) log: String,
+    database: Database,
+    delivery: Delivery,
+    sending: Sending,
+    idempotency: Idempotency,
+    domains: Domains,
+    attachments: Attachments,
+}
+
+/// A setting that can hold a password.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+struct Hidden(String);
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_empty() { "not set" } else { "***" })
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Database {
+    connections: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Delivery {
+    connections: usize,
+    retry_base_ms: u64,
+    retry_max_ms: u64,
+    lease_ms: u64,
+    deadline_hours: u64,
+    reply_timeout_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sending {
+    per_second: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Idempotency {
+    ttl_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Domains {
+    check_interval_seconds: u64,
+    spf: String,
+    key_type: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attachments {
+    count: usize,
+    total_mb: usize,
+}
+
+impl Config {
+    /// Reads the layers. `variables` are the process's environment variables.
+    pub(crate) fn load(file: Option<&PathBuf>, variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
+        let mut table: Table = DEFAULTS.parse().context("the built-in defaults cannot be read")?;
+        if let Some(path) = file {
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let given: Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
+            merge(&mut table, given, "").with_context(|| path.display().to_string())?;
+        }
+        for (name, value) in variables {
+            if name.starts_with(PREFIX) && !IGNORED.iter().any(|prefix| name.starts_with(prefix)) {
+                set(&mut table, &name, &value)?;
+            }
+        }
+        Value::Table(table).try_into().context("the configuration is not valid")
+    }
+
+    pub(crate) fn location(&self) -> Result<Location> {
+        let url = &self.database_url.0;
+        if url.is_empty() {
+            return Ok(Location::Sqlite(self.data_dir.join("mailwright.sqlite")));
+        }
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            bail!("MAILWRIGHT_DATABASE_URL must begin with postgres://, or be empty for the embedded database");
+        }
+        Ok(Location::Postgres { url: url.clone(), connections: self.database.connections })
+    }
+
+    pub(crate) fn transport(&self) -> Result<Transport> {
+        let url = self.transport.0.as_str();
+        if url == "capture" {
+            return Ok(Transport::Capture);
+        }
+        if !url.starts_with("smtp://") && !url.starts_with("smtps://") {
+            bail!("MAILWRIGHT_TRANSPORT must be capture, smtp://host:port or smtps://host:port");
+        }
+        let mut relay = RelayConfig::from_url(url).map_err(|e| anyhow!("MAILWRIGHT_TRANSPORT: {e}"))?;
+        let patience = Duration::from_millis(self.delivery.reply_timeout_ms);
+        relay.timeouts.command = patience;
+        relay.timeouts.data_end = patience;
+        Ok(Transport::Smtp(Box::new(relay)))
+    }
+
+    pub(crate) fn dns(&self) -> Result<mailwright_mail::dns::Dns> {
+        use mailwright_mail::dns::Dns;
+        if self.dns_server.is_empty() {
+            return Dns::system().map_err(|e| anyhow!("the system's name servers cannot be read: {e}"));
+        }
+        let server: SocketAddr = self.dns_server.parse().context("MAILWRIGHT_DNS_SERVER must be ip:port")?;
+        Ok(Dns::with_server(server))
+    }
+
+    /// The secret, if one was configured.
+    pub(crate) fn secret(&self) -> Result<Option<&str>> {
+        match self.secret.0.len() {
+            0 => Ok(None),
+            1..16 => bail!("MAILWRIGHT_SECRET must have at least 16 characters"),
+            _ => Ok(Some(&self.secret.0)),
+        }
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        if self.base_url.is_empty() {
+            return format!("http://{}", self.listen);
+        }
+        self.base_url.trim_end_matches('/').to_owned()
+    }
+
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        let key_type = match self.domains.key_type.as_str() {
+            "rsa" => KeyType::Rsa2048,
+            "ed25519" => KeyType::Ed25519,
+            _ => bail!("MAILWRIGHT_DOMAINS_KEY_TYPE must be rsa or ed25519"),
+        };
+        let base_url = self.base_url();
+        if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
+            bail!("MAILWRIGHT_BASE_URL must begin with http:// or https://");
+        }
+        if self.allow_private_networks {
+            tracing::warn!("outgoing requests may reach private networks");
+        }
+        Ok(Settings {
+            base_url,
+            rate_limit_per_minute: self.rate_limit_per_minute,
+            idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
+            attachments: AttachmentLimits {
+                count: self.attachments.count,
+                total_bytes: self.attachments.total_mb * 1024 * 1024,
+                ..AttachmentLimits::default()
+            },
+            delivery: DeliverySettings {
+                connections: self.delivery.connections.clamp(1, 1000),
+                per_second: self.sending.per_second,
+                retry_base: Duration::from_millis(self.delivery.retry_base_ms.max(1)),
+                retry_max: Duration::from_millis(self.delivery.retry_max_ms.max(1)),
+                lease: Duration::from_millis(self.delivery.lease_ms.max(100)),
+                deadline: Duration::from_secs(self.delivery.deadline_hours * 3600),
+            },
+            domains: DomainSettings {
+                check_interval: Duration::from_secs(self.domains.check_interval_seconds.max(1)),
+                spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),
+                key_type,
+            },
+        })
+    }
+}
+
+fn merge(into: &mut Table, from: Table, area: &str) -> Result<()> {
+    for (name, value) in from {
+        match (into.get_mut(&name), value) {
+            (None, _) => bail!("{area}{name} is not a setting"),
+            (Some(Value::Table(known)), Value::Table(given)) => merge(known, given, &format!("{name}."))?,
+            (Some(slot), value) => *slot = value,
+        }
+    }
+    Ok(())
+}
+
+/// Puts a variable's value where it belongs, as the type that the default has.
+fn set(table: &mut Table, variable: &str, text: &str) -> Result<()> {
+    let name = variable[PREFIX.len()..].to_lowercase();
+    let slot = if table.get(&name).is_some_and(|v| !v.is_table()) {
+        table.get_mut(&name)
+    } else {
+        name.split_once('_').and_then(|(area, rest)| table.get_mut(area)?.as_table_mut()?.get_mut(rest))
+    };
+    let Some(slot) = slot else {
+        bail!("{variable} is not a setting; `mailwright --help` names the documentation of all settings");
+    };
+    *slot = match slot {
+        Value::Integer(_) => {
+            Value::Integer(text.trim().parse().map_err(|_| anyhow!("{variable} must be a whole number"))?)
+        }
+        Value::Boolean(_) => {
+            Value::Boolean(text.trim().parse().map_err(|_| anyhow!("{variable} must be true or false"))?)
+        }
+        _ => Value::String(text.to_owned()),
+    };
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(variables: &[(&str, &str)]) -> Result<Config> {
+        Config::load(None, variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())))
+    }
+
+    #[test]
+    fn variables_reach_their_settings() {
+        let config = load(&[
+            ("MAILWRIGHT_LISTEN", "0.0.0.0:1"),
+            ("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "50"),
+            ("MAILWRIGHT_TEST_POSTGRES", "ignored"),
+            ("PATH", "ignored"),
+        ])
+        .unwrap();
+        assert_eq!(config.listen, "0.0.0.0:1");
+        assert_eq!(config.settings().unwrap().delivery.retry_base, Duration::from_millis(50));
+    }
+
+    #[test]
+    fn wrong_names_and_values_are_told() {
+        for (variable, value, told) in [
+            ("MAILWRIGHT_LISTENN", "x", "MAILWRIGHT_LISTENN is not a setting"),
+            ("MAILWRIGHT_DELIVERY_CONNECTIONS", "many", "must be a whole number"),
+        ] {
+            let error = load(&[(variable, value)]).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+        assert!(load(&[("MAILWRIGHT_DATABASE_URL", "mysql://x")]).unwrap().location().is_err());
+        assert!(load(&[("MAILWRIGHT_TRANSPORT", "pigeon")]).unwrap().transport().is_err());
+    }
+
+    #[test]
+    fn passwords_are_not_printed() {
+        let config = load(&[("MAILWRIGHT_TRANSPORT", "smtp://u:hunter2@h:25"), ("MAILWRIGHT_SECRET", "0123456789abcdefX")]);
+        let text = format!("{:?}", config.unwrap());
+        assert!(!text.contains("hunter2") && !text.contains("abcdefX"), "{text}");
+    }
+}

@@ -1,0 +1,132 @@
+//! `mailwright serve`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::serve::ListenerExt;
+use clap::ValueEnum;
+use mailwright_app::App;
+use mailwright_app::bootstrap::Bootstrap;
+use mailwright_app::tasks::Tasks;
+use mailwright_core::address::{DomainName, EmailAddress};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::config::Config;
+use crate::{print, setup};
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Role {
+    /// Answers requests.
+    Api,
+    /// Delivers mail and does background work.
+    Worker,
+}
+
+/// How long the end of requests and of mails in flight is waited for.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// Runs until SIGTERM or SIGINT.
+pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result<()> {
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    let app = setup.app(config)?;
+    if demo {
+        show_demo(&app, config).await?;
+    }
+    let tasks = Tasks::default();
+    if roles.contains(&Role::Worker) {
+        app.start_worker(&tasks);
+    }
+    // a worker alone still answers /health, /ready and /metrics, and whatever else reaches it
+    let listener = TcpListener::bind(&config.listen).await.with_context(|| {
+        format!("cannot listen on {}: is the address in use? MAILWRIGHT_LISTEN sets another", config.listen)
+    })?;
+    tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let router = mailwright_api::router(app.clone());
+    let (stopped, stopping) = tokio::sync::oneshot::channel();
+    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+        asked_to_stop().await;
+        let _ = stopped.send(());
+    });
+    let server = tokio::spawn(async move { server.await });
+    let _ = stopping.await;
+    tracing::info!("the service stops");
+    let requests = tokio::time::timeout(PATIENCE, server);
+    let (_, all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
+    if !all_ended {
+        tracing::warn!("background work did not end in time; what it held is taken over after its lease");
+    }
+    drop(app);
+    setup.db.close();
+    Ok(())
+}
+
+async fn asked_to_stop() {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        }
+        _ => std::future::pending().await,
+    }
+}
+
+const DEMO_KEYS: &str = "demo-keys.json";
+
+/// Prints the demo project's keys and how to send the first email. They are made when the database is empty, and kept
+/// in the data directory so that the next start can show them again.
+async fn show_demo(app: &App, config: &Config) -> Result<()> {
+    let path = config.data_dir.join(DEMO_KEYS);
+    if app.is_empty().await? {
+        let made = app
+            .bootstrap(Bootstrap {
+                email: EmailAddress::parse("demo@example.com").context("the demo address")?,
+                password: hex::encode(rand::random::<[u8; 16]>()),
+                project: "Demo".into(),
+                domain: DomainName::parse("example.com").context("the demo domain")?,
+                new_secret_key: false,
+            })
+            .await?;
+        let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal).unwrap_or_default();
+        let keys = serde_json::json!({ "secretKey": secret, "publicKey": made.public_key, "from": made.from });
+        setup::write_private(&path, &keys.to_string())?;
+    }
+    match keys(&path) {
+        Some([secret, public, from]) => print(&welcome(&config.base_url(), &secret, &public, &from)),
+        None => print("This database was set up before. Make a key with: mailwright bootstrap --new-secret-key ..."),
+    }
+}
+
+fn keys(path: &Path) -> Option<[String; 3]> {
+    let keys: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+    let text = |name: &str| keys[name].as_str().map(str::to_owned);
+    Some([text("secretKey")?, text("publicKey")?, text("from")?])
+}
+
+fn welcome(base: &str, secret: &str, public: &str, from: &str) -> String {
+    format!(
+        r#"
+Mailwright runs at {base}
+
+  secret key  {secret}
+  public key  {public}
+
+Send the first email:
+
+  curl {base}/v1/send \
+    -H 'Authorization: Bearer {secret}' -H 'Content-Type: application/json' \
+    -d '{{"to":"ada@example.org","from":"{from}","subject":"Hello {{{{name}}}}","body":"<h1>Hello {{{{name}}}}</h1>","data":{{"name":"Ada"}}}}'
+
+See it in the browser at {base}/inbox (enter the secret key), or with:
+
+  curl {base}/mailbox -H 'Authorization: Bearer {secret}'
+
+The API is described at {base}/docs
+"#
+    )
+}

@@ -1,0 +1,113 @@
+//! Putting the parts together.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use mailwright_app::metrics::Metrics;
+use mailwright_app::secret::InstanceSecret;
+use mailwright_app::{App, Parts};
+use mailwright_core::time::Clock;
+use mailwright_store::{Db, Error, Location, migrate};
+
+use crate::config::Config;
+
+/// How long an unreachable database is waited for.
+const PATIENCE: u32 = 30;
+
+/// An open database with what goes with it.
+pub(crate) struct Setup {
+    pub(crate) db: Db,
+    metrics: Metrics,
+    clock: Clock,
+}
+
+/// Opens the database.
+pub(crate) fn open(config: &Config) -> Result<Setup> {
+    let location = config.location()?;
+    if matches!(location, Location::Sqlite(_)) {
+        make_private_folder(&config.data_dir)?;
+    }
+    let metrics = Metrics::default();
+    let db = Db::open(&location, metrics.store.clone()).context("the database cannot be opened")?;
+    Ok(Setup { db, metrics, clock: Clock::system() })
+}
+
+impl Setup {
+    /// Brings the schema up to date. A database that is not there yet is waited for.
+    pub(crate) async fn migrate(&self) -> Result<usize> {
+        for _ in 0..PATIENCE {
+            match migrate::migrate(&self.db, self.clock.now()).await {
+                Err(Error::Unavailable(error)) => {
+                    tracing::warn!(%error, "the database cannot be reached, trying again");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                other => return Ok(other?),
+            }
+        }
+        Err(anyhow!("the database cannot be reached; check MAILWRIGHT_DATABASE_URL and that the server runs"))
+    }
+
+    /// The application on this database.
+    pub(crate) fn app(&self, config: &Config) -> Result<App> {
+        Ok(App::new(Parts {
+            db: self.db.clone(),
+            clock: self.clock.clone(),
+            settings: config.settings()?,
+            secret: secret(config)?,
+            transport: config.transport()?,
+            dns: config.dns()?,
+            metrics: self.metrics.clone(),
+        }))
+    }
+}
+
+/// The configured secret, or the one that was made at the first start.
+fn secret(config: &Config) -> Result<InstanceSecret> {
+    if let Some(secret) = config.secret()? {
+        return Ok(InstanceSecret::new(secret));
+    }
+    make_private_folder(&config.data_dir)?;
+    let path = config.data_dir.join("secret");
+    let made = hex::encode(rand::random::<[u8; 32]>());
+    // of several processes that start at once, one makes the file and the others read it
+    match create_private(&path) {
+        Ok(mut file) => {
+            file.write_all(made.as_bytes()).and_then(|()| file.sync_all()).context("cannot write the secret")?;
+            Ok(InstanceSecret::new(made))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            if text.trim().len() < 16 {
+                return Err(anyhow!("{} is damaged: it should hold the instance's secret", path.display()));
+            }
+            Ok(InstanceSecret::new(text.trim()))
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
+    }
+}
+
+/// Writes a file that only its owner can read.
+pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
+    make_private_folder(path.parent().unwrap_or(path))?;
+    let _ = std::fs::remove_file(path);
+    let written = create_private(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn make_private_folder(path: &Path) -> Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).with_context(|| format!("cannot create the data directory {}", path.display()))
+}

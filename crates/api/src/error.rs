@@ -247,7 +247,7 @@ impl From<mailwright_app::Error> for ApiError {
             E::SenderRefused(message) => Self::new(StatusCode::FORBIDDEN, "INTERNAL_SERVER_ERROR", message),
             E::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "PROJECT_ACCESS_DENIED", message),
             E::KeyReused { key, request, at, status_code } => {
-                let message = format!("The idempotency key {key:?} was already used by {request}.");
+                let message = format!("The idempotency key {key} was already used by {request}.");
                 Self::new(StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED", message)
                     .details(json!({
                         "key": key,

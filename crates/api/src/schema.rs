@@ -3,12 +3,15 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
+use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_LENGTH;
 use mailwright_core::issue::Issue;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -62,7 +65,7 @@ async fn read(request: Request) -> Result<bytes::Bytes, ApiError> {
 }
 
 pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
-    if let Ok(value) = serde_json::from_slice::<T>(bytes) {
+    if let Ok(Object(value)) = serde_json::from_slice::<Object<T>>(bytes) {
         let issues = value.check();
         return if issues.is_empty() { Ok(value) } else { Err(ApiError::invalid(issues).into()) };
     }
@@ -75,10 +78,49 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     document.walk(&document.root, &body, "", &mut issues);
     if issues.is_empty() {
         // serde and the schema disagree: say what serde says rather than nothing
-        let reason = serde_json::from_value::<T>(body).err().map_or_else(String::new, |e| e.to_string());
+        let reason = serde_json::from_value::<Object<T>>(body).err().map_or_else(String::new, |e| e.to_string());
         issues.push(Issue::new("", "custom", reason));
     }
     Err(ApiError::invalid(issues).into())
+}
+
+/// A struct that is read from a JSON object only: serde takes an array of the fields' values as well.
+#[derive(Debug)]
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Fields(PhantomData))
+    }
+}
+
+/// For `deserialize_with`: a struct that is read from a JSON object only.
+pub(crate) fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(value)| value)
+}
+
+/// For `deserialize_with`: an optional list of such structs.
+pub(crate) fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<Vec<T>>, D::Error> {
+    let list: Option<Vec<Object<T>>> = Deserialize::deserialize(deserializer)?;
+    Ok(list.map(|list| list.into_iter().map(|Object(value)| value).collect()))
 }
 
 /// A type's schema with everything it refers to.
@@ -140,7 +182,15 @@ impl Document {
 
     /// One of several shapes: the issues of the shape that fits, if the value has a shape at all (reference 2.3).
     fn walk_choices(&self, choices: &[Value], value: &Value, at: &str, out: &mut Vec<Issue>) {
-        let choices = choices.iter().map(|c| self.resolve(c)).filter(|c| has_type(c, value));
+        let is_null = |choice: &&Value| choice["type"] == "null";
+        if value.is_null() && choices.iter().any(|c| is_null(&c)) {
+            return;
+        }
+        let choices: Vec<&Value> = choices.iter().filter(|c| !is_null(c)).collect();
+        if let [only] = choices[..] {
+            return self.walk(only, value, at, out);
+        }
+        let choices = choices.into_iter().map(|c| self.resolve(c)).filter(|c| has_type(c, value));
         let mut best: Option<Vec<Issue>> = None;
         for choice in choices {
             let mut issues = Vec::new();
@@ -234,23 +284,31 @@ fn wrong_type(schema: &Value, value: &Value, at: &str) -> Issue {
 mod tests {
     use super::*;
     use crate::text::{Email, Subject};
-    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize, ToSchema)]
+    #[expect(dead_code, reason = "only parsed")]
+    struct Named {
+        email: Email,
+        name: Option<Subject>,
+    }
 
     #[derive(Debug, Deserialize, ToSchema)]
     #[serde(untagged)]
     #[expect(dead_code, reason = "only parsed")]
     enum To {
         One(Email),
-        Named { email: Email, name: Option<Subject> },
-        Many(Vec<To2>),
+        #[serde(deserialize_with = "object")]
+        Named(Named),
+        Many(Vec<OneTo>),
     }
 
     #[derive(Debug, Deserialize, ToSchema)]
     #[serde(untagged)]
     #[expect(dead_code, reason = "only parsed")]
-    enum To2 {
+    enum OneTo {
         One(Email),
-        Named { email: Email, name: Option<Subject> },
+        #[serde(deserialize_with = "object")]
+        Named(Named),
     }
 
     #[derive(Debug, Deserialize, ToSchema)]
@@ -291,6 +349,9 @@ mod tests {
                 vec![("files", "too_big"), ("files.0", "too_small"), ("subject", "invalid_string"), ("subscribed", "invalid_type")],
             ),
             (json!([]), vec![("", "invalid_type")]),
+            (json!(["a@b.co", "subject"]), vec![("", "invalid_type")]),
+            (json!({"to": ["a@b.co", ["c@d.ee", "x"]]}), vec![("to.1", "invalid_union")]),
+            (json!({"to": "a@b.co", "subscribed": 1, "subject": null}), vec![("subscribed", "invalid_type")]),
         ];
         for (body, wanted) in table {
             let mut found = issues(&body);

@@ -100,8 +100,18 @@ fn take_apart(captured: Captured, raw: Vec<u8>) -> Message {
     let parsed = parsed.as_ref();
     let headers = parsed
         .into_iter()
-        .flat_map(|message| message.headers_raw())
-        .map(|(name, value)| (name.to_owned(), value.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .flat_map(|message| message.headers())
+        .map(|header| {
+            // the parser knows common names in a spelling of its own; here they are shown as they were written
+            let name = raw.get(header.offset_field as usize..).unwrap_or_default();
+            let name = name.split(|b| *b == b':').next().unwrap_or_default();
+            let value = raw.get(header.offset_start as usize..header.offset_end as usize).unwrap_or_default();
+            let value = String::from_utf8_lossy(value);
+            (
+                String::from_utf8_lossy(name).trim().to_owned(),
+                value.split_whitespace().collect::<Vec<_>>().join(" "),
+            )
+        })
         .collect();
     let attachments = parsed
         .into_iter()

@@ -164,6 +164,7 @@ impl App {
             ),
         };
         let reply_to = send.reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
+        let reply_to = reply_to.or_else(|| Some(from.clone()));
         let (content, files) = compose(
             send.subject.unwrap_or(subject),
             send.body.unwrap_or(body),

@@ -12,7 +12,7 @@ pub type Data = Map<String, Value>;
 pub const RESERVED_KEYS: [&str; 7] =
     ["id", "svc_id", "svc_email", "email", "unsubscribeUrl", "subscribeUrl", "manageUrl"];
 /// The longest key of a custom field, in bytes.
-pub const MAX_KEY: usize = 255;
+pub const MAX_KEY: usize = 1000;
 /// The largest `data` payload, in bytes of JSON.
 pub const MAX_PAYLOAD: usize = 256 * 1024;
 const MAX_DEPTH: usize = 32;

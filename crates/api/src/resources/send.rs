@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use super::Success;
 use crate::auth::{SecretKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, object, objects};
 use crate::text::{Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, Html, MediaType, Subject};
 
 /// Most recipients of one request: each is a row of one transaction.
@@ -32,6 +32,7 @@ pub(crate) enum To {
     /// An address.
     Address(Email),
     /// An address with a name.
+    #[serde(deserialize_with = "object")]
     Named(NamedAddress),
     /// Several of either.
     Many(Vec<OneRecipient>),
@@ -44,6 +45,7 @@ pub(crate) enum OneRecipient {
     /// An address.
     Address(Email),
     /// An address with a name.
+    #[serde(deserialize_with = "object")]
     Named(NamedAddress),
 }
 
@@ -63,6 +65,7 @@ pub(crate) enum From {
     /// An address.
     Address(Email),
     /// An address with a name.
+    #[serde(deserialize_with = "object")]
     Named(NamedAddress),
 }
 
@@ -122,6 +125,7 @@ pub(crate) struct SendRequest {
     /// Reply address.
     reply: Option<Email>,
     /// Files.
+    #[serde(default, deserialize_with = "objects")]
     attachments: Option<Vec<Attachment>>,
 }
 

@@ -40,6 +40,8 @@ pub(super) enum End {
     Accepted(Reply),
     /// The next hop refused the mail.
     Refused(Stage, Reply),
+    /// There was no connection to be had before that time.
+    Unreachable(String, Timestamp),
     /// The connection was lost before the content was complete.
     Lost(String),
     /// The connection was lost after the content was complete.
@@ -86,7 +88,7 @@ struct Verdict {
 /// Puts the end of a hand-over into words for the ledger.
 pub(super) fn record(
     mail: &Claimed,
-    subject: &str,
+    subject: Option<&str>,
     end: &End,
     hop: Hop<'_>,
     backoff: Backoff,
@@ -94,12 +96,15 @@ pub(super) fn record(
 ) -> Record {
     let attempts = mail.attempts + 1;
     let in_doubt = mail.in_doubt + i64::from(matches!(end, End::InDoubt(_)));
-    let due_at = now.plus(backoff.after(attempts));
+    let due_at = match end {
+        End::Unreachable(_, until) => *until,
+        _ => now.plus(backoff.after(refusals(mail) + 1)),
+    };
     let verdict = judge(mail, end, in_doubt, due_at);
     let log = log(mail, attempts, &verdict, end, hop, now);
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
-    let event = verdict.event.map(|name| (name, event_data(mail, subject, name, now).to_string()));
+    let event = verdict.event.map(|name| (name, event_data(mail, subject.unwrap_or_default(), name, now).to_string()));
     Record {
         outcome: Outcome {
             claim: reference(mail),
@@ -110,7 +115,7 @@ pub(super) fn record(
             in_doubt,
             log,
             error: verdict.error,
-            subject: Some(subject.to_owned()),
+            subject: subject.map(str::to_owned),
             sent_at,
             bounced_at,
         },
@@ -122,6 +127,11 @@ pub(super) fn record(
         at: now,
         label: verdict.label,
     }
+}
+
+/// How often the mail itself was refused before: an outage of the next hop is not held against it.
+fn refusals(mail: &Claimed) -> i64 {
+    mail.log.as_array().into_iter().flatten().filter(|attempt| !attempt["code"].is_null()).count() as i64
 }
 
 fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict {
@@ -143,7 +153,7 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict
             unsubscribe: names_the_address(end, reply),
             ..verdict(EmailStatus::Bounced, "bounced", Some(reply.to_string()))
         },
-        End::Lost(error) => later(error.clone()),
+        End::Lost(error) | End::Unreachable(error, _) => later(error.clone()),
         End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
         End::Impossible(error) => verdict(EmailStatus::Failed, "failed", Some(error.clone())),
     }
@@ -205,7 +215,9 @@ fn log(mail: &Claimed, attempt: i64, verdict: &Verdict, end: &End, hop: Hop<'_>,
         _ => None,
     };
     let text = match end {
-        End::Lost(error) | End::InDoubt(error) | End::Impossible(error) => Some(error.as_str()),
+        End::Lost(error) | End::Unreachable(error, _) | End::InDoubt(error) | End::Impossible(error) => {
+            Some(error.as_str())
+        }
         _ => None,
     };
     let mut log: Vec<Value> = mail.log.as_array().cloned().unwrap_or_default();

@@ -84,13 +84,13 @@ impl Delivery {
             Err(error) => {
                 tracing::error!(%error, email = %mail.id, "a mail cannot be prepared");
                 let end = End::Impossible(format!("The mail could not be put together: {error}"));
-                self.record(self.outcome(mail, "", &end, false)).await;
+                self.record(self.outcome(mail, None, &end, false)).await;
                 None
             }
         }
     }
 
-    fn outcome(&self, mail: &Claimed, subject: &str, end: &End, tls: bool) -> Record {
+    fn outcome(&self, mail: &Claimed, subject: Option<&str>, end: &End, tls: bool) -> Record {
         let hop = Hop { host: self.app.0.transport.host(), tls };
         outcome::record(mail, subject, end, hop, self.backoff, self.now())
     }
@@ -102,7 +102,7 @@ async fn capture(delivery: &Delivery, lanes: &[Lane]) {
         let Some(Message { rendered, signature }) = delivery.prepare_or_settle(&mail).await else { continue };
         let raw = [signature.as_bytes(), &rendered.raw].concat();
         let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
-        let mut record = delivery.outcome(&mail, &rendered.subject, &End::Accepted(taken), false);
+        let mut record = delivery.outcome(&mail, Some(&rendered.subject), &End::Accepted(taken), false);
         let captured = Captured {
             id: mail.id,
             sender: rendered.sender,
@@ -187,7 +187,9 @@ impl Sender<'_> {
             }
         };
         self.keep(connection);
-        self.last = Some(Arc::new(self.delivery.outcome(&mail, &rendered.subject, &end, tls)));
+        // still there when the envelope was refused, so that nothing was marked
+        self.flush().await;
+        self.last = Some(Arc::new(self.delivery.outcome(&mail, Some(&rendered.subject), &end, tls)));
     }
 
     /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.
@@ -228,9 +230,10 @@ impl Sender<'_> {
             }
             Err(error) => {
                 tracing::warn!(%error, host = %self.relay.host, "the next hop cannot be used, mail waits");
-                let until = breaker.trip();
+                let end = End::Unreachable(error.to_string(), breaker.trip());
                 self.flush().await;
-                self.delivery.release(&[reference(mail)], until).await;
+                self.last = Some(Arc::new(self.delivery.outcome(mail, None, &end, false)));
+                self.flush().await;
                 None
             }
         }

@@ -1,0 +1,202 @@
+//! What is measured, and what the measurements share.
+
+mod contacts;
+mod delivery;
+mod process;
+mod scale;
+mod send;
+mod track;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::engine::{Database, Engine, Host};
+use crate::http::{Endpoint, get};
+use crate::limit;
+use crate::load::{self, Length, Measured, Requests};
+use crate::options::{Case, Options};
+use crate::people::{self, EVENTS, Kind, People, SCORES, STRANGER_DATA};
+use crate::random::Random;
+use crate::report::{Line, Report, Unit, progress};
+use crate::seed::{self, Site};
+use crate::server::{Program, Server};
+
+/// Connections that a load is measured at.
+const CONNECTIONS: [usize; 4] = [1, 16, 64, 512];
+/// The number of connections that bars are about.
+const JUDGED: usize = 64;
+
+/// The measurements on one engine.
+pub(crate) struct Bench<'b> {
+    pub(crate) options: &'b Options,
+    pub(crate) report: &'b mut Report,
+    /// The large project.
+    pub(crate) site: Site,
+    /// The folder of this engine's databases.
+    pub(crate) home: PathBuf,
+    program: &'b Program,
+    host: &'b Host,
+    limit: Option<Arc<Database>>,
+    peaks: Vec<(&'static str, f64)>,
+}
+
+/// Measures everything that is wanted on one engine.
+pub(crate) async fn measure(
+    options: &Options,
+    program: &Program,
+    host: &Host,
+    folder: &std::path::Path,
+    report: &mut Report,
+) -> Result<()> {
+    let home = folder.join(host.engine().to_string());
+    std::fs::create_dir_all(&home)?;
+    let site = seed::site(program, host, &home, "large", options.contacts()).await?;
+    let mut bench = Bench { options, report, site, home, program, host, limit: None, peaks: Vec::new() };
+    // those that write come later, those that write most at the end
+    let cases = [Case::Process, Case::Contacts, Case::Track, Case::Scale, Case::Delivery, Case::Send];
+    for case in cases.into_iter().filter(|case| options.wants(*case)) {
+        let outcome = match case {
+            Case::Process => process::run(&mut bench).await,
+            Case::Contacts => contacts::run(&mut bench).await,
+            Case::Track => track::run(&mut bench).await,
+            Case::Scale => scale::run(&mut bench).await,
+            Case::Delivery => delivery::run(&mut bench).await,
+            Case::Send => send::run(&mut bench).await,
+        };
+        outcome.with_context(|| format!("{} {case:?}", bench.engine()))?;
+    }
+    for (name, peak) in std::mem::take(&mut bench.peaks) {
+        bench.add("memory", format!("peak during {name} (VmHWM)"), peak, Unit::Megabytes, |line| line);
+    }
+    Ok(())
+}
+
+impl Bench<'_> {
+    pub(crate) fn engine(&self) -> Engine {
+        self.host.engine()
+    }
+
+    /// Adds a figure to the report.
+    pub(crate) fn add(
+        &mut self,
+        case: &'static str,
+        what: impl Into<String>,
+        value: f64,
+        unit: Unit,
+        more: impl FnOnce(Line) -> Line,
+    ) {
+        self.report.add(more(Line::new(self.engine(), case, what, value, unit)));
+    }
+
+    /// Starts a server on the large project's database.
+    async fn start(&self, more: &[(&'static str, String)]) -> Result<(Server, Duration)> {
+        self.start_on(&self.site.database, more).await
+    }
+
+    async fn start_on(
+        &self,
+        database: &Database,
+        more: &[(&'static str, String)],
+    ) -> Result<(Server, Duration)> {
+        let mut variables = database.variables()?;
+        variables.extend(more.iter().cloned());
+        Server::start(self.program, &self.home, &variables).await
+    }
+
+    /// Stops a server and notes how much memory it took at most.
+    async fn stop(&mut self, server: Server, name: &'static str) -> Result<()> {
+        let memory = server.stop().await?;
+        match self.peaks.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, peak)) => *peak = peak.max(memory.peak),
+            None => self.peaks.push((name, memory.peak)),
+        }
+        Ok(())
+    }
+
+    /// The copy of the large project's database that limits are measured on; made when it is asked for, so no server
+    /// may be running then.
+    pub(crate) async fn limit_database(&mut self) -> Result<Arc<Database>> {
+        if let Some(database) = &self.limit {
+            return Ok(Arc::clone(database));
+        }
+        let database = Arc::new(limit::copy(self).await?);
+        self.limit = Some(Arc::clone(&database));
+        Ok(database)
+    }
+
+    /// Puts a load on a server for the time of one measurement.
+    async fn load(
+        &self,
+        server: &Server,
+        connections: usize,
+        requests: impl Fn(usize) -> Requests + Send + 'static,
+    ) -> Result<Measured> {
+        let length = Length::For { warm_up: self.options.warm_up(), measured: self.options.measured() };
+        let measured = load::run(server.port(), connections, length, requests).await?;
+        complain(server, &measured);
+        Ok(measured)
+    }
+
+    /// The HTTP limit: an endpoint that does nothing, at the same numbers of connections.
+    async fn http_limit(&mut self, server: &Server, case: &'static str) -> Result<()> {
+        let length = Length::For {
+            warm_up: self.options.warm_up() / 2,
+            measured: self.options.measured().min(Duration::from_secs(3)),
+        };
+        for connections in CONNECTIONS {
+            let health = get("/health", None);
+            let requests = move |_| -> Requests {
+                let health = health.clone();
+                Box::new(move |out| out.extend_from_slice(&health))
+            };
+            let measured = load::run(server.port(), connections, length, requests).await?;
+            let what = format!("limit: HTTP alone (/health), {}", plural(connections));
+            self.add(case, what, measured.per_second, Unit::PerSecond, |line| {
+                line.latency(measured.latency).errors(measured.errors)
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Says what went wrong, where something did.
+fn complain(server: &Server, measured: &Measured) {
+    if let Some(error) = &measured.first_error {
+        progress(format_args!("{} requests failed, the first with: {error}", measured.errors));
+        progress(format_args!("the end of the server's log:\n{}", server.last_words()));
+    }
+}
+
+fn plural(connections: usize) -> String {
+    format!("{connections} connection{}", if connections == 1 { "" } else { "s" })
+}
+
+/// Calls of `/v1/track` about a project's contacts, as [`Kind`] has them.
+fn track_requests(site: &Site) -> impl Fn(usize) -> Requests + Send + 'static {
+    let endpoint = Endpoint::post("/v1/track", &site.public_key);
+    let people = Arc::clone(&site.people);
+    move |connection| {
+        let (endpoint, people) = (endpoint.clone(), Arc::clone(&people));
+        let mut random = Random::new(connection as u64 + 1);
+        Box::new(move |out| endpoint.write(track_body(&people, &mut random).as_bytes(), out))
+    }
+}
+
+fn track_body(people: &People, random: &mut Random) -> String {
+    let kind = Kind::of(random.next());
+    let event = EVENTS[random.below(EVENTS.len())];
+    let known = people::email(random.below(people.len()));
+    match kind {
+        Kind::Known => format!(r#"{{"email":"{known}","event":"{event}"}}"#),
+        Kind::Changed => {
+            let score = SCORES + random.below(1_000_000_000);
+            format!(r#"{{"email":"{known}","event":"{event}","data":{{"score":{score}}}}}"#)
+        }
+        Kind::New => {
+            format!(r#"{{"email":"{}","event":"{event}","data":{STRANGER_DATA}}}"#, people.stranger())
+        }
+    }
+}

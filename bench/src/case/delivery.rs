@@ -1,0 +1,193 @@
+//! Mails from the outbox to an SMTP server: rendered, signed, handed over and recorded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use mailwright_core::email::EmailStatus;
+use mailwright_core::time::{Clock, Timestamp};
+use mailwright_mail::dkim::{KeyType, SigningKey};
+use mailwright_mail::smtp::{Connection, RelayConfig, Security};
+use mailwright_store::Db;
+use mailwright_store::counter::{self, Counter};
+use tokio::task::JoinSet;
+
+use super::{Bench, complain, send};
+use crate::letter;
+use crate::load::{self, Length};
+use crate::machine::cores;
+use crate::report::{Bar, Unit};
+use crate::seed::{ED25519_DOMAIN, RSA_DOMAIN};
+use crate::sink::Sink;
+
+const CASE: &str = "delivery";
+/// Connections to the next hop: the server's default.
+const CONNECTIONS: usize = 32;
+/// Bytes of the HTML.
+const HTML: usize = 10 * 1024;
+/// The part of the signing rate that mail signed with RSA has to reach.
+const RSA_BAR: f64 = 0.65;
+/// The part of the bare client's rate that mail signed with Ed25519 has to reach.
+const ED25519_BAR: f64 = 0.3;
+/// How long nothing may move before the delivery counts as stuck.
+const STUCK: Duration = Duration::from_mins(1);
+/// Connections that mails are put into the queue with.
+const FILLING: usize = 64;
+
+pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
+    let measured = bench.options.measured();
+    let html = letter::html(HTML);
+    let now = Clock::system().now();
+    let message: Arc<[u8]> =
+        letter::message(&format!("hello@{RSA_DOMAIN}"), "user000123@host17.example.com", &html, now).into();
+    let mut signing = Vec::new();
+    for kind in [KeyType::Rsa2048, KeyType::Ed25519] {
+        let rate = sign(kind, Arc::clone(&message), now, measured).await?;
+        let what = format!(
+            "limit: {} signatures of a message of {} bytes, {} threads",
+            kind.as_str(),
+            message.len(),
+            cores()
+        );
+        bench.add(CASE, what, rate, Unit::PerSecond, |line| line);
+        signing.push(rate);
+    }
+    let bare = bare_client(Arc::clone(&message), now, measured).await?;
+    let what = format!("limit: bare pipelined client, {CONNECTIONS} connections, not signing");
+    bench.add(CASE, what, bare, Unit::PerSecond, |line| line);
+
+    let rsa = deliver(bench, RSA_DOMAIN, &html).await?;
+    bench.add(CASE, "mails signed with RSA-2048", rsa, Unit::PerSecond, |line| {
+        line.limit("signing", signing[0]).bar(Bar::OfLimit(RSA_BAR))
+    });
+    let ed25519 = deliver(bench, ED25519_DOMAIN, &html).await?;
+    bench.add(CASE, "mails signed with Ed25519", ed25519, Unit::PerSecond, |line| {
+        line.limit("bare client", bare).bar(Bar::OfLimit(ED25519_BAR))
+    });
+    Ok(())
+}
+
+/// Signatures a second, on all processors.
+async fn sign(kind: KeyType, message: Arc<[u8]>, now: Timestamp, measured: Duration) -> Result<f64> {
+    tokio::task::spawn_blocking(move || {
+        let (private, _) = SigningKey::generate(kind)?;
+        let key = SigningKey::from_der(kind, &private)?;
+        let begin = Instant::now();
+        let threads: Vec<_> = (0..cores())
+            .map(|_| {
+                let (key, message) = (key.clone(), Arc::clone(&message));
+                std::thread::spawn(move || {
+                    let mut count = 0_u64;
+                    while begin.elapsed() < measured {
+                        key.sign(RSA_DOMAIN, "bench", &message, now)?;
+                        count += 1;
+                    }
+                    anyhow::Ok(count)
+                })
+            })
+            .collect();
+        let mut count = 0;
+        for thread in threads {
+            count += thread.join().map_err(|_| anyhow::anyhow!("a signing thread panicked"))??;
+        }
+        Ok(count as f64 / begin.elapsed().as_secs_f64())
+    })
+    .await?
+}
+
+/// Messages a second that the product's SMTP client hands to the sink when it does nothing else.
+async fn bare_client(message: Arc<[u8]>, now: Timestamp, measured: Duration) -> Result<f64> {
+    let sink = Sink::start()?;
+    sink.open();
+    let (private, _) = SigningKey::generate(KeyType::Ed25519)?;
+    let signature: Arc<str> = SigningKey::from_der(KeyType::Ed25519, &private)?
+        .sign(ED25519_DOMAIN, "bench", &message, now)?
+        .into();
+    let relay = RelayConfig::new("127.0.0.1", sink.port(), Security::None);
+    let mut connections = Vec::new();
+    for _ in 0..CONNECTIONS {
+        connections.push(Connection::open(&relay).await?);
+    }
+    let sent = Arc::new(AtomicU64::new(0));
+    let begin = Instant::now();
+    let mut tasks = JoinSet::new();
+    for mut connection in connections {
+        let (message, signature, sent) = (Arc::clone(&message), Arc::clone(&signature), Arc::clone(&sent));
+        tasks.spawn(async move {
+            let size = signature.len() + message.len();
+            while begin.elapsed() < measured {
+                connection
+                    .envelope("hello@ed25519.bench.example", "user000123@host17.example.com", size)
+                    .await?;
+                connection.content(signature.as_bytes(), &message).await?;
+                sent.fetch_add(1, Ordering::Relaxed);
+            }
+            anyhow::Ok(())
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done??;
+    }
+    let rate = sent.load(Ordering::Relaxed) as f64 / begin.elapsed().as_secs_f64();
+    ensure!(sink.received() == sent.load(Ordering::Relaxed), "the sink did not receive what was sent");
+    Ok(rate)
+}
+
+/// Fills the outbox with mails of a domain while the sink greets nobody, then lets it, and times how long it takes
+/// until all are recorded as sent. Mails a second.
+async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64> {
+    let mails = bench.options.mails();
+    let sink = Sink::start()?;
+    let (server, _) = bench
+        .start(&[
+            ("MAILWRIGHT_TRANSPORT", format!("smtp://127.0.0.1:{}?tls=none", sink.port())),
+            ("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string()),
+        ])
+        .await?;
+    let db = bench.site.database.open()?;
+    let before = sent(bench, &db).await?;
+    let requests = send::requests(&bench.site, &format!("hello@{domain}"), html, false);
+    let filled = load::run(server.port(), FILLING, Length::Requests(mails), requests).await?;
+    complain(&server, &filled);
+    ensure!(filled.errors == 0, "not every mail was taken into the queue");
+    bench.site.database.settle().await?;
+
+    sink.open();
+    let begin = Instant::now();
+    let (mut last, mut moved) = (0, Instant::now());
+    while last < mails {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let now = sent(bench, &db).await? - before;
+        if now > last {
+            (last, moved) = (now, Instant::now());
+        }
+        ensure!(
+            moved.elapsed() < STUCK,
+            "the delivery is stuck at {last} of {mails} mails; the end of the server's log:\n{}",
+            server.last_words()
+        );
+    }
+    let took = begin.elapsed().as_secs_f64();
+    let received = sink.received();
+    if received != mails {
+        bench.report.note(format!(
+            "{} {CASE}: {mails} mails were sent, but the sink received {received}",
+            bench.engine()
+        ));
+    }
+    db.close();
+    bench.stop(server, CASE).await?;
+    Ok(mails as f64 / took)
+}
+
+/// Mails that were ever sent, by the sum that is kept of them.
+async fn sent(bench: &Bench<'_>, db: &Db) -> Result<u64> {
+    let project = bench.site.project;
+    let sums = db
+        .read(move |rx| Box::pin(async move { counter::values(rx, project, Counter::Email).await }))
+        .await?;
+    let sent =
+        sums.iter().find(|(name, _)| name == EmailStatus::Sent.as_str()).map_or(0, |(_, count)| *count);
+    sent.try_into().context("the sum of sent mails is negative")
+}

@@ -1,0 +1,67 @@
+//! `POST /v1/send`: how fast mails are accepted, with a next hop that is down, so that none is handed over meanwhile.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::{Bench, CONNECTIONS, JUDGED, plural};
+use crate::http::Endpoint;
+use crate::letter;
+use crate::limit::{self, Mail, Rows};
+use crate::load::Requests;
+use crate::people::{self, Kind};
+use crate::random::Random;
+use crate::report::{Bar, Unit};
+use crate::seed::{RSA_DOMAIN, Site};
+
+const CASE: &str = "send";
+/// The part of the bare insert's rate that has to be reached.
+const RATE_BAR: f64 = 0.5;
+/// Bytes of the HTML.
+const HTML: usize = 2 * 1024;
+/// Nobody listens there.
+const NOWHERE: &str = "smtp://127.0.0.1:1?tls=none";
+
+pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
+    let (from, html) = (format!("hello@{RSA_DOMAIN}"), letter::html(HTML));
+    let rows = Rows::Send(Mail { from: from.clone(), subject: letter::SUBJECT, html: html.clone() });
+    let bare = limit::best(bench, CASE, &rows).await?;
+    let (server, _) = bench.start(&[("MAILWRIGHT_TRANSPORT", NOWHERE.to_owned())]).await?;
+    for connections in CONNECTIONS {
+        bench.site.database.settle().await?;
+        let measured = bench.load(&server, connections, requests(&bench.site, &from, &html, true)).await?;
+        bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
+            let line = line.latency(measured.latency).limit("bare insert", bare).errors(measured.errors);
+            if connections == JUDGED { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
+        });
+    }
+    bench.stop(server, CASE).await
+}
+
+/// Calls of `/v1/send` with this content, each to one contact; one in twenty to somebody new, if `strangers`.
+pub(super) fn requests(
+    site: &Site,
+    from: &str,
+    html: &str,
+    strangers: bool,
+) -> impl Fn(usize) -> Requests + Send + 'static {
+    let endpoint = Endpoint::post("/v1/send", &site.secret_key);
+    let people = Arc::clone(&site.people);
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    let content: Arc<str> =
+        format!(r#""from":{},"subject":{},"body":{}"#, text(from), text(letter::SUBJECT), text(html)).into();
+    move |connection| {
+        let (endpoint, people, content) = (endpoint.clone(), Arc::clone(&people), Arc::clone(&content));
+        let mut random = Random::new(connection as u64 + 1);
+        Box::new(move |out| {
+            let (to, name) = if strangers && Kind::of(random.next()) == Kind::New {
+                (people.stranger(), "Ada")
+            } else {
+                let number = random.below(people.len());
+                (people::email(number), people::first_name(number))
+            };
+            let data = letter::request_data(name, random.below(1_000_000));
+            endpoint.write(format!(r#"{{"to":"{to}",{content},"data":{data}}}"#).as_bytes(), out);
+        })
+    }
+}

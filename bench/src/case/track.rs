@@ -1,0 +1,38 @@
+//! `POST /v1/track`.
+
+use anyhow::Result;
+
+use super::{Bench, CONNECTIONS, JUDGED, plural, track_requests};
+use crate::limit::{self, Rows};
+use crate::report::{Bar, Unit};
+
+const CASE: &str = "track";
+/// The part of the bare insert's rate that has to be reached.
+const RATE_BAR: f64 = 0.6;
+/// How many times the median the 99th percentile may be.
+const TAIL_BAR: f64 = 10.0;
+
+pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
+    let bare = limit::best(bench, CASE, &Rows::Track { look_up: false }).await?;
+    let (rate, latency) = limit::coalesced(bench, JUDGED).await?;
+    let what = format!("storage alone, coalesced, {JUDGED} under way");
+    bench.add(CASE, what, rate, Unit::PerSecond, |line| line.latency(latency).limit("bare insert", bare));
+
+    let (server, _) = bench.start(&[]).await?;
+    bench.http_limit(&server, CASE).await?;
+    for connections in CONNECTIONS {
+        bench.site.database.settle().await?;
+        let measured = bench.load(&server, connections, track_requests(&bench.site)).await?;
+        let judged = connections == JUDGED;
+        bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
+            let line = line.latency(measured.latency).limit("bare insert", bare).errors(measured.errors);
+            if judged { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
+        });
+        if judged {
+            let tail = measured.latency.p99 / measured.latency.p50;
+            let what = format!("p99 / p50 at {}", plural(connections));
+            bench.add(CASE, what, tail, Unit::Ratio, |line| line.bar(Bar::AtMost(TAIL_BAR)));
+        }
+    }
+    bench.stop(server, CASE).await
+}

@@ -1,0 +1,249 @@
+//! The two engines: where databases are made, copied and removed.
+
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use mailwright_store::{Db, Location, StoreMetrics};
+use tokio_postgres::config::Host as Address;
+use tokio_postgres::{Client, Config, NoTls};
+
+use crate::server::Variables;
+
+/// The first bytes of a file of SQLite.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+
+/// A database engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    Postgres,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+        })
+    }
+}
+
+/// Where the databases of an engine are made.
+#[derive(Debug, Clone)]
+pub(crate) enum Host {
+    Sqlite,
+    Postgres(Arc<Cluster>),
+}
+
+impl Host {
+    pub(crate) fn engine(&self) -> Engine {
+        match self {
+            Self::Sqlite => Engine::Sqlite,
+            Self::Postgres(_) => Engine::Postgres,
+        }
+    }
+}
+
+/// A PostgreSQL server on which databases may be made.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    config: Config,
+    pub(crate) version: String,
+}
+
+impl Cluster {
+    /// The server named by `MAILWRIGHT_TEST_POSTGRES`. One that does not write to disk is refused: what is measured is
+    /// the cost of durable writes.
+    pub(crate) async fn from_environment() -> Result<Self> {
+        let url = std::env::var("MAILWRIGHT_TEST_POSTGRES").unwrap_or_default();
+        ensure!(
+            !url.is_empty(),
+            "PostgreSQL is not there: run this through scripts/with-postgres, set MAILWRIGHT_TEST_POSTGRES to a server \
+             on which databases may be made, or pass --engine sqlite"
+        );
+        let mut config: Config = url.parse().context("MAILWRIGHT_TEST_POSTGRES is not a database URL")?;
+        config.dbname("postgres");
+        let mut cluster = Self { config, version: String::new() };
+        let client = cluster.connect().await?;
+        for setting in ["fsync", "synchronous_commit", "full_page_writes"] {
+            let value = show(&client, setting).await?;
+            ensure!(
+                value == "on",
+                "PostgreSQL runs with {setting}={value}; durable writes need {setting}=on"
+            );
+        }
+        cluster.version = show(&client, "server_version").await?;
+        Ok(cluster)
+    }
+
+    fn url(&self, database: &str) -> Result<String> {
+        let Some(Address::Tcp(host)) = self.config.get_hosts().first() else {
+            bail!("MAILWRIGHT_TEST_POSTGRES must name a TCP host");
+        };
+        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        let user = self.config.get_user().unwrap_or("postgres");
+        let password = self.config.get_password().map(|p| format!(":{}", String::from_utf8_lossy(p)));
+        Ok(format!("postgres://{user}{}@{host}:{port}/{database}", password.unwrap_or_default()))
+    }
+
+    async fn connect(&self) -> Result<Client> {
+        let (client, connection) = self
+            .config
+            .connect(NoTls)
+            .await
+            .context("PostgreSQL (MAILWRIGHT_TEST_POSTGRES) is out of reach")?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
+    async fn execute(&self, statement: &str) -> Result<()> {
+        self.connect().await?.batch_execute(statement).await.with_context(|| statement.to_owned())
+    }
+}
+
+async fn show(client: &Client, setting: &str) -> Result<String> {
+    Ok(client.query_one(&format!("show {setting}"), &[]).await?.get(0))
+}
+
+/// A database, removed when it is dropped. `folder` is the data directory of the servers on it.
+#[derive(Debug)]
+pub(crate) struct Database {
+    folder: PathBuf,
+    owned: Option<Owned>,
+}
+
+/// A database of a PostgreSQL server.
+#[derive(Debug)]
+struct Owned {
+    cluster: Arc<Cluster>,
+    name: String,
+}
+
+impl Database {
+    /// Makes an empty database in the folder `home`.
+    pub(crate) async fn create(host: &Host, home: &Path, name: &str) -> Result<Self> {
+        Self::make(host, home, name, "").await
+    }
+
+    async fn make(host: &Host, home: &Path, name: &str, like: &str) -> Result<Self> {
+        let folder = home.join(name);
+        std::fs::create_dir_all(&folder)?;
+        let owned = match host {
+            Host::Sqlite => None,
+            Host::Postgres(cluster) => {
+                let owned = Owned {
+                    cluster: cluster.clone(),
+                    name: format!("mailwright_bench_{}_{name}", std::process::id()),
+                };
+                cluster.execute(&format!("drop database if exists {} with (force)", owned.name)).await?;
+                cluster.execute(&format!("create database {} {like}", owned.name)).await?;
+                Some(owned)
+            }
+        };
+        Ok(Self { folder, owned })
+    }
+
+    /// Copies the database. Nobody may be using it.
+    pub(crate) async fn copy(&self, home: &Path, name: &str) -> Result<Self> {
+        self.settle().await?;
+        let Some(owned) = &self.owned else {
+            let copy = Self::make(&Host::Sqlite, home, name, "").await?;
+            let file = self.file()?;
+            let target = copy.folder.join(file.file_name().unwrap_or_default());
+            tokio::task::spawn_blocking(move || {
+                std::fs::copy(&file, &target)?;
+                std::fs::File::open(&target)?.sync_all()
+            })
+            .await??;
+            return Ok(copy);
+        };
+        // connections that were closed a moment ago may still count as users
+        let others = format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{}' and backend_type = 'client backend'",
+            owned.name
+        );
+        owned.cluster.execute(&others).await?;
+        let host = Host::Postgres(Arc::clone(&owned.cluster));
+        Self::make(&host, home, name, &format!("template {} strategy file_copy", owned.name)).await
+    }
+
+    /// What a server needs to know to use this database.
+    pub(crate) fn variables(&self) -> Result<Variables> {
+        let mut variables = vec![("MAILWRIGHT_DATA_DIR", self.folder.display().to_string())];
+        if self.owned.is_some() {
+            variables.push(("MAILWRIGHT_DATABASE_URL", self.url()?));
+        }
+        Ok(variables)
+    }
+
+    /// Opens the database through the product's own layer.
+    pub(crate) fn open(&self) -> Result<Db> {
+        let location = match &self.owned {
+            None => Location::Sqlite(self.file()?),
+            Some(_) => Location::Postgres { url: self.url()?, connections: 8 },
+        };
+        Ok(Db::open(&location, StoreMetrics::default())?)
+    }
+
+    /// Where SQLite keeps the data: the one file in the folder that is its.
+    pub(crate) fn file(&self) -> Result<PathBuf> {
+        for entry in std::fs::read_dir(&self.folder)? {
+            let path = entry?.path();
+            if path.is_file() {
+                let mut first = Vec::new();
+                std::fs::File::open(&path)?.take(MAGIC.len() as u64).read_to_end(&mut first)?;
+                if first == MAGIC {
+                    return Ok(path);
+                }
+            }
+        }
+        bail!("{} holds no database of SQLite", self.folder.display())
+    }
+
+    /// Where PostgreSQL keeps the data.
+    pub(crate) fn url(&self) -> Result<String> {
+        let owned = self.owned.as_ref().context("SQLite has no URL")?;
+        owned.cluster.url(&owned.name)
+    }
+
+    /// Brings everything that was written into the tables' files, so that each measurement begins with an empty log and
+    /// none pays for the one before.
+    pub(crate) async fn settle(&self) -> Result<()> {
+        if let Some(owned) = &self.owned {
+            return owned.cluster.execute("checkpoint").await;
+        }
+        let file = self.file()?;
+        tokio::task::spawn_blocking(move || {
+            let connection = rusqlite::Connection::open(file)?;
+            connection.busy_timeout(Duration::from_secs(30))?;
+            Ok(connection.execute_batch("pragma wal_checkpoint(truncate)")?)
+        })
+        .await?
+    }
+
+    /// Gives the planner its figures after much was written, and autovacuum less to do in between.
+    pub(crate) async fn vacuum(&self) -> Result<()> {
+        let Some(owned) = &self.owned else { return Ok(()) };
+        let (client, connection) = tokio_postgres::connect(&self.url()?, NoTls).await?;
+        tokio::spawn(connection);
+        client.batch_execute("vacuum (analyze)").await.with_context(|| format!("vacuum of {}", owned.name))
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let statement = format!("drop database if exists {} with (force)", self.name);
+        let cluster = Arc::clone(&self.cluster);
+        // a value is dropped outside of any future: the statement gets a thread and a runtime of its own
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(cluster.execute(&statement))
+        });
+        // a server that is gone has taken its databases along
+        let _ = dropping.join();
+    }
+}

@@ -1,0 +1,69 @@
+//! What the figures were measured on.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Seek, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+
+use crate::stats::{Latencies, Summary};
+
+/// Writes that the latency of the disk is measured with.
+const FLUSHES: usize = 200;
+
+/// Facts about the machine.
+pub(crate) fn facts(folder: &Path) -> Result<Map<String, Value>> {
+    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+        line.split_once(':').map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
+    };
+    let flush = flush_latency(folder)?;
+    let mut facts = Map::new();
+    facts.insert("processor".into(), json!(field(&text("/proc/cpuinfo"), "model name")));
+    facts.insert("cores".into(), json!(cores()));
+    facts.insert("memory".into(), json!(field(&text("/proc/meminfo"), "MemTotal")));
+    facts.insert("kernel".into(), json!(text("/proc/sys/kernel/osrelease").trim()));
+    facts.insert("load at the start".into(), json!(text("/proc/loadavg").trim()));
+    facts.insert("data in".into(), json!(folder.display().to_string()));
+    facts.insert("flush to disk, p50 ms".into(), json!(flush.p50));
+    facts.insert("flush to disk, p99 ms".into(), json!(flush.p99));
+    facts.insert("SQLite".into(), json!(rusqlite::version()));
+    Ok(facts)
+}
+
+/// The facts for people.
+pub(crate) fn show(facts: &Map<String, Value>) -> String {
+    let mut out = String::new();
+    for (name, value) in facts {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let _ = writeln!(out, "{name:<24}{value}");
+    }
+    out
+}
+
+/// Processors that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// How long a small write takes to be on disk: what a commit costs at least.
+fn flush_latency(folder: &Path) -> Result<Summary> {
+    let mut file = tempfile::tempfile_in(folder)?;
+    let block = [7; 4096];
+    let mut latencies = Latencies::default();
+    for write in 0..FLUSHES {
+        // over and over the same pages, as a log that is used again
+        if write % 16 == 0 {
+            file.rewind()?;
+        }
+        let since = Instant::now();
+        file.write_all(&block)?;
+        file.sync_data()?;
+        latencies.record(since.elapsed());
+    }
+    latencies.summary().context("nothing was written")
+}

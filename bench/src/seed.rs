@@ -1,0 +1,131 @@
+//! Databases with many contacts, written through the product's own store before a server runs on them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::Subscription;
+use mailwright_core::custom_data::DataPatch;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::{Clock, Timestamp};
+use mailwright_store::contact::{Contacts, Upsert};
+use mailwright_store::counter::Deltas;
+use mailwright_store::{Db, project, search};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::engine::{Database, Host};
+use crate::people::{self, People};
+use crate::report::progress;
+use crate::server::Program;
+
+/// Contacts of one transaction.
+const BATCH: usize = 5_000;
+/// How long ago the first contact was created.
+const HISTORY: Duration = Duration::from_hours(90 * 24);
+/// The name of the project.
+const PROJECT: &str = "Bench";
+/// The sender domain whose mails are signed with RSA.
+pub(crate) const RSA_DOMAIN: &str = "rsa.bench.example";
+/// The sender domain whose mails are signed with Ed25519.
+pub(crate) const ED25519_DOMAIN: &str = "ed25519.bench.example";
+
+/// A database with a project that is ready to be measured.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) database: Database,
+    pub(crate) project: ProjectNumber,
+    pub(crate) secret_key: String,
+    pub(crate) public_key: String,
+    pub(crate) people: Arc<People>,
+}
+
+/// Makes a database with a project that has `contacts` contacts and, where it is large enough for one, the search index
+/// that the server would build in its first minutes; building it here keeps that work out of the measurements.
+pub(crate) async fn site(
+    program: &Program,
+    host: &Host,
+    home: &Path,
+    name: &str,
+    contacts: usize,
+) -> Result<Site> {
+    let database = Database::create(host, home, name).await?;
+    let keys = bootstrap(program, &database, RSA_DOMAIN, "rsa").await?;
+    bootstrap(program, &database, ED25519_DOMAIN, "ed25519").await?;
+    let key = |name: &str| {
+        let text = keys[name].as_str().map(str::to_owned);
+        text.with_context(|| format!("`mailwright bootstrap` printed no {name}"))
+    };
+    let (secret_key, public_key) = (key("secretKey")?, key("publicKey")?);
+
+    let db = database.open()?;
+    let found = db.read(|rx| Box::pin(async move { project::by_name(rx, PROJECT).await })).await?;
+    let project = found.context("the project is not in the database")?.number;
+    let since = Instant::now();
+    let people = contacts_of(&db, project, contacts).await?;
+    progress(format_args!("{name}: stored {contacts} contacts in {:.1} s", since.elapsed().as_secs_f64()));
+    let since = Instant::now();
+    while search::build_step(&db, project, Clock::system().now()).await? {}
+    db.close();
+    database.vacuum().await?;
+    database.settle().await?;
+    progress(format_args!("{name}: built the search index in {:.1} s", since.elapsed().as_secs_f64()));
+    Ok(Site { database, project, secret_key, public_key, people: Arc::new(people) })
+}
+
+/// Makes the project with a domain; done again, it adds another domain to it.
+async fn bootstrap(program: &Program, database: &Database, domain: &str, key_type: &str) -> Result<Value> {
+    let mut variables = database.variables()?;
+    variables.push(("MAILWRIGHT_DOMAINS_KEY_TYPE", key_type.to_owned()));
+    let arguments = [
+        "bootstrap",
+        "--email",
+        "bench@example.com",
+        "--password",
+        "correct horse battery staple",
+        "--project",
+        PROJECT,
+    ];
+    let printed =
+        program.run(&[&arguments[..], &["--domain", domain, "--json"]].concat(), &variables).await?;
+    serde_json::from_str(&printed)
+        .with_context(|| format!("`mailwright bootstrap` printed no JSON: {printed}"))
+}
+
+async fn contacts_of(db: &Db, project: ProjectNumber, count: usize) -> Result<People> {
+    let first = Clock::system().now().minus(HISTORY);
+    let apart = HISTORY.as_millis() as i64 / count.max(1) as i64;
+    let mut ids = Vec::with_capacity(count);
+    for from in (0..count).step_by(BATCH) {
+        let rows: Vec<_> = (from..count.min(from + BATCH))
+            .map(|number| {
+                let email = EmailAddress::from_stored(&people::email(number));
+                (email, DataPatch::new(people::data(number)), Timestamp(first.0 + number as i64 * apart))
+            })
+            .collect();
+        ids.extend(db.write(move |tx| Box::pin(async move { store(tx, project, &rows).await })).await?);
+    }
+    Ok(People::new(ids))
+}
+
+async fn store(
+    tx: &mut mailwright_store::Tx<'_>,
+    project: ProjectNumber,
+    rows: &[(EmailAddress, DataPatch, Timestamp)],
+) -> mailwright_store::Result<Vec<Uuid>> {
+    let mut contacts = Contacts::load(tx, rows.iter().map(|(email, ..)| (project, email))).await?;
+    let mut ids = Vec::with_capacity(rows.len());
+    for (number, (email, patch, at)) in rows.iter().enumerate() {
+        // one in ten has unsubscribed
+        let subscription =
+            Subscription { given: Some(number % 10 != 9), default_for_new: true, preserve_existing: false };
+        let upserted = contacts.upsert(Upsert { project, email, subscription, patch }, *at);
+        ids.push(upserted.contact.id.into());
+    }
+    let mut deltas = Deltas::default();
+    contacts.save(tx, &mut deltas).await?;
+    deltas.save(tx).await?;
+    Ok(ids)
+}

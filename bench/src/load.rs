@@ -13,6 +13,11 @@ use tokio::task::JoinSet;
 use crate::http::Connection;
 use crate::stats::{Latencies, Summary};
 
+/// How long the last answers may take after the end of a load.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// The longest that a load of so many requests may take.
+const LONGEST: Duration = Duration::from_mins(10);
+
 /// Appends the next request of a connection.
 pub(crate) type Requests = Box<dyn FnMut(&mut Vec<u8>) + Send>;
 
@@ -100,14 +105,9 @@ async fn drive_all(
     for (connection, requests) in open {
         tasks.spawn(drive(connection, requests, Arc::clone(&plan)));
     }
-    let mut sum = Tally::default();
-    while let Some(tally) = tasks.join_next().await {
-        let tally = tally?;
-        sum.latencies.merge(tally.latencies);
-        sum.completed += tally.completed;
-        sum.errors += tally.errors;
-        sum.first_error = sum.first_error.or(tally.first_error);
-    }
+    let deadline = plan.until.unwrap_or(begin + LONGEST) + PATIENCE;
+    let gathered = tokio::time::timeout_at(deadline.into(), gather(tasks)).await;
+    let sum = gathered.context("the server has stopped answering")??;
     let window = plan.until.unwrap_or_else(Instant::now) - plan.from;
     let first_error = sum.first_error;
     let reason = || format!("no request was answered; {}", first_error.as_deref().unwrap_or("none was made"));
@@ -117,6 +117,18 @@ async fn drive_all(
         errors: sum.errors,
         first_error,
     })
+}
+
+async fn gather(mut tasks: JoinSet<Tally>) -> Result<Tally> {
+    let mut sum = Tally::default();
+    while let Some(tally) = tasks.join_next().await {
+        let tally = tally?;
+        sum.latencies.merge(tally.latencies);
+        sum.completed += tally.completed;
+        sum.errors += tally.errors;
+        sum.first_error = sum.first_error.or(tally.first_error);
+    }
+    Ok(sum)
 }
 
 async fn drive(mut connection: Connection, mut requests: Requests, plan: Arc<Plan>) -> Tally {

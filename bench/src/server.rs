@@ -183,8 +183,11 @@ impl Drop for Server {
 }
 
 async fn is_ready(port: u16) -> bool {
-    let Ok(mut connection) = Connection::open(port).await else { return false };
-    connection.exchange(&get("/ready", None)).await.is_ok_and(|reply| reply.status == 200)
+    let asked = async {
+        let mut connection = Connection::open(port).await?;
+        anyhow::Ok(connection.exchange(&get("/ready", None)).await?.status)
+    };
+    matches!(tokio::time::timeout(Duration::from_secs(5), asked).await, Ok(Ok(200)))
 }
 
 /// A port that is free now, below those that the kernel gives to outgoing connections.

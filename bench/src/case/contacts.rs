@@ -23,6 +23,8 @@ const PAGE: usize = 100;
 const WARM_UP: usize = 10;
 /// Slow requests are repeated for this long only.
 const PATIENCE: Duration = Duration::from_secs(6);
+/// How long one request may take.
+const STUCK: Duration = Duration::from_mins(1);
 /// Addresses of one lookup, half of which are contacts.
 const LOOKUP: usize = 500;
 
@@ -128,7 +130,8 @@ async fn measure(
     for sample in 0..bench.options.samples() + WARM_UP {
         let wire = request(&bench.site.people, &bench.site.secret_key);
         let since = Instant::now();
-        let reply = connection.exchange(&wire).await?;
+        let reply = tokio::time::timeout(STUCK, connection.exchange(&wire)).await;
+        let reply = reply.with_context(|| format!("{what}: no answer within {STUCK:?}"))??;
         let took = since.elapsed();
         let body = reply.ok().with_context(|| what.to_owned())?;
         if sample == 0 {

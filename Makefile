@@ -26,7 +26,6 @@ check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items
-	./scripts/check-tenancy
 
 # Measures throughput, latency and memory against limits measured in the same run.
 bench: setup

@@ -31,7 +31,9 @@ where
             Some((KeyKind::Public, _)) => {
                 Err(ApiError::invalid_key("This endpoint requires a secret key, not a public key."))
             }
-            None => Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a secret key.")),
+            None => {
+                Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a secret key."))
+            }
         }
     }
 }
@@ -54,7 +56,9 @@ where
             Some((KeyKind::Secret, _)) => Err(ApiError::invalid_key(
                 "A secret key must not be used in a browser, where everybody can read it. Use the public key, and replace the secret key if it was published.",
             )),
-            None => Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a public key.")),
+            None => {
+                Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a public key."))
+            }
         }
     }
 }

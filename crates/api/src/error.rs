@@ -15,7 +15,10 @@ pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
 /// An error on its way out. The frame adds request id and time (see [`crate::frame`]).
 #[derive(Debug, Clone)]
-pub(crate) struct ApiError {
+pub(crate) struct ApiError(Box<Answer>);
+
+#[derive(Debug, Clone)]
+struct Answer {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -68,7 +71,7 @@ pub(crate) struct LegacyError {
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Answer {
             status,
             code,
             message: message.into(),
@@ -76,27 +79,37 @@ impl ApiError {
             details: None,
             suggestion: None,
             retry_after: None,
-        }
+        }))
     }
 
     fn suggest(mut self, suggestion: &'static str) -> Self {
-        self.suggestion = Some(suggestion);
+        self.0.suggestion = Some(suggestion);
         self
     }
 
     fn details(mut self, details: Value) -> Self {
-        self.details = Some(details);
+        self.0.details = Some(details);
+        self
+    }
+
+    fn retry_after(mut self, seconds: i64) -> Self {
+        self.0.retry_after = Some(seconds);
         self
     }
 
     pub(crate) fn missing_auth() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "MISSING_AUTH", "The Authorization header is missing or malformed.")
-            .suggest("Send the header as: Authorization: Bearer <API_KEY>")
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "MISSING_AUTH",
+            "The Authorization header is missing or malformed.",
+        )
+        .suggest("Send the header as: Authorization: Bearer <API_KEY>")
     }
 
     pub(crate) fn invalid_key(message: &str) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "INVALID_API_KEY", message)
-            .suggest("Check that the key belongs to this instance and is of the type that the endpoint takes.")
+        Self::new(StatusCode::UNAUTHORIZED, "INVALID_API_KEY", message).suggest(
+            "Check that the key belongs to this instance and is of the type that the endpoint takes.",
+        )
     }
 
     pub(crate) fn project_disabled() -> Self {
@@ -105,8 +118,12 @@ impl ApiError {
     }
 
     pub(crate) fn malformed_json(detail: &str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, "VALIDATION_ERROR", format!("The request body is not valid JSON: {detail}"))
-            .suggest("Check quotes, commas and braces, and that the body is encoded in UTF-8.")
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "VALIDATION_ERROR",
+            format!("The request body is not valid JSON: {detail}"),
+        )
+        .suggest("Check quotes, commas and braces, and that the body is encoded in UTF-8.")
     }
 
     pub(crate) fn body_too_large(limit: usize) -> Self {
@@ -125,27 +142,29 @@ impl ApiError {
         } else {
             "Correct the fields that are listed in errors."
         };
-        Self { issues, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION_ERROR", "Request validation failed.") }
-            .suggest(suggestion)
+        let mut error =
+            Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION_ERROR", "Request validation failed.");
+        error.0.issues = issues;
+        error.suggest(suggestion)
     }
 
     pub(crate) fn rate_limited(retry_after: i64, limit: i64) -> Self {
         let message = format!("More than {limit} requests in a minute. Try again in {retry_after} seconds.");
-        Self {
-            retry_after: Some(retry_after),
-            ..Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
-        }
-        .details(json!({ "retryAfter": retry_after }))
-        .suggest("Wait as long as the Retry-After header says, and spread requests over time.")
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+            .retry_after(retry_after)
+            .details(json!({ "retryAfter": retry_after }))
+            .suggest("Wait as long as the Retry-After header says, and spread requests over time.")
     }
 
     pub(crate) fn not_found(resource: Resource, id: &str) -> Self {
         let code = match resource {
             Resource::Contact => "CONTACT_NOT_FOUND",
             Resource::Template => "TEMPLATE_NOT_FOUND",
-            Resource::Domain | Resource::Project | Resource::Email | Resource::CapturedEmail | Resource::Field => {
-                "RESOURCE_NOT_FOUND"
-            }
+            Resource::Domain
+            | Resource::Project
+            | Resource::Email
+            | Resource::CapturedEmail
+            | Resource::Field => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));
@@ -160,7 +179,11 @@ impl ApiError {
     }
 
     pub(crate) fn method_not_allowed() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", "This path does not take that method.")
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "METHOD_NOT_ALLOWED",
+            "This path does not take that method.",
+        )
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -169,16 +192,17 @@ impl ApiError {
 
     /// The body, now that request id and time are known.
     pub(crate) fn envelope(self, request_id: &str, now: Timestamp) -> ErrorEnvelope {
+        let answer = *self.0;
         ErrorEnvelope {
             success: false,
             error: ErrorBody {
-                code: self.code,
-                message: self.message,
-                status_code: self.status.as_u16(),
+                code: answer.code,
+                message: answer.message,
+                status_code: answer.status.as_u16(),
                 request_id: request_id.to_owned(),
-                errors: self.issues,
-                details: self.details,
-                suggestion: self.suggestion,
+                errors: answer.issues,
+                details: answer.details,
+                suggestion: answer.suggestion,
             },
             timestamp: now,
         }
@@ -187,8 +211,8 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = self.status.into_response();
-        if let Some(seconds) = self.retry_after {
+        let mut response = self.0.status.into_response();
+        if let Some(seconds) = self.0.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(self);
@@ -260,16 +284,18 @@ impl From<mailwright_app::Error> for ApiError {
             E::Unavailable(detail) => {
                 tracing::warn!(error = %detail, "a request was refused, a dependency is not available");
                 let message = "The service cannot store or read data right now. Nothing was done.";
-                Self {
-                    retry_after: Some(1),
-                    ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_ERROR", message)
-                }
-                .suggest("Send the same request again after the time that the Retry-After header gives.")
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_ERROR", message)
+                    .retry_after(1)
+                    .suggest("Send the same request again after the time that the Retry-After header gives.")
             }
             E::Internal(detail) => {
                 tracing::error!(error = %detail, "a request failed");
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", "An unexpected error occurred.")
-                    .suggest("Try again. If it happens again, report it with the request id.")
+                Self::new(
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "INTERNAL_SERVER_ERROR",
+                    "An unexpected error occurred.",
+                )
+                .suggest("Try again. If it happens again, report it with the request id.")
             }
         }
     }

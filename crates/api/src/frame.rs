@@ -58,7 +58,12 @@ pub(crate) async fn frame(State(app): State<App>, mut request: Request, next: Ne
     }
     security_headers(headers, app.settings().base_url.starts_with("https://"));
     let seconds = started.elapsed().as_secs_f64();
-    app.metrics().request(method.as_str(), route.as_deref().unwrap_or("none"), response.status().as_u16(), seconds);
+    app.metrics().request(
+        method.as_str(),
+        route.as_deref().unwrap_or("none"),
+        response.status().as_u16(),
+        seconds,
+    );
     tracing::debug!(%request_id, %method, route, status = response.status().as_u16(), seconds, "request answered");
     response
 }
@@ -67,7 +72,8 @@ pub(crate) async fn frame(State(app): State<App>, mut request: Request, next: Ne
 fn request_id(headers: &HeaderMap, now: Timestamp) -> String {
     let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
     let fine = |id: &&str| {
-        (1..=MAX_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+        (1..=MAX_REQUEST_ID).contains(&id.len())
+            && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
     };
     given.filter(fine).map_or_else(|| mailwright_core::ids::EventId::new(now).to_string(), str::to_owned)
 }

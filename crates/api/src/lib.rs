@@ -20,7 +20,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::ApiError;
-use crate::resources::{contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track};
+use crate::resources::{
+    contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track,
+};
 
 /// Every route, with its document.
 fn routes() -> OpenApiRouter<App> {
@@ -81,7 +83,7 @@ pub fn router(app: App) -> Router {
         .with_state(app)
 }
 
-/// The API document: OpenAPI 3.1 as JSON.
+/// The API document: `OpenAPI` 3.1 as JSON.
 pub fn openapi() -> String {
     let (_, document) = routes().split_for_parts();
     document.to_pretty_json().unwrap_or_default()

@@ -59,8 +59,13 @@ async fn read(request: Request) -> Result<bytes::Bytes, ApiError> {
         return Err(ApiError::body_too_large(MAX_BODY));
     }
     axum::body::to_bytes(request.into_body(), MAX_BODY).await.map_err(|error| {
-        let too_large = std::error::Error::source(&error).is_some_and(|e| e.to_string().contains("length limit"));
-        if too_large { ApiError::body_too_large(MAX_BODY) } else { ApiError::bad_request("The body could not be read.") }
+        let too_large =
+            std::error::Error::source(&error).is_some_and(|e| e.to_string().contains("length limit"));
+        if too_large {
+            ApiError::body_too_large(MAX_BODY)
+        } else {
+            ApiError::bad_request("The body could not be read.")
+        }
     })
 }
 
@@ -78,7 +83,8 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     document.walk(&document.root, &body, "", &mut issues);
     if issues.is_empty() {
         // serde and the schema disagree: say what serde says rather than nothing
-        let reason = serde_json::from_value::<Object<T>>(body).err().map_or_else(String::new, |e| e.to_string());
+        let reason =
+            serde_json::from_value::<Object<T>>(body).err().map_or_else(String::new, |e| e.to_string());
         issues.push(Issue::new("", "custom", reason));
     }
     Err(ApiError::invalid(issues).into())
@@ -205,7 +211,9 @@ impl Document {
         }
         match best {
             Some(issues) => out.extend(issues),
-            None => out.push(Issue::new(at, "invalid_union", "Has none of the shapes that are allowed here.")),
+            None => {
+                out.push(Issue::new(at, "invalid_union", "Has none of the shapes that are allowed here."));
+            }
         }
     }
 
@@ -221,7 +229,13 @@ impl Document {
         }
     }
 
-    fn walk_object(&self, schema: &Value, object: &serde_json::Map<String, Value>, at: &str, out: &mut Vec<Issue>) {
+    fn walk_object(
+        &self,
+        schema: &Value,
+        object: &serde_json::Map<String, Value>,
+        at: &str,
+        out: &mut Vec<Issue>,
+    ) {
         for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
             if !object.contains_key(name) {
                 out.push(self.missing(&schema["properties"][name], &join(at, name)));
@@ -277,7 +291,8 @@ fn has_type(schema: &Value, value: &Value) -> bool {
 
 fn wrong_type(schema: &Value, value: &Value, at: &str) -> Issue {
     let wanted = types(schema).into_iter().filter(|t| *t != "null").collect::<Vec<_>>().join(" or ");
-    Issue::new(at, "invalid_type", format!("Expected {wanted}, received {}.", kind(value))).received(kind(value))
+    Issue::new(at, "invalid_type", format!("Expected {wanted}, received {}.", kind(value)))
+        .received(kind(value))
 }
 
 #[cfg(test)]
@@ -327,7 +342,11 @@ mod tests {
         let document = document::<Sample>();
         let mut out = Vec::new();
         document.walk(&document.root, body, "", &mut out);
-        assert_eq!(out.is_empty(), parse::<Sample>(body.to_string().as_bytes()).is_ok(), "serde and schema: {body}");
+        assert_eq!(
+            out.is_empty(),
+            parse::<Sample>(body.to_string().as_bytes()).is_ok(),
+            "serde and schema: {body}"
+        );
         out.into_iter().map(|i| (i.field, i.code.to_owned())).collect()
     }
 
@@ -343,10 +362,18 @@ mod tests {
             (json!({"to": {"name": "x"}}), vec![("to", "invalid_union")]),
             (json!({"to": "nope"}), vec![("to", "invalid_string")]),
             (json!({"to": {"email": "nope"}}), vec![("to.email", "invalid_string")]),
-            (json!({"to": ["a@b.co", "nope", {"email": "x"}]}), vec![("to.1", "invalid_string"), ("to.2.email", "invalid_string")]),
+            (
+                json!({"to": ["a@b.co", "nope", {"email": "x"}]}),
+                vec![("to.1", "invalid_string"), ("to.2.email", "invalid_string")],
+            ),
             (
                 json!({"to": "a@b.co", "subject": "a\nb", "subscribed": "yes", "files": ["", "b"]}),
-                vec![("files", "too_big"), ("files.0", "too_small"), ("subject", "invalid_string"), ("subscribed", "invalid_type")],
+                vec![
+                    ("files", "too_big"),
+                    ("files.0", "too_small"),
+                    ("subject", "invalid_string"),
+                    ("subscribed", "invalid_type"),
+                ],
             ),
             (json!([]), vec![("", "invalid_type")]),
             (json!(["a@b.co", "subject"]), vec![("", "invalid_type")]),

@@ -29,7 +29,9 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
             return None;
         }
         let names = names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-        return Some(Issue::new(at, "invalid_enum_value", format!("Must be one of {names}.")).received(clip(text)));
+        return Some(
+            Issue::new(at, "invalid_enum_value", format!("Must be one of {names}.")).received(clip(text)),
+        );
     }
     let length = text.chars().count() as u64;
     if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
@@ -185,7 +187,9 @@ impl PartialSchema for DataObject {
     fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::Object)
-            .description(Some("Custom fields. null deletes a key; {value, persistent: false} is for this request only."))
+            .description(Some(
+                "Custom fields. null deletes a key; {value, persistent: false} is for this request only.",
+            ))
             .additional_properties(Some(RefOr::T(Schema::Object(
                 ObjectBuilder::new().schema_type(utoipa::openapi::schema::SchemaType::AnyValue).build(),
             ))))

@@ -1,7 +1,7 @@
 //! The first user, project and sender domain of an instance.
 
-use argon2::password_hash::PasswordHasher;
 use argon2::Argon2;
+use argon2::password_hash::PasswordHasher;
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::ProjectId;
 use mailwright_store::api_key::{self, KeyKind};
@@ -49,7 +49,8 @@ impl App {
     pub async fn bootstrap(&self, wanted: Bootstrap) -> Result<Bootstrapped> {
         let hash = hash_password(wanted.password).await?;
         let (secret, public) = (Token::generate(KeyKind::Secret), Token::generate(KeyKind::Public));
-        let (secret_hash, public_hash, public_text) = (secret.hash(), public.hash(), public.reveal().to_owned());
+        let (secret_hash, public_hash, public_text) =
+            (secret.hash(), public.hash(), public.reveal().to_owned());
         let (name, email, always_key) = (wanted.project.clone(), wanted.email.clone(), wanted.new_secret_key);
         let now = self.0.clock.now();
         let (found, new_key, public_key) = self
@@ -72,21 +73,23 @@ impl App {
                     if new_key {
                         api_key::create(tx, found.number, KeyKind::Secret, secret_hash, None, now).await?;
                     }
-                    let public_key = match api_key::public_key(tx, found.number).await? {
-                        Some(key) => key,
-                        None => {
-                            let text = Some(public_text.as_str());
-                            api_key::create(tx, found.number, KeyKind::Public, public_hash, text, now).await?;
-                            public_text
-                        }
+                    let public_key = if let Some(key) = api_key::public_key(tx, found.number).await? {
+                        key
+                    } else {
+                        let text = Some(public_text.as_str());
+                        api_key::create(tx, found.number, KeyKind::Public, public_hash, text, now).await?;
+                        public_text
                     };
                     Ok((found, new_key, public_key))
                 })
             })
             .await?;
         let (number, domain_name) = (found.number, wanted.domain.clone());
-        let existing =
-            self.0.db.read(move |rx| Box::pin(async move { domain::by_name(rx, number, &domain_name).await })).await?;
+        let existing = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { domain::by_name(rx, number, &domain_name).await }))
+            .await?;
         if existing.is_none() {
             self.create_domain(number, wanted.domain.clone(), true).await?;
         }

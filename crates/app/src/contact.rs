@@ -4,6 +4,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::event::subscription_event;
+use mailwright_core::given::Given;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -44,8 +45,8 @@ pub struct Patch {
     pub email: Option<EmailAddress>,
     /// A new state of the subscription.
     pub subscribed: Option<bool>,
-    /// Changes to the custom data; an inner `None` clears all of it.
-    pub data: Option<Option<Data>>,
+    /// Changes to the custom data; null clears all of it.
+    pub data: Given<Data>,
 }
 
 impl App {
@@ -72,7 +73,8 @@ impl App {
     /// One contact.
     pub async fn contact(&self, project: &Project, id: ContactId) -> Result<Contact> {
         let number = project.number;
-        let found = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
         found.ok_or_else(|| Error::not_found(Resource::Contact, id))
     }
 
@@ -92,9 +94,9 @@ impl App {
             })
             .await;
         let (mut contacts, total) = read.map_err(|error| match error {
-            mailwright_store::Error::NotFound => {
-                Error::BadRequest("The cursor does not belong to this list. Start again without a cursor.".into())
-            }
+            mailwright_store::Error::NotFound => Error::BadRequest(
+                "The cursor does not belong to this list. Start again without a cursor.".into(),
+            ),
             other => other.into(),
         })?;
         let has_more = contacts.len() > limit;
@@ -104,14 +106,17 @@ impl App {
 
     /// Changes a contact.
     pub async fn update_contact(&self, project: &Project, id: ContactId, patch: Patch) -> Result<Contact> {
-        if let Some(Some(data)) = &patch.data {
+        if let Given::Value(data) = &patch.data {
             check_locale(data)?;
         }
         let change = Change {
             email: patch.email,
             subscribed: patch.subscribed,
-            clear_data: patch.data == Some(None),
-            patch: DataPatch::new(patch.data.flatten().unwrap_or_default()),
+            clear_data: patch.data == Given::Null,
+            patch: match patch.data {
+                Given::Value(data) => DataPatch::new(data),
+                Given::Absent | Given::Null => DataPatch::default(),
+            },
         };
         let (number, now) = (project.number, self.0.clock.now());
         let updated = self.retry(move |tx| {
@@ -158,7 +163,12 @@ impl App {
     pub async fn delete_contact(&self, project: &Project, id: ContactId) -> Result<()> {
         let number = project.number;
         loop {
-            match self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await? {
+            match self
+                .0
+                .db
+                .write(move |tx| Box::pin(async move { store::delete(tx, number, id).await }))
+                .await?
+            {
                 Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
                 Deleted::Partly => {}
                 Deleted::Wholly => return Ok(()),
@@ -167,14 +177,21 @@ impl App {
     }
 
     /// Sorts addresses into those that are contacts and the others, as they were given.
-    pub async fn lookup_contacts(&self, project: &Project, given: Vec<String>) -> Result<(Vec<String>, Vec<String>)> {
+    pub async fn lookup_contacts(
+        &self,
+        project: &Project,
+        given: Vec<String>,
+    ) -> Result<(Vec<String>, Vec<String>)> {
         let number = project.number;
         let parsed: Vec<EmailAddress> = given.iter().filter_map(|text| EmailAddress::parse(text)).collect();
-        let existing =
-            self.0.db.read(move |rx| Box::pin(async move { store::existing(rx, number, &parsed).await })).await?;
-        Ok(given
-            .into_iter()
-            .partition(|text| EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))))
+        let existing = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::existing(rx, number, &parsed).await }))
+            .await?;
+        Ok(given.into_iter().partition(|text| {
+            EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))
+        }))
     }
 }
 
@@ -188,11 +205,16 @@ pub(crate) fn check_locale(data: &Data) -> Result<()> {
     };
     match locale {
         None | Some(serde_json::Value::Null | serde_json::Value::String(_)) => Ok(()),
-        Some(_) => Err(Error::BadRequest("data.locale must be a string, such as \"en\" or \"pt-BR\".".into())),
+        Some(_) => {
+            Err(Error::BadRequest("data.locale must be a string, such as \"en\" or \"pt-BR\".".into()))
+        }
     }
 }
 
-pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Upserted>> {
+pub(crate) async fn run(
+    tx: &mut Tx<'_>,
+    operations: &[Operation],
+) -> mailwright_store::Result<Vec<Upserted>> {
     let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
     let mut events = Vec::new();
     let mut outcomes = Vec::with_capacity(operations.len());

@@ -26,7 +26,10 @@ impl App {
             .db
             .read(move |rx| {
                 Box::pin(async move {
-                    Ok((store::all(rx, number).await?, counter::value(rx, number, Counter::Contacts, "").await?))
+                    Ok((
+                        store::all(rx, number).await?,
+                        counter::value(rx, number, Counter::Contacts, "").await?,
+                    ))
                 })
             })
             .await?;
@@ -34,13 +37,23 @@ impl App {
     }
 
     /// Distinct values of a custom field, in the order of their text: null and empty ones left out.
-    pub async fn contact_field_values(&self, project: &Project, name: &str, limit: usize) -> Result<Vec<Value>> {
+    pub async fn contact_field_values(
+        &self,
+        project: &Project,
+        name: &str,
+        limit: usize,
+    ) -> Result<Vec<Value>> {
         let (number, name) = (project.number, name.to_owned());
-        let values =
-            self.0.db.read(move |rx| Box::pin(async move { store::values(rx, number, &name, limit).await })).await?;
+        let values = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::values(rx, number, &name, limit).await }))
+            .await?;
         let mut values: Vec<Value> = values
             .into_iter()
-            .filter(|v| matches!(v, Value::Bool(_) | Value::Number(_)) || v.as_str().is_some_and(|s| !s.is_empty()))
+            .filter(|v| {
+                matches!(v, Value::Bool(_) | Value::Number(_)) || v.as_str().is_some_and(|s| !s.is_empty())
+            })
             .collect();
         values.sort_by_key(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
         Ok(values)
@@ -72,7 +85,9 @@ impl App {
             let step = self
                 .0
                 .db
-                .write_bulk(move |tx| Box::pin(async move { store::remove(tx, number, &name, after, now).await }))
+                .write_bulk(move |tx| {
+                    Box::pin(async move { store::remove(tx, number, &name, after, now).await })
+                })
                 .await;
             match step {
                 Ok((count, next)) => {

@@ -95,7 +95,12 @@ pub(crate) fn compose(
         .collect();
     let (headers, attachments) = (json!(headers), Value::Array(attachments));
     let mut hasher = Sha256::new();
-    for part in [subject.as_bytes(), body.as_bytes(), headers.to_string().as_bytes(), attachments.to_string().as_bytes()] {
+    for part in [
+        subject.as_bytes(),
+        body.as_bytes(),
+        headers.to_string().as_bytes(),
+        attachments.to_string().as_bytes(),
+    ] {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
@@ -159,7 +164,9 @@ impl Contents {
                     let mut attachments = Vec::new();
                     for meta in content.attachments.as_array().into_iter().flatten() {
                         let hash = hex::decode(meta["hash"].as_str().unwrap_or_default()).unwrap_or_default();
-                        let Some(bytes) = content::attachment(rx, project, &hash).await? else { return Ok(None) };
+                        let Some(bytes) = content::attachment(rx, project, &hash).await? else {
+                            return Ok(None);
+                        };
                         attachments.push(Attachment {
                             filename: meta["filename"].as_str().unwrap_or_default().to_owned(),
                             content_type: meta["contentType"].as_str().unwrap_or_default().to_owned(),

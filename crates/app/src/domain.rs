@@ -62,7 +62,12 @@ impl App {
     }
 
     /// Makes a key and stores the domain. `vouched`: the operator answers for it.
-    pub(crate) async fn create_domain(&self, project: ProjectNumber, name: DomainName, vouched: bool) -> Result<Domain> {
+    pub(crate) async fn create_domain(
+        &self,
+        project: ProjectNumber,
+        name: DomainName,
+        vouched: bool,
+    ) -> Result<Domain> {
         let kind = self.settings().domains.key_type;
         let (private, public_key) = tokio::task::spawn_blocking(move || SigningKey::generate(kind))
             .await
@@ -86,7 +91,9 @@ impl App {
         let created = self
             .0
             .db
-            .write(move |tx| Box::pin(async move { store::create(tx, project, &stored, &sealed, check_at).await }))
+            .write(move |tx| {
+                Box::pin(async move { store::create(tx, project, &stored, &sealed, check_at).await })
+            })
             .await;
         match created {
             Ok(()) => Ok(domain),
@@ -100,13 +107,18 @@ impl App {
     /// Checks a domain now.
     pub async fn verify_domain(&self, project: &Project, id: DomainId) -> Result<DomainWithRecords> {
         let number = project.number;
-        let domain = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let domain =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
         let domain = domain.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
         self.check_domain(number, &domain).await
     }
 
     /// Looks a domain's records up and stores what was found. An answer that does not come changes nothing.
-    pub(crate) async fn check_domain(&self, project: ProjectNumber, domain: &Domain) -> Result<DomainWithRecords> {
+    pub(crate) async fn check_domain(
+        &self,
+        project: ProjectNumber,
+        domain: &Domain,
+    ) -> Result<DomainWithRecords> {
         let record = dkim_record(key_type(domain), &domain.public_key);
         let (last_check, proven) = if matches!(self.0.transport, Transport::Capture) {
             (domain.last_check.clone(), true)
@@ -122,7 +134,9 @@ impl App {
         let stored = self
             .0
             .db
-            .write(move |tx| Box::pin(async move { store::checked(tx, project, id, verified, &last_check, now).await }))
+            .write(move |tx| {
+                Box::pin(async move { store::checked(tx, project, id, verified, &last_check, now).await })
+            })
             .await?;
         Ok(self.with_records(stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?))
     }

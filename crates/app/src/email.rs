@@ -42,7 +42,8 @@ impl App {
     /// One mail.
     pub async fn email(&self, project: &Project, id: EmailId) -> Result<Email> {
         let number = project.number;
-        let found = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
         found.ok_or_else(|| Error::not_found(Resource::Email, id))
     }
 }

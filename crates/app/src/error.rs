@@ -98,6 +98,10 @@ impl Error {
 
 impl From<mailwright_store::Error> for Error {
     fn from(error: mailwright_store::Error) -> Self {
-        if error.is_temporary() { Self::Unavailable(error.to_string()) } else { Self::Internal(error.to_string()) }
+        if error.is_temporary() {
+            Self::Unavailable(error.to_string())
+        } else {
+            Self::Internal(error.to_string())
+        }
     }
 }

@@ -63,7 +63,10 @@ impl Keyring {
     }
 }
 
-async fn find(rx: &mut Rx<'_>, hashes: &[KeyHash]) -> mailwright_store::Result<Vec<Option<(KeyKind, Project)>>> {
+async fn find(
+    rx: &mut Rx<'_>,
+    hashes: &[KeyHash],
+) -> mailwright_store::Result<Vec<Option<(KeyKind, Project)>>> {
     let mut distinct = hashes.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

@@ -74,7 +74,12 @@ impl Limiter {
         let allowed = held.tokens > 0;
         held.tokens -= i64::from(allowed);
         let reset = (window + WINDOW_MS - now + 999) / 1000;
-        Some(Allowance { allowed, limit: self.limit, remaining: held.left + held.tokens, reset: reset.max(1) })
+        Some(Allowance {
+            allowed,
+            limit: self.limit,
+            remaining: held.left + held.tokens,
+            reset: reset.max(1),
+        })
     }
 
     async fn refill(&self, project: ProjectNumber, held: &mut Held) {

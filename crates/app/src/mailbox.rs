@@ -61,8 +61,11 @@ impl App {
             .db
             .read(move |rx| {
                 Box::pin(async move {
-                    let total =
-                        if after.is_none() { counter::value(rx, number, Counter::Mailbox, "").await? } else { 0 };
+                    let total = if after.is_none() {
+                        counter::value(rx, number, Counter::Mailbox, "").await?
+                    } else {
+                        0
+                    };
                     Ok((store::list(rx, number, after, limit + 1).await?, total))
                 })
             })
@@ -75,7 +78,8 @@ impl App {
     /// One captured mail.
     pub async fn captured_message(&self, project: &Project, id: EmailId) -> Result<Message> {
         let number = project.number;
-        let found = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
         let (captured, raw) = found.ok_or_else(|| Error::not_found(Resource::CapturedEmail, id))?;
         Ok(take_apart(captured, raw))
     }
@@ -83,14 +87,21 @@ impl App {
     /// Removes one captured mail.
     pub async fn delete_captured(&self, project: &Project, id: EmailId) -> Result<()> {
         let number = project.number;
-        let gone = self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
+        let gone =
+            self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
         if gone { Ok(()) } else { Err(Error::not_found(Resource::CapturedEmail, id)) }
     }
 
     /// Removes every captured mail of a project.
     pub async fn clear_mailbox(&self, project: &Project) -> Result<()> {
         let number = project.number;
-        while self.0.db.write_bulk(move |tx| Box::pin(async move { store::delete_some(tx, number).await })).await? > 0 {}
+        while self
+            .0
+            .db
+            .write_bulk(move |tx| Box::pin(async move { store::delete_some(tx, number).await }))
+            .await?
+            > 0
+        {}
         Ok(())
     }
 }
@@ -100,7 +111,7 @@ fn take_apart(captured: Captured, raw: Vec<u8>) -> Message {
     let parsed = parsed.as_ref();
     let headers = parsed
         .into_iter()
-        .flat_map(|message| message.headers())
+        .flat_map(mail_parser::Message::headers)
         .map(|header| {
             // the parser knows common names in a spelling of its own; here they are shown as they were written
             let name = raw.get(header.offset_field as usize..).unwrap_or_default();
@@ -115,7 +126,7 @@ fn take_apart(captured: Captured, raw: Vec<u8>) -> Message {
         .collect();
     let attachments = parsed
         .into_iter()
-        .flat_map(|message| message.attachments())
+        .flat_map(mail_parser::Message::attachments)
         .map(|part| Attachment {
             filename: part.attachment_name().unwrap_or_default().to_owned(),
             content_type: part.content_type().map_or_else(String::new, |t| match t.subtype() {

@@ -69,7 +69,11 @@ impl Default for Metrics {
         let queue_depth = Family::default();
         registry.register("queue_depth", "Mails that are due and not handed over", queue_depth.clone());
         let queue_age = Family::default();
-        registry.register("queue_age_seconds", "How long the first of the due mails has waited", queue_age.clone());
+        registry.register(
+            "queue_age_seconds",
+            "How long the first of the due mails has waited",
+            queue_age.clone(),
+        );
         let deliveries = Family::default();
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
         Self { registry: Arc::new(registry), store, requests, latency, queue_depth, queue_age, deliveries }

@@ -34,7 +34,9 @@ impl InstanceSecret {
     /// Decrypts what [`InstanceSecret::seal`] made. Fails when the instance's secret is another one by now.
     pub fn open(&self, purpose: &str, sealed: &[u8]) -> Result<Vec<u8>> {
         let failed = || {
-            Error::Internal(format!("stored {purpose} data cannot be decrypted: was MAILWRIGHT_SECRET changed?"))
+            Error::Internal(format!(
+                "stored {purpose} data cannot be decrypted: was MAILWRIGHT_SECRET changed?"
+            ))
         };
         let (nonce, rest) = sealed.split_at_checked(NONCE_LEN).ok_or_else(failed)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| failed())?;

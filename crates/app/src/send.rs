@@ -106,7 +106,12 @@ pub(crate) type Outcome = std::result::Result<Vec<Accepted>, Refusal>;
 
 impl App {
     /// Accepts a mail for each recipient. Once this returns, they are on disk and will be handed over.
-    pub async fn send(&self, project: &Project, send: Send, key: Option<IdempotencyKey>) -> Result<(Vec<Accepted>, Timestamp)> {
+    pub async fn send(
+        &self,
+        project: &Project,
+        send: Send,
+        key: Option<IdempotencyKey>,
+    ) -> Result<(Vec<Accepted>, Timestamp)> {
         let at = self.0.clock.now();
         check_locale(&send.data)?;
         let template = match send.template {
@@ -149,16 +154,22 @@ impl App {
     ) -> Result<Operation> {
         let kind = template.as_ref().map_or(INLINE_KIND, |t| t.kind);
         let template_id = template.as_ref().map(|t| t.id);
-        let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) = Default::default();
+        let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) =
+            Default::default();
         if let Some(t) = template {
             (subject, body) = (t.subject, t.body);
-            (from_template, name_template, reply_template) = (EmailAddress::parse(&t.from), t.from_name, t.reply_to);
+            (from_template, name_template, reply_template) =
+                (EmailAddress::parse(&t.from), t.from_name, t.reply_to);
         }
         let (from, from_name) = match send.from {
             Some((address, name)) => (address, name.or(send.from_name)),
             None => (
                 from_template.ok_or_else(|| {
-                    Error::Invalid(vec![Issue::new("from", "required", "A sender is required: pass from, or a template that has one.")])
+                    Error::Invalid(vec![Issue::new(
+                        "from",
+                        "required",
+                        "A sender is required: pass from, or a template that has one.",
+                    )])
                 })?,
                 send.from_name,
             ),
@@ -184,7 +195,11 @@ impl App {
         Ok(Operation {
             project: project.number,
             recipients: recipients.collect(),
-            subscription: Subscription { given: send.subscribed, default_for_new: false, preserve_existing: false },
+            subscription: Subscription {
+                given: send.subscribed,
+                default_for_new: false,
+                preserve_existing: false,
+            },
             content,
             files,
             prepared,
@@ -202,7 +217,8 @@ impl App {
     /// A template of the project.
     pub(crate) async fn template(&self, project: &Project, id: TemplateId) -> Result<Template> {
         let number = project.number;
-        let found = self.0.db.read(move |rx| Box::pin(async move { template::get(rx, number, id).await })).await?;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { template::get(rx, number, id).await })).await?;
         found.ok_or_else(|| Error::not_found(Resource::Template, id))
     }
 }
@@ -225,8 +241,10 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
             Some(used) => Err(Refusal::Used(used)),
             None => check(operation, &domains, &contacts).map(|()| out.accept(operation, &mut contacts)),
         };
-        if let (Err(Refusal::DomainUnknown | Refusal::DomainUnverified | Refusal::Unsubscribed(_)), Some(claim)) =
-            (&outcome, &operation.claim)
+        if let (
+            Err(Refusal::DomainUnknown | Refusal::DomainUnverified | Refusal::Unsubscribed(_)),
+            Some(claim),
+        ) = (&outcome, &operation.claim)
         {
             // refused: the key stays free for a corrected request
             idempotency::release(tx, claim.project, &claim.key).await?;
@@ -284,12 +302,21 @@ impl<'o> Accepting<'o> {
         patch: &DataPatch,
         contacts: &mut Contacts,
     ) -> Accepted {
-        let upsert =
-            Upsert { project: operation.project, email: &recipient.email, subscription: operation.subscription, patch };
+        let upsert = Upsert {
+            project: operation.project,
+            email: &recipient.email,
+            subscription: operation.subscription,
+            patch,
+        };
         let upserted = contacts.upsert(upsert, operation.at);
         let contact = upserted.contact.id;
         if let Some(subscribed) = upserted.flip {
-            self.events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+            self.events.push(NewEvent::bare(
+                operation.project,
+                subscription_event(subscribed),
+                contact,
+                operation.at,
+            ));
         }
         let id = EmailId::new(operation.at);
         self.emails.push(NewEmail {
@@ -316,17 +343,20 @@ impl<'o> Accepting<'o> {
         Accepted { contact, address: recipient.email.clone(), email: id }
     }
 
-    async fn save(self, tx: &mut Tx<'_>, operations: &[Operation], contacts: Contacts) -> mailwright_store::Result<()> {
+    async fn save(
+        self,
+        tx: &mut Tx<'_>,
+        operations: &[Operation],
+        contacts: Contacts,
+    ) -> mailwright_store::Result<()> {
         let Some(now) = operations.iter().map(|o| o.at).max() else { return Ok(()) };
         let mut sorted: Vec<_> = self.contents.into_iter().collect();
         // rows are written in one order everywhere, so that two groups cannot wait for each other
         sorted.sort_unstable_by_key(|(key, _)| *key);
         let contents: Vec<_> = sorted.iter().map(|((project, _), o)| (*project, &o.content)).collect();
         content::save(tx, &contents, now).await?;
-        let mut files: Vec<_> = sorted
-            .iter()
-            .flat_map(|((project, _), o)| o.files.iter().map(|file| (*project, file)))
-            .collect();
+        let mut files: Vec<_> =
+            sorted.iter().flat_map(|((project, _), o)| o.files.iter().map(|file| (*project, file))).collect();
         files.sort_unstable_by_key(|(project, file)| (*project, file.hash));
         files.dedup_by_key(|(project, file)| (*project, file.hash));
         content::save_attachments(tx, &files, now).await?;

@@ -64,7 +64,9 @@ impl App {
             .retry(move |tx| {
                 Box::pin(async move {
                     let mail = match because_of {
-                        Some(mail) => email::get(tx, number, mail).await?.filter(|m| m.contact == id).map(|m| m.id),
+                        Some(mail) => {
+                            email::get(tx, number, mail).await?.filter(|m| m.contact == id).map(|m| m.id)
+                        }
                         None => None,
                     };
                     let change = Change { subscribed: Some(subscribed), ..Change::default() };
@@ -83,6 +85,10 @@ impl App {
                 })
             })
             .await?;
-        if changed { Ok(PublicContact { subscribed, ..before }) } else { Err(Error::not_found(Resource::Contact, id)) }
+        if changed {
+            Ok(PublicContact { subscribed, ..before })
+        } else {
+            Err(Error::not_found(Resource::Contact, id))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Saved templates.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::given::Given;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -18,18 +19,18 @@ use crate::error::{Error, Resource, Result};
 pub struct Fields {
     /// Internal name.
     pub name: Option<String>,
-    /// Internal note; an inner `None` clears it.
-    pub description: Option<Option<String>>,
+    /// Internal note.
+    pub description: Given<String>,
     /// Subject.
     pub subject: Option<String>,
     /// HTML.
     pub body: Option<String>,
     /// Sender address.
     pub from: Option<EmailAddress>,
-    /// Sender name; an inner `None` clears it.
-    pub from_name: Option<Option<String>>,
-    /// Reply address; an inner `None` clears it.
-    pub reply_to: Option<Option<EmailAddress>>,
+    /// Sender name.
+    pub from_name: Given<String>,
+    /// Reply address.
+    pub reply_to: Given<EmailAddress>,
     /// Kind of mail.
     pub kind: Option<TemplateType>,
 }
@@ -55,12 +56,12 @@ impl Fields {
             }
         }
         set(&mut template.name, self.name);
-        set(&mut template.description, self.description);
+        self.description.apply(&mut template.description);
         set(&mut template.subject, self.subject);
         set(&mut template.body, self.body);
         set(&mut template.from, self.from.map(|from| from.to_string()));
-        set(&mut template.from_name, self.from_name);
-        set(&mut template.reply_to, self.reply_to.map(|to| to.map(|to| to.to_string())));
+        self.from_name.apply(&mut template.from_name);
+        self.reply_to.map(|to| to.to_string()).apply(&mut template.reply_to);
         set(&mut template.kind, self.kind);
     }
 }
@@ -87,7 +88,12 @@ impl App {
     }
 
     /// Changes a template.
-    pub async fn update_template(&self, project: &Project, id: TemplateId, fields: Fields) -> Result<Template> {
+    pub async fn update_template(
+        &self,
+        project: &Project,
+        id: TemplateId,
+        fields: Fields,
+    ) -> Result<Template> {
         fields.syntax()?;
         let check_sender = fields.from.is_some();
         let mut template = self.template(project, id).await?;
@@ -127,7 +133,12 @@ impl App {
         self.store_template(project.number, copy, false).await
     }
 
-    async fn store_template(&self, number: ProjectNumber, template: Template, check_sender: bool) -> Result<Template> {
+    async fn store_template(
+        &self,
+        number: ProjectNumber,
+        template: Template,
+        check_sender: bool,
+    ) -> Result<Template> {
         let stored = template.clone();
         self.0
             .db
@@ -146,7 +157,8 @@ impl App {
     /// Removes a template. Mails made from it keep their content.
     pub async fn delete_template(&self, project: &Project, id: TemplateId) -> Result<()> {
         let number = project.number;
-        let removed = self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
+        let removed =
+            self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
         if removed { Ok(()) } else { Err(Error::not_found(Resource::Template, id)) }
     }
 
@@ -154,7 +166,11 @@ impl App {
     pub async fn template_emails(&self, project: &Project, id: TemplateId) -> Result<i64> {
         self.template(project, id).await?;
         let number = project.number;
-        Ok(self.0.db.read(move |rx| Box::pin(async move { store::emails_sent(rx, number, id).await })).await?)
+        Ok(self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::emails_sent(rx, number, id).await }))
+            .await?)
     }
 }
 

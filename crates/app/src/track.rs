@@ -68,7 +68,12 @@ pub(crate) fn route(project: ProjectNumber, email: &EmailAddress) -> u64 {
 
 impl App {
     /// Records an event. Once this returns, it is on disk.
-    pub async fn track(&self, project: &Project, track: Track, key: Option<IdempotencyKey>) -> Result<Tracked> {
+    pub async fn track(
+        &self,
+        project: &Project,
+        track: Track,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Tracked> {
         let used_key = key.as_ref().map(|k| k.key.clone());
         let operation = Operation {
             project: project.number,

@@ -16,7 +16,7 @@ use crate::tasks::Tasks;
 /// How often figures about the queue are taken.
 const FIGURES: Duration = Duration::from_secs(5);
 /// How often expired keys are removed and search indexes are looked after.
-const HOUSEKEEPING: Duration = Duration::from_secs(60);
+const HOUSEKEEPING: Duration = Duration::from_mins(1);
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
 
@@ -46,11 +46,17 @@ fn every<F: Future<Output = Result<()>> + Send + 'static>(
 }
 
 impl App {
-    async fn each_project<F: Future<Output = Result<()>> + Send>(&self, job: impl Fn(ProjectNumber) -> F) -> Result<()> {
+    async fn each_project<F: Future<Output = Result<()>> + Send>(
+        &self,
+        job: impl Fn(ProjectNumber) -> F,
+    ) -> Result<()> {
         let mut after = ProjectNumber(i64::MIN);
         loop {
-            let numbers =
-                self.0.db.read(move |rx| Box::pin(async move { project::numbers(rx, after, PROJECTS).await })).await?;
+            let numbers = self
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { project::numbers(rx, after, PROJECTS).await }))
+                .await?;
             let Some(last) = numbers.last() else { return Ok(()) };
             after = *last;
             for number in numbers {
@@ -88,8 +94,11 @@ impl App {
         let now = self.0.clock.now();
         for lane in Lane::ALL {
             let (mut depth, mut oldest) = (0, now);
-            let projects =
-                self.0.db.read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await })).await?;
+            let projects = self
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await }))
+                .await?;
             for number in projects {
                 let (count, since) = self
                     .0

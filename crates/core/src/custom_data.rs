@@ -73,12 +73,11 @@ fn is_date(text: &str) -> bool {
     if !shape || !text.is_ascii() {
         return false;
     }
-    match bytes.len() {
-        10 => Timestamp::parse(text).is_some() && bytes[4] == b'-' && bytes[7] == b'-',
-        _ => {
-            let zoned = if text.ends_with('Z') { text.to_owned() } else { format!("{text}Z") };
-            Timestamp::parse(&zoned).is_some()
-        }
+    if bytes.len() == 10 {
+        Timestamp::parse(text).is_some() && bytes[4] == b'-' && bytes[7] == b'-'
+    } else {
+        let zoned = if text.ends_with('Z') { text.to_owned() } else { format!("{text}Z") };
+        Timestamp::parse(&zoned).is_some()
     }
 }
 
@@ -138,7 +137,9 @@ impl DataPatch {
 /// Rule 5: the inner value of `{ value, persistent: false }`, or the value as it came.
 fn one_off(mut value: Value) -> Result<Value, Value> {
     match value.as_object_mut() {
-        Some(object) if object.get("persistent") == Some(&Value::Bool(false)) && object.contains_key("value") => {
+        Some(object)
+            if object.get("persistent") == Some(&Value::Bool(false)) && object.contains_key("value") =>
+        {
             Ok(object["value"].take())
         }
         _ => Err(value),
@@ -218,31 +219,42 @@ mod tests {
 
     #[test]
     fn only_sent_keys_change() {
-        assert_eq!(applied(json!({"a": 1, "b": {"x": 1}}), json!({"b": {"y": 2}})), json!({"a": 1, "b": {"y": 2}}));
+        assert_eq!(
+            applied(json!({"a": 1, "b": {"x": 1}}), json!({"b": {"y": 2}})),
+            json!({"a": 1, "b": {"y": 2}})
+        );
     }
 
     #[test]
     fn null_deletes_and_empty_strings_are_ignored() {
-        assert_eq!(applied(json!({"a": 1, "b": "x"}), json!({"a": null, "b": "", "c": null})), json!({"b": "x"}));
+        assert_eq!(
+            applied(json!({"a": 1, "b": "x"}), json!({"a": null, "b": "", "c": null})),
+            json!({"b": "x"})
+        );
     }
 
     #[test]
     fn one_off_values_render_but_are_not_stored() {
-        let patch = DataPatch::new(object(json!({"code": {"value": 7, "persistent": false}, "p": {"value": 1, "persistent": true}})));
+        let patch = DataPatch::new(object(
+            json!({"code": {"value": 7, "persistent": false}, "p": {"value": 1, "persistent": true}}),
+        ));
         assert_eq!(Value::Object(patch.stored.clone()), json!({"p": {"value": 1, "persistent": true}}));
         assert_eq!(patch.request["code"], json!(7));
     }
 
     #[test]
     fn reserved_keys_vanish_even_with_null() {
-        assert_eq!(applied(json!({}), json!({"id": 1, "email": null, "svc_id": "x", "manageUrl": "y", "name": "z"})), json!({"name": "z"}));
+        assert_eq!(
+            applied(json!({}), json!({"id": 1, "email": null, "svc_id": "x", "manageUrl": "y", "name": "z"})),
+            json!({"name": "z"})
+        );
     }
 
     #[test]
     fn types_are_inferred_as_the_contract_says() {
         for (value, name) in [
             (json!(42), "number"),
-            (json!(3.14), "number"),
+            (json!(2.5), "number"),
             (json!(true), "boolean"),
             (json!("2026-01-31"), "date"),
             (json!("2026-01-31T10:00:00Z"), "date"),

@@ -31,10 +31,19 @@ mod tests {
 
     #[test]
     fn reserved_names_and_their_neighbours() {
-        for name in ["email.sent", "email.", "contact.subscribed", "contact.unsubscribed", "segment.vip.entry", "segment..exit"] {
+        for name in [
+            "email.sent",
+            "email.",
+            "contact.subscribed",
+            "contact.unsubscribed",
+            "segment.vip.entry",
+            "segment..exit",
+        ] {
             assert!(is_reserved(name), "{name}");
         }
-        for name in ["contact.created", "segment.foo", "emails.sent", "Email.sent", "segment.entry.x", "signup"] {
+        for name in
+            ["contact.created", "segment.foo", "emails.sent", "Email.sent", "segment.entry.x", "signup"]
+        {
             assert!(!is_reserved(name), "{name}");
         }
     }

@@ -97,10 +97,14 @@ struct Attachments {
 
 impl Config {
     /// Reads the layers. `variables` are the process's environment variables.
-    pub(crate) fn load(file: Option<&PathBuf>, variables: impl Iterator<Item = (String, String)>) -> Result<Self> {
+    pub(crate) fn load(
+        file: Option<&PathBuf>,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self> {
         let mut table: Table = DEFAULTS.parse().context("the built-in defaults cannot be read")?;
         if let Some(path) = file {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
             let given: Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
             merge(&mut table, given, "").with_context(|| path.display().to_string())?;
         }
@@ -118,7 +122,9 @@ impl Config {
             return Ok(Location::Sqlite(self.data_dir.join("mailwright.sqlite")));
         }
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            bail!("MAILWRIGHT_DATABASE_URL must begin with postgres://, or be empty for the embedded database");
+            bail!(
+                "MAILWRIGHT_DATABASE_URL must begin with postgres://, or be empty for the embedded database"
+            );
         }
         Ok(Location::Postgres { url: url.clone(), connections: self.database.connections })
     }
@@ -272,7 +278,10 @@ mod tests {
 
     #[test]
     fn passwords_are_not_printed() {
-        let config = load(&[("MAILWRIGHT_TRANSPORT", "smtp://u:hunter2@h:25"), ("MAILWRIGHT_SECRET", "0123456789abcdefX")]);
+        let config = load(&[
+            ("MAILWRIGHT_TRANSPORT", "smtp://u:hunter2@h:25"),
+            ("MAILWRIGHT_SECRET", "0123456789abcdefX"),
+        ]);
         let text = format!("{:?}", config.unwrap());
         assert!(!text.contains("hunter2") && !text.contains("abcdefX"), "{text}");
     }

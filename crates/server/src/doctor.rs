@@ -14,14 +14,20 @@ use crate::{print, setup};
 /// Checks everything and prints a line for each. Fails when something is wrong.
 pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     let mut findings = vec![
-        ("configuration", config.settings().map(|_| "it can be read".to_owned()).map_err(|e| format!("{e:#}"))),
+        (
+            "configuration",
+            config.settings().map(|_| "it can be read".to_owned()).map_err(|e| format!("{e:#}")),
+        ),
         ("base URL", base_url(&config.base_url())),
         ("database", database(config).await),
         ("transport", transport(config).await),
         ("name server", dns(config).await),
     ];
     if let Ok(setup) = setup::open(config) {
-        findings.push(("secret", setup.app(config).map(|_| "it is there".to_owned()).map_err(|e| format!("{e:#}"))));
+        findings.push((
+            "secret",
+            setup.app(config).map(|_| "it is there".to_owned()).map_err(|e| format!("{e:#}")),
+        ));
     }
     let mut healthy = true;
     for (what, finding) in findings {
@@ -37,7 +43,9 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
 
 fn base_url(url: &str) -> Result<String, String> {
     if url.contains("127.0.0.1") || url.contains("localhost") {
-        return Ok(format!("{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it"));
+        return Ok(format!(
+            "{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it"
+        ));
     }
     Ok(url.to_owned())
 }
@@ -56,15 +64,17 @@ async fn database(config: &Config) -> Result<String, String> {
 async fn transport(config: &Config) -> Result<String, String> {
     match config.transport().map_err(|e| format!("{e:#}"))? {
         Transport::Capture => Ok("capture: mail is kept in the mailbox, nothing leaves this machine".into()),
-        Transport::Smtp(relay) => match tokio::time::timeout(Duration::from_secs(15), Connection::open(&relay)).await {
-            Ok(Ok(connection)) => {
-                let how = if connection.tls() { "encrypted" } else { "NOT encrypted" };
-                connection.quit().await;
-                Ok(format!("{}:{} takes mail, the connection is {how}", relay.host, relay.port))
+        Transport::Smtp(relay) => {
+            match tokio::time::timeout(Duration::from_secs(15), Connection::open(&relay)).await {
+                Ok(Ok(connection)) => {
+                    let how = if connection.tls() { "encrypted" } else { "NOT encrypted" };
+                    connection.quit().await;
+                    Ok(format!("{}:{} takes mail, the connection is {how}", relay.host, relay.port))
+                }
+                Ok(Err(error)) => Err(format!("{}:{}: {error}", relay.host, relay.port)),
+                Err(_) => Err(format!("{}:{} does not answer", relay.host, relay.port)),
             }
-            Ok(Err(error)) => Err(format!("{}:{}: {error}", relay.host, relay.port)),
-            Err(_) => Err(format!("{}:{} does not answer", relay.host, relay.port)),
-        },
+        }
     }
 }
 

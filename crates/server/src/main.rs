@@ -41,7 +41,7 @@ enum Command {
     Bootstrap(BootstrapArgs),
     /// Check the set-up and say what is wrong with it.
     Doctor,
-    /// Print the API document (OpenAPI 3.1).
+    /// Print the API document (`OpenAPI` 3.1).
     Openapi,
 }
 
@@ -94,10 +94,15 @@ fn run() -> Result<ExitCode> {
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         bail!("a TLS provider is installed already");
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().context("cannot start the runtime")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
     runtime.block_on(async {
         match cli.command {
-            Command::Serve(args) => serve::serve(&config, &args.roles, args.demo).await.map(|()| ExitCode::SUCCESS),
+            Command::Serve(args) => {
+                serve::serve(&config, &args.roles, args.demo).await.map(|()| ExitCode::SUCCESS)
+            }
             Command::Migrate => migrate(&config).await,
             Command::Bootstrap(args) => bootstrap(&config, args).await,
             Command::Doctor => doctor::doctor(&config).await,
@@ -112,7 +117,8 @@ fn print(text: &str) -> Result<()> {
 
 /// For people on a terminal, JSON otherwise.
 fn log_to_stderr(filter: &str) -> Result<()> {
-    let filter = tracing_subscriber::EnvFilter::try_new(filter).context("MAILWRIGHT_LOG is not a log filter")?;
+    let filter =
+        tracing_subscriber::EnvFilter::try_new(filter).context("MAILWRIGHT_LOG is not a log filter")?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         builder.init();
@@ -138,7 +144,10 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
         domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,
         new_secret_key: args.new_secret_key,
     };
-    if wanted.project.trim().is_empty() || wanted.project.len() > 100 || wanted.project.contains(char::is_control) {
+    if wanted.project.trim().is_empty()
+        || wanted.project.len() > 100
+        || wanted.project.contains(char::is_control)
+    {
         bail!("--project must have 1 to 100 characters and no control characters");
     }
     if wanted.password.len() < 8 {

@@ -93,12 +93,15 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
             })
             .await?;
         let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal).unwrap_or_default();
-        let keys = serde_json::json!({ "secretKey": secret, "publicKey": made.public_key, "from": made.from });
+        let keys =
+            serde_json::json!({ "secretKey": secret, "publicKey": made.public_key, "from": made.from });
         setup::write_private(&path, &keys.to_string())?;
     }
     match keys(&path) {
         Some([secret, public, from]) => print(&welcome(&config.base_url(), &secret, &public, &from)),
-        None => print("This database was set up before. Make a key with: mailwright bootstrap --new-secret-key ..."),
+        None => print(
+            "This database was set up before. Make a key with: mailwright bootstrap --new-secret-key ...",
+        ),
     }
 }
 

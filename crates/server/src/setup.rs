@@ -74,11 +74,14 @@ fn secret(config: &Config) -> Result<InstanceSecret> {
     // of several processes that start at once, one makes the file and the others read it
     match create_private(&path) {
         Ok(mut file) => {
-            file.write_all(made.as_bytes()).and_then(|()| file.sync_all()).context("cannot write the secret")?;
+            file.write_all(made.as_bytes())
+                .and_then(|()| file.sync_all())
+                .context("cannot write the secret")?;
             Ok(InstanceSecret::new(made))
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             if text.trim().len() < 16 {
                 return Err(anyhow!("{} is damaged: it should hold the instance's secret", path.display()));
             }

@@ -145,7 +145,9 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
             Body::Write(body) => {
                 db.write(move |tx| Box::pin(async move { body(tx, &shared[part]).await })).await
             }
-            Body::Read(body) => db.read(move |rx| Box::pin(async move { body(rx, &shared[part]).await })).await,
+            Body::Read(body) => {
+                db.read(move |rx| Box::pin(async move { body(rx, &shared[part]).await })).await
+            }
         };
         match outcome {
             Err(Error::Contention(_)) if tries < TRIES => tries += 1,

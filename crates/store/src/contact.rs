@@ -70,7 +70,10 @@ pub struct Contacts(BTreeMap<Key, State>);
 
 impl Contacts {
     /// Loads the contacts with the given addresses, as far as they exist.
-    pub async fn load(rx: &mut Rx<'_>, keys: impl Iterator<Item = (ProjectNumber, &EmailAddress)>) -> Result<Self> {
+    pub async fn load(
+        rx: &mut Rx<'_>,
+        keys: impl Iterator<Item = (ProjectNumber, &EmailAddress)>,
+    ) -> Result<Self> {
         let keys: BTreeSet<_> = keys.collect();
         let rows = rx
             .each_returning(
@@ -143,18 +146,24 @@ type Fields = BTreeMap<(ProjectNumber, String), (FieldType, Timestamp)>;
 /// Counts what a changed contact changes in the sums, and notes the fields it has for the first time.
 fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, fields: &mut Fields) {
     let none = Data::new();
-    let (was_subscribed, before) = match &state.stored {
-        Some((_, subscribed, data)) => (*subscribed, data),
-        None => {
-            deltas.add(project, Counter::Contacts, "", 1);
-            (false, &none)
-        }
+    let (was_subscribed, before) = if let Some((_, subscribed, data)) = &state.stored {
+        (*subscribed, data)
+    } else {
+        deltas.add(project, Counter::Contacts, "", 1);
+        (false, &none)
     };
-    deltas.add(project, Counter::Subscribed, "", i64::from(state.contact.subscribed) - i64::from(was_subscribed));
+    deltas.add(
+        project,
+        Counter::Subscribed,
+        "",
+        i64::from(state.contact.subscribed) - i64::from(was_subscribed),
+    );
     for (key, value) in &state.contact.data {
         if !before.contains_key(key) {
             deltas.add(project, Counter::Field, key, 1);
-            fields.entry((project, key.clone())).or_insert((FieldType::infer(value), state.contact.updated_at));
+            fields
+                .entry((project, key.clone()))
+                .or_insert((FieldType::infer(value), state.contact.updated_at));
         }
     }
     for key in before.keys().filter(|key| !state.contact.data.contains_key(*key)) {
@@ -368,7 +377,11 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
 }
 
 /// Which of the given addresses exist.
-pub async fn existing(rx: &mut Rx<'_>, project: ProjectNumber, emails: &[EmailAddress]) -> Result<BTreeSet<String>> {
+pub async fn existing(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    emails: &[EmailAddress],
+) -> Result<BTreeSet<String>> {
     let found = rx
         .all(
             "select email from contacts where project_id = $1 and email {in $2}",
@@ -413,19 +426,19 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
         args.push(subscribed.into());
         filter += &format!(" and c.subscribed = ${}", args.len());
     }
-    let (column, compare, direction) = match (list.sort, list.descending) {
+    let (column, beyond, direction) = match (list.sort, list.descending) {
         (Sort::Email, true) => ("c.email", "<", "desc"),
         (Sort::Email, false) => ("c.email", ">", "asc"),
         (Sort::CreatedAt, true) => ("c.id", "<", "desc"),
         (Sort::CreatedAt, false) => ("c.id", ">", "asc"),
     };
     if let Some(after) = list.after {
-        let last = get(rx, project, after).await?.ok_or(Error::NotFound)?;
+        let previous = get(rx, project, after).await?.ok_or(Error::NotFound)?;
         args.push(match list.sort {
-            Sort::Email => last.email.as_str().to_owned().into(),
+            Sort::Email => previous.email.as_str().to_owned().into(),
             Sort::CreatedAt => after.into(),
         });
-        filter += &format!(" and {column} {compare} ${}", args.len());
+        filter += &format!(" and {column} {beyond} ${}", args.len());
     }
     rx.all(
         format!("select {COLUMNS} from contacts c where c.project_id = $1{filter} order by {column} {direction} limit $2"),
@@ -453,5 +466,6 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resu
         args.push(subscribed.into());
         filter += &format!(" and c.subscribed = ${}", args.len());
     }
-    rx.one(format!("select count(*) from contacts c where c.project_id = $1{filter}"), &args, |r| r.get(0)).await
+    rx.one(format!("select count(*) from contacts c where c.project_id = $1{filter}"), &args, |r| r.get(0))
+        .await
 }

@@ -114,7 +114,8 @@ pub async fn remove(
     deltas.add(project, Counter::Field, name, -(having.len() as i64));
     deltas.save(tx).await?;
     if next.is_none() {
-        tx.execute("delete from contact_fields where project_id = $1 and name = $2", args![project, name]).await?;
+        tx.execute("delete from contact_fields where project_id = $1 and name = $2", args![project, name])
+            .await?;
     }
     Ok((having.len(), next))
 }

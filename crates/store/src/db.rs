@@ -131,16 +131,20 @@ impl Db {
     /// Runs PostgreSQL statements that cannot run in a transaction.
     pub(crate) async fn outside(&self, sql: &str) -> Result<()> {
         match &*self.engine {
-            Engine::Sqlite(_) => Err(Error::Statement("only PostgreSQL runs statements outside a transaction".into())),
+            Engine::Sqlite(_) => {
+                Err(Error::Statement("only PostgreSQL runs statements outside a transaction".into()))
+            }
             Engine::Postgres(engine) => engine.outside(sql).await,
         }
     }
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.read(|rx| Box::pin(async move { rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await }))
-            .await
-            .map(drop)
+        self.read(|rx| {
+            Box::pin(async move { rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await })
+        })
+        .await
+        .map(drop)
     }
 
     /// Finishes queued writes and closes the database, when this is the last handle.

@@ -102,7 +102,8 @@ impl Dialect {
     fn fragment(self, inside: &str) -> String {
         let (name, rest) = inside.split_once([' ', ':']).unwrap_or((inside, ""));
         let rest = rest.trim();
-        let pick = |postgres: &str, sqlite: &str| if self == Self::Postgres { postgres } else { sqlite }.to_owned();
+        let pick =
+            |postgres: &str, sqlite: &str| if self == Self::Postgres { postgres } else { sqlite }.to_owned();
         match name {
             "rows" => self.rows(rest),
             "in" => match self {

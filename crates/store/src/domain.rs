@@ -11,8 +11,7 @@ use crate::error::{Error, Result};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
-const COLUMNS: &str =
-    "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched";
+const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched";
 
 fn read(row: &Row<'_>) -> Result<Domain> {
     let name: String = row.get(1)?;
@@ -36,8 +35,12 @@ fn read(row: &Row<'_>) -> Result<Domain> {
 
 /// One domain.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: DomainId) -> Result<Option<Domain>> {
-    rx.optional(format!("select {COLUMNS} from domains where project_id = $1 and id = $2"), args![project, id], read)
-        .await
+    rx.optional(
+        format!("select {COLUMNS} from domains where project_id = $1 and id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
 }
 
 /// The domain with a name.
@@ -144,7 +147,11 @@ pub async fn checked(
 /// Whether a check of a project's domains is due.
 pub async fn is_check_due(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let due = rx
-        .optional("select 1 from domains where project_id = $1 and check_at <= $2 limit 1", args![project, now], |_| Ok(()))
+        .optional(
+            "select 1 from domains where project_id = $1 and check_at <= $2 limit 1",
+            args![project, now],
+            |_| Ok(()),
+        )
         .await?;
     Ok(due.is_some())
 }

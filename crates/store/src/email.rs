@@ -170,7 +170,13 @@ pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result
 }
 
 /// How many mails of a lane are due, counted up to `most`.
-pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, lane: Lane, now: Timestamp, most: i64) -> Result<i64> {
+pub async fn due(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    lane: Lane,
+    now: Timestamp,
+    most: i64,
+) -> Result<i64> {
     rx.one(
         "select count(*) from (select 1 from emails where project_id = $1 and lane = $2 and due_at <= $3 limit $4) as due",
         args![project, lane.number(), now, most],
@@ -253,7 +259,11 @@ fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
 
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
 /// others were taken over or removed meanwhile.
-pub async fn mark_sending(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
+pub async fn mark_sending(
+    tx: &mut Tx<'_>,
+    claims: &[ClaimRef],
+    lease_until: Timestamp,
+) -> Result<Vec<EmailId>> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each_returning(
         "update emails set status = 'SENDING', due_at = $4 \
@@ -266,13 +276,15 @@ pub async fn mark_sending(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Tim
     .await
 }
 
-/// Keeps claims until `lease_until`.
+/// Keeps claims until `lease_until`. A mail that is being written at this moment is left alone: waiting for it could
+/// make two transactions wait for each other, and its own change sets the lease anyway.
 pub async fn extend(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<()> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each(
-        "update emails set due_at = $4 from {rows r: project_id int, email_id id, claim int} \
-         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
-         and emails.due_at is not null",
+        "with held as (select e.project_id as project, e.id as email \
+         from {rows r: project_id int, email_id id, claim int} join emails e on e.project_id = r.project_id \
+         and e.id = r.email_id and e.claim = r.claim where e.due_at is not null {skip_locked}) \
+         update emails set due_at = $4 from held where emails.project_id = held.project and emails.id = held.email",
         &[projects, ids, numbers, lease_until.into()],
     )
     .await?;
@@ -445,8 +457,12 @@ fn read(row: &Row<'_>) -> Result<Email> {
 
 /// One mail.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Email>> {
-    rx.optional(format!("select {COLUMNS} from emails where project_id = $1 and id = $2"), args![project, id], read)
-        .await
+    rx.optional(
+        format!("select {COLUMNS} from emails where project_id = $1 and id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
 }
 
 /// A page of a list.

@@ -74,8 +74,12 @@ impl From<rusqlite::Error> for Error {
         match error.sqlite_error_code() {
             Some(C::DiskFull | C::SystemIoFailure | C::ReadOnly) => Self::Full(text),
             Some(C::DatabaseBusy | C::DatabaseLocked) => Self::Contention(text),
-            Some(C::CannotOpen | C::NotADatabase | C::DatabaseCorrupt | C::PermissionDenied) => Self::Unavailable(text),
-            Some(C::ConstraintViolation) if text.contains("UNIQUE") || text.contains("PRIMARY KEY") => Self::Conflict(text),
+            Some(C::CannotOpen | C::NotADatabase | C::DatabaseCorrupt | C::PermissionDenied) => {
+                Self::Unavailable(text)
+            }
+            Some(C::ConstraintViolation) if text.contains("UNIQUE") || text.contains("PRIMARY KEY") => {
+                Self::Conflict(text)
+            }
             _ => Self::Statement(text.into()),
         }
     }
@@ -85,7 +89,10 @@ impl From<tokio_postgres::Error> for Error {
     fn from(error: tokio_postgres::Error) -> Self {
         use tokio_postgres::error::SqlState as S;
         let Some(db) = error.as_db_error() else {
-            return if error.is_closed() || std::error::Error::source(&error).is_some_and(|s| s.is::<std::io::Error>()) {
+            return if error.is_closed()
+                || std::error::Error::source(&error)
+                    .is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>)
+            {
                 Self::Unavailable(error.to_string())
             } else {
                 Self::Statement(with_source(&error).into())
@@ -100,11 +107,9 @@ impl From<tokio_postgres::Error> for Error {
             return Self::Contention(text);
         }
         match code.code().get(..2) {
-            // 08 connection, 57P operator intervention, 53 resources
-            Some("08") => Self::Unavailable(text),
             Some("53") if *code == S::DISK_FULL => Self::Full(text),
-            Some("53") => Self::Unavailable(text),
-            Some("57") => Self::Unavailable(text),
+            // connection, resources, operator intervention
+            Some("08" | "53" | "57") => Self::Unavailable(text),
             Some("58") => Self::Full(text),
             _ => Self::Statement(format!("{} ({})", text, code.code()).into()),
         }

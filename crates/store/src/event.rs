@@ -94,10 +94,16 @@ fn read(row: &Row<'_>) -> Result<Event> {
 }
 
 /// The newest events, of one name if given.
-pub async fn recent(rx: &mut Rx<'_>, project: ProjectNumber, name: Option<&str>, limit: i64) -> Result<Vec<Event>> {
+pub async fn recent(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    name: Option<&str>,
+    limit: i64,
+) -> Result<Vec<Event>> {
     let filter = if name.is_some() { "and e.name = $3" } else { "and $3 is null" };
     // differs in the type of the null because PostgreSQL wants to know it
-    let filter = if rx.is_postgres() { filter.replace("$3 is null", "$3::text is null") } else { filter.to_owned() };
+    let filter =
+        if rx.is_postgres() { filter.replace("$3 is null", "$3::text is null") } else { filter.to_owned() };
     rx.all(
         format!(
             "select {COLUMNS} from events e left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \

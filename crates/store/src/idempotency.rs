@@ -48,7 +48,12 @@ fn read(row: &Row<'_>) -> Result<Used> {
 }
 
 /// Who uses a key now, if anybody does.
-pub async fn holder(rx: &mut Rx<'_>, project: ProjectNumber, key: &str, now: Timestamp) -> Result<Option<Used>> {
+pub async fn holder(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    key: &str,
+    now: Timestamp,
+) -> Result<Option<Used>> {
     rx.optional(
         "select method, path, status_code, created_at from idempotency_keys \
          where project_id = $1 and key = $2 and expires_at > $3",
@@ -108,7 +113,8 @@ pub async fn claim(tx: &mut Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used
 
 /// Gives a key back: its request did no work after all.
 pub async fn release(tx: &mut Tx<'_>, project: ProjectNumber, key: &str) -> Result<()> {
-    tx.execute("delete from idempotency_keys where project_id = $1 and key = $2", args![project, key]).await?;
+    tx.execute("delete from idempotency_keys where project_id = $1 and key = $2", args![project, key])
+        .await?;
     Ok(())
 }
 

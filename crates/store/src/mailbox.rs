@@ -85,7 +85,11 @@ pub async fn list(
 }
 
 /// A captured mail with its raw bytes.
-pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<(Captured, Vec<u8>)>> {
+pub async fn get(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    id: EmailId,
+) -> Result<Option<(Captured, Vec<u8>)>> {
     rx.optional(
         format!("select {COLUMNS}, raw from mailbox where project_id = $1 and id = $2"),
         args![project, id],
@@ -96,7 +100,8 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId) -> Result
 
 /// Removes one captured mail; whether there was one.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<bool> {
-    let gone = tx.execute("delete from mailbox where project_id = $1 and id = $2", args![project, id]).await?;
+    let gone =
+        tx.execute("delete from mailbox where project_id = $1 and id = $2", args![project, id]).await?;
     uncount(tx, project, gone).await?;
     Ok(gone > 0)
 }

@@ -30,7 +30,8 @@ pub async fn is_current(db: &Db) -> Result<bool> {
     let newest = db
         .read(|rx| {
             Box::pin(async move {
-                rx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0)).await
+                rx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0))
+                    .await
             })
         })
         .await?;
@@ -46,9 +47,8 @@ async fn apply(tx: &mut Tx<'_>, migration: &Migration, now: Timestamp) -> Result
         "create table if not exists schema_migrations (number {int} primary key, name {text} not null, applied_at {int} not null) {strict}",
     )
     .await?;
-    let newest = tx
-        .one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0))
-        .await?;
+    let newest =
+        tx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0)).await?;
     if newest > MIGRATIONS.last().map_or(0, |m| m.number) {
         return Err(Error::Migration(format!(
             "the database is at step {newest}, which a newer Mailwright wrote; run that version, or restore a backup"

@@ -15,7 +15,7 @@ use crate::tx::{Rx, Session, Tx};
 /// How long a connection is waited for.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long an operation may take before its connection counts as lost.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Postgres {
     pool: Pool,
@@ -29,7 +29,8 @@ impl Postgres {
         // Every statement of ours is served by an index; a plan made while a table was still small must not be kept
         // when it has grown. Statements that do scan ask for it themselves.
         let settings = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
-        let options = config.get_options().map_or_else(|| settings.to_owned(), |given| format!("{settings} {given}"));
+        let options =
+            config.get_options().map_or_else(|| settings.to_owned(), |given| format!("{settings} {given}"));
         config.options(options);
         config.connect_timeout(WAIT).tcp_user_timeout(Duration::from_secs(30)).application_name("mailwright");
         let manager = Manager::from_config(

@@ -43,8 +43,12 @@ pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
 
 /// Every project's number, in order, after `after`: for work that goes from project to project.
 pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
-    rx.all("select number from projects where number > $1 order by number limit $2", args![after, limit], |r| r.get(0))
-        .await
+    rx.all(
+        "select number from projects where number > $1 order by number limit $2",
+        args![after, limit],
+        |r| r.get(0),
+    )
+    .await
 }
 
 /// What sending needs to know of a project.

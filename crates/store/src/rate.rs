@@ -27,15 +27,14 @@ pub async fn take_requests(
     .await?;
     let lock = if tx.is_postgres() { " for update" } else { "" };
     let used: i64 = tx
-        .one(
-            format!("select used from rate_windows where project_id = $1{lock}"),
-            args![project],
-            |r| r.get(0),
-        )
+        .one(format!("select used from rate_windows where project_id = $1{lock}"), args![project], |r| {
+            r.get(0)
+        })
         .await?;
     let left = (limit - used).max(0);
     let taken = wanted.min(left).min((left / 16).max(1)).min(left);
-    tx.execute("update rate_windows set used = used + $2 where project_id = $1", args![project, taken]).await?;
+    tx.execute("update rate_windows set used = used + $2 where project_id = $1", args![project, taken])
+        .await?;
     Ok(taken)
 }
 

@@ -56,25 +56,33 @@ async fn lookup(rx: &mut Rx<'_>, project: ProjectNumber, search: &str) -> Result
         let escaped = search.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
         (
             format!("select 1 from contacts where project_id = {n} and email like $1"),
-            format!(" and c.id in (select s.id from contacts s where s.project_id = {n} and s.email like $pattern offset 0)"),
+            format!(
+                " and c.id in (select s.id from contacts s where s.project_id = {n} and s.email like $pattern offset 0)"
+            ),
             format!("%{escaped}%"),
         )
     } else {
         (
             format!("select 1 from contact_search_{n} where contact_search_{n} match $1"),
-            format!(" and c.seq in (select rowid from contact_search_{n} where contact_search_{n} match $pattern)"),
+            format!(
+                " and c.seq in (select rowid from contact_search_{n} where contact_search_{n} match $pattern)"
+            ),
             format!("\"{}\"", search.replace('"', "\"\"")),
         )
     };
     let found: i64 = rx
-        .one(format!("select count(*) from ({hits} limit {}) as hits", COMMON + 1), args![&pattern], |r| r.get(0))
+        .one(format!("select count(*) from ({hits} limit {}) as hits", COMMON + 1), args![&pattern], |r| {
+            r.get(0)
+        })
         .await?;
     Ok((found <= COMMON as i64).then_some(Lookup { condition, pattern }))
 }
 
 async fn is_ready(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
     let ready = rx
-        .optional("select ready from search_indexes where project_id = $1", args![project], |r| r.get::<bool>(0))
+        .optional("select ready from search_indexes where project_id = $1", args![project], |r| {
+            r.get::<bool>(0)
+        })
         .await?;
     Ok(ready == Some(true))
 }
@@ -103,7 +111,9 @@ pub async fn build_step(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
         Some((_, true)) => Ok(false),
         _ if db.is_postgres() => build_postgres(db, project, now).await,
         None => db.write_bulk(move |tx| Box::pin(start_sqlite(tx, project, now))).await,
-        Some((filled_to, false)) => db.write_bulk(move |tx| Box::pin(fill_sqlite(tx, project, filled_to))).await,
+        Some((filled_to, false)) => {
+            db.write_bulk(move |tx| Box::pin(fill_sqlite(tx, project, filled_to))).await
+        }
     }
 }
 
@@ -181,14 +191,15 @@ async fn start_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -
 async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, filled_to: i64) -> Result<bool> {
     let last: Option<i64> = tx
         .one(
-            "select max(seq) from (select seq from contacts where seq > $1 order by seq limit $2) as step",
-            args![filled_to, STEP],
+            "select max(seq) from (select seq from contacts where project_id = $1 and seq > $2 order by seq limit $3) as step",
+            args![project, filled_to, STEP],
             |r| r.get(0),
         )
         .await?;
     let n = project.0;
     let Some(last) = last else {
-        tx.execute_one("update search_indexes set ready = true where project_id = $1", args![project]).await?;
+        tx.execute_one("update search_indexes set ready = true where project_id = $1", args![project])
+            .await?;
         return Ok(false);
     };
     tx.execute(
@@ -199,6 +210,7 @@ async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, filled_to: i64) ->
         args![project, filled_to, last],
     )
     .await?;
-    tx.execute_one("update search_indexes set filled_to = $2 where project_id = $1", args![project, last]).await?;
+    tx.execute_one("update search_indexes set filled_to = $2 where project_id = $1", args![project, last])
+        .await?;
     Ok(true)
 }

@@ -49,8 +49,9 @@ impl Sqlite {
         let (interactive, interactive_jobs) = bounded::<Job>(QUEUE);
         let (bulk, bulk_jobs) = bounded::<Job>(QUEUE);
         let (reads, read_jobs) = bounded::<Read>(QUEUE);
-        let mut threads =
-            vec![spawn("sqlite-writer", move || write_loop(writer, &interactive_jobs, &bulk_jobs, &metrics))?];
+        let mut threads = vec![spawn("sqlite-writer", move || {
+            write_loop(writer, &interactive_jobs, &bulk_jobs, &metrics);
+        })?];
         for _ in 0..READERS {
             let reader = connect(path)?;
             reader.execute_batch("pragma query_only = on; pragma cache_size = -16384;")?;
@@ -126,7 +127,8 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<std::thread:
 }
 
 fn connect(path: &Path) -> Result<Connection> {
-    let connection = Connection::open(path).map_err(|e| Error::Unavailable(format!("{}: {e}", path.display())))?;
+    let connection =
+        Connection::open(path).map_err(|e| Error::Unavailable(format!("{}: {e}", path.display())))?;
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.execute_batch("pragma foreign_keys = on; pragma temp_store = memory;")?;
     connection.set_prepared_statement_cache_capacity(256);
@@ -158,7 +160,12 @@ fn read_loop(mut connection: Connection, jobs: &Receiver<Read>) {
     }
 }
 
-fn write_loop(mut connection: Connection, interactive: &Receiver<Job>, bulk: &Receiver<Job>, metrics: &StoreMetrics) {
+fn write_loop(
+    mut connection: Connection,
+    interactive: &Receiver<Job>,
+    bulk: &Receiver<Job>,
+    metrics: &StoreMetrics,
+) {
     while let Some(first) = next_job(interactive, bulk) {
         let (replies, outcome) = run_group(&mut connection, first, interactive);
         metrics.group(replies.len());

@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
-const COLUMNS: &str = "id, name, description, subject, body, from_address, from_name, reply_to, type, created_at, updated_at";
+const COLUMNS: &str =
+    "id, name, description, subject, body, from_address, from_name, reply_to, type, created_at, updated_at";
 
 fn read(row: &Row<'_>) -> Result<Template> {
     let kind: String = row.get(8)?;
@@ -109,7 +110,9 @@ pub async fn emails_sent(rx: &mut Rx<'_>, project: ProjectNumber, id: TemplateId
 /// Whether a template of the project sends from a domain.
 pub async fn uses_domain(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) -> Result<bool> {
     let found = rx
-        .all("select from_address from templates where project_id = $1", args![project], |r| r.get::<String>(0))
+        .all("select from_address from templates where project_id = $1", args![project], |r| {
+            r.get::<String>(0)
+        })
         .await?;
     Ok(found.iter().any(|from| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain))))
 }

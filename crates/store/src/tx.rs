@@ -171,7 +171,9 @@ impl<'c> Rx<'c> {
                 let statement = tx.prepare_cached(text).await?;
                 tx.query(&statement, &params).await?
             }
-            Session::Sqlite(_) => return Err(Error::Statement("a query was sent to the wrong engine".into())),
+            Session::Sqlite(_) => {
+                return Err(Error::Statement("a query was sent to the wrong engine".into()));
+            }
         })
     }
 }
@@ -207,7 +209,8 @@ impl<'c> Tx<'c> {
         match &mut self.0.session {
             Session::Sqlite(connection) => Box::pin(ready(sqlite_run(connection, &text, args, None))),
             Session::Transaction(tx) => Box::pin(async move {
-                let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
+                let params: Vec<&(dyn ToSql + Sync)> =
+                    args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
                 let statement = tx.prepare_cached(&text).await?;
                 Ok(tx.execute(&statement, &params).await?)
             }),
@@ -224,7 +227,8 @@ impl<'c> Tx<'c> {
         match &mut self.0.session {
             Session::Sqlite(connection) => {
                 let text = self.0.texts.text(&sql);
-                let sum = (0..row_count(args)).map(|row| sqlite_run(connection, &text, args, Some(row))).sum();
+                let sum =
+                    (0..row_count(args)).map(|row| sqlite_run(connection, &text, args, Some(row))).sum();
                 Box::pin(ready(sum))
             }
             _ => self.run(sql, args),
@@ -247,7 +251,11 @@ fn row_count(args: &[Arg<'_>]) -> usize {
     args.iter().find_map(Arg::rows).unwrap_or(0)
 }
 
-fn bind(statement: &mut rusqlite::Statement<'_>, args: &[Arg<'_>], row: Option<usize>) -> rusqlite::Result<()> {
+fn bind(
+    statement: &mut rusqlite::Statement<'_>,
+    args: &[Arg<'_>],
+    row: Option<usize>,
+) -> rusqlite::Result<()> {
     for (index, arg) in args.iter().enumerate() {
         match row {
             Some(row) => arg.bind_row(statement, index + 1, row)?,

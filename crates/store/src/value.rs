@@ -67,15 +67,18 @@ impl Arg<'_> {
         let set: Vec<LiteValue> = match self {
             Self::Ints(v) => v.iter().map(|x| x.map_or(LiteValue::Null, LiteValue::Integer)).collect(),
             Self::Bools(v) => v.iter().map(|x| LiteValue::Integer(i64::from(*x))).collect(),
-            Self::Texts(v) | Self::Jsons(v) => {
-                v.iter().map(|x| x.as_ref().map_or(LiteValue::Null, |t| LiteValue::Text(t.to_string()))).collect()
-            }
-            Self::Ids(v) => {
-                v.iter().map(|x| x.map_or(LiteValue::Null, |id| LiteValue::Blob(id.as_bytes().to_vec()))).collect()
-            }
-            Self::Blobs(v) => {
-                v.iter().map(|x| x.as_ref().map_or(LiteValue::Null, |b| LiteValue::Blob(b.to_vec()))).collect()
-            }
+            Self::Texts(v) | Self::Jsons(v) => v
+                .iter()
+                .map(|x| x.as_ref().map_or(LiteValue::Null, |t| LiteValue::Text(t.to_string())))
+                .collect(),
+            Self::Ids(v) => v
+                .iter()
+                .map(|x| x.map_or(LiteValue::Null, |id| LiteValue::Blob(id.as_bytes().to_vec())))
+                .collect(),
+            Self::Blobs(v) => v
+                .iter()
+                .map(|x| x.as_ref().map_or(LiteValue::Null, |b| LiteValue::Blob(b.to_vec())))
+                .collect(),
             scalar => return statement.raw_bind_parameter(index, scalar.element(0)),
         };
         statement.raw_bind_parameter(index, Rc::new(set))

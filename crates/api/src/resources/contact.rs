@@ -7,11 +7,12 @@ use mailwright_app::contact::Patch;
 use mailwright_app::{App, Error, Resource};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{self, Data};
+use mailwright_core::given::Given;
 use mailwright_core::ids::ContactId;
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{List, Sort};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -168,22 +169,16 @@ pub(crate) struct UpdateRequest {
     email: Option<Email>,
     subscribed: Option<bool>,
     /// Changes to the custom fields; null clears them all.
-    #[serde(default, deserialize_with = "present")]
-    data: Option<Option<DataObject>>,
-}
-
-/// Tells null from absent: what is there is `Some`, whatever it is.
-pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
+    #[serde(default)]
+    #[schema(value_type = Option<DataObject>)]
+    data: Given<DataObject>,
 }
 
 impl Payload for UpdateRequest {
     fn check(&self) -> Vec<Issue> {
         match &self.data {
-            Some(Some(data)) => custom_data::check(&data.0, "data"),
-            _ => Vec::new(),
+            Given::Value(data) => custom_data::check(&data.0, "data"),
+            Given::Absent | Given::Null => Vec::new(),
         }
     }
 }
@@ -205,7 +200,7 @@ pub(crate) async fn update(
     let patch = Patch {
         email: body.email.map(|email| email.0),
         subscribed: body.subscribed,
-        data: body.data.map(|data| data.map(|data| data.0)),
+        data: body.data.map(|data| data.0),
     };
     Ok(Json(app.update_contact(&project, id, patch).await?.into()))
 }

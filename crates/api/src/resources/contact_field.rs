@@ -89,7 +89,10 @@ pub(crate) async fn values(
         "subscribed" => vec![json!(true), json!(false)],
         "email" | "createdAt" | "updatedAt" => Vec::new(),
         name if name.contains('\0') => Vec::new(),
-        name => app.contact_field_values(&project, name.strip_prefix("data.").unwrap_or(name), limit as usize).await?,
+        name => {
+            app.contact_field_values(&project, name.strip_prefix("data.").unwrap_or(name), limit as usize)
+                .await?
+        }
     };
     Ok(Json(FieldValues { field, count: values.len(), values, limit }))
 }
@@ -158,9 +161,9 @@ pub(crate) async fn delete(
     SecretKey(project): SecretKey,
     Path(field): Path<String>,
 ) -> Result<Json<FieldDeleted>> {
-    let name = field
-        .strip_prefix("data.")
-        .filter(|name| !name.is_empty() && !name.contains('\0'))
-        .ok_or_else(|| ApiError::bad_request("Only custom fields can be removed: name one as data.<field>."))?;
+    let name =
+        field.strip_prefix("data.").filter(|name| !name.is_empty() && !name.contains('\0')).ok_or_else(
+            || ApiError::bad_request("Only custom fields can be removed: name one as data.<field>."),
+        )?;
     Ok(Json(FieldDeleted { deleted_from: app.delete_contact_field(&project, name).await? }))
 }

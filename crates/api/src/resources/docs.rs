@@ -92,10 +92,15 @@ fn reference(document: &Value) -> String {
         }
         body += &text;
     }
-    let schemas = document["components"]["schemas"].as_object().into_iter().flatten().map(|(name, schema)| {
-        let text = serde_json::to_string_pretty(schema).unwrap_or_default();
-        format!("<details id=\"{0}\"><summary>{0}</summary><pre>{1}</pre></details>", escape(name), escape(&text))
-    });
+    let schemas =
+        document["components"]["schemas"].as_object().into_iter().flatten().map(|(name, schema)| {
+            let text = serde_json::to_string_pretty(schema).unwrap_or_default();
+            format!(
+                "<details id=\"{0}\"><summary>{0}</summary><pre>{1}</pre></details>",
+                escape(name),
+                escape(&text)
+            )
+        });
     let schemas: String = schemas.collect();
     format!(
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
@@ -121,7 +126,12 @@ fn describe(path: &str, method: &str, operation: &Value) -> String {
     let mut rows = String::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
         let word = |name: &str| escape(parameter[name].as_str().unwrap_or_default());
-        rows += &format!("<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>", word("name"), word("in"), word("description"));
+        rows += &format!(
+            "<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
+            word("name"),
+            word("in"),
+            word("description")
+        );
     }
     let reference = |schema: &Value| schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()).map(escape);
     if let Some(name) = reference(&operation["requestBody"]["content"]["application/json"]["schema"]) {

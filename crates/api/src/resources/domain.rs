@@ -100,7 +100,9 @@ impl Payload for AddRequest {
     fn check(&self) -> Vec<Issue> {
         match DomainName::parse(&self.domain.0) {
             Some(_) => Vec::new(),
-            None => vec![Issue::new("domain", "invalid_string", "Must be a domain name, such as example.com.")],
+            None => {
+                vec![Issue::new("domain", "invalid_string", "Must be a domain name, such as example.com.")]
+            }
         }
     }
 }

@@ -89,7 +89,8 @@ impl Payload for InternalTrack {
         let mut issues: Vec<_> =
             self.data.as_ref().map(|data| custom_data::check(&data.0, "data")).unwrap_or_default();
         if self.email.is_none() && self.contact_id.is_none() {
-            issues.push(Issue::new("email", "invalid_type", "Pass email or contactId.").received("undefined"));
+            issues
+                .push(Issue::new("email", "invalid_type", "Pass email or contactId.").received("undefined"));
         }
         issues
     }

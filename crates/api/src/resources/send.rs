@@ -20,7 +20,9 @@ use super::Success;
 use crate::auth::{SecretKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
 use crate::schema::{Body, Payload, object, objects};
-use crate::text::{Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, Html, MediaType, Subject};
+use crate::text::{
+    Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, Html, MediaType, Subject,
+};
 
 /// Most recipients of one request: each is a row of one transaction.
 const MAX_RECIPIENTS: usize = 1000;
@@ -131,8 +133,19 @@ pub(crate) struct SendRequest {
 
 /// Headers that say who sends what to whom, which is decided by the fields of the request.
 const OWN_HEADERS: [&str; 13] = [
-    "from", "sender", "to", "cc", "bcc", "return-path", "received", "dkim-signature", "message-id", "mime-version",
-    "content-type", "content-transfer-encoding", "content-disposition",
+    "from",
+    "sender",
+    "to",
+    "cc",
+    "bcc",
+    "return-path",
+    "received",
+    "dkim-signature",
+    "message-id",
+    "mime-version",
+    "content-type",
+    "content-transfer-encoding",
+    "content-disposition",
 ];
 
 impl Payload for SendRequest {
@@ -146,13 +159,21 @@ impl Payload for SendRequest {
             if !is_header_name(name) {
                 issues.push(Issue::new(field, "invalid_string", "Is not a valid header name (RFC 5322)."));
             } else if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-                issues.push(Issue::new(field, "custom", "This header is set by the service and cannot be replaced."));
+                issues.push(Issue::new(
+                    field,
+                    "custom",
+                    "This header is set by the service and cannot be replaced.",
+                ));
             }
         }
         if let To::Many(many) = &self.to
             && many.len() > MAX_RECIPIENTS
         {
-            issues.push(Issue::new("to", "too_big", format!("Must have at most {MAX_RECIPIENTS} recipients.")));
+            issues.push(Issue::new(
+                "to",
+                "too_big",
+                format!("Must have at most {MAX_RECIPIENTS} recipients."),
+            ));
         }
         for (index, attachment) in self.attachments.iter().flatten().enumerate() {
             if attachment.disposition == Some(Disposition::Inline) && attachment.content_id.is_none() {
@@ -272,14 +293,23 @@ fn recipient(named: NamedAddress) -> Recipient {
 /// Decodes the attachments, within the limits of the contract.
 fn files(attachments: Vec<Attachment>, app: &App) -> Result<Vec<File>, ApiError> {
     let limits = app.settings().attachments;
-    let issue = |field: String, code, message: String| ApiError::invalid(vec![Issue::new(field, code, message)]);
+    let issue =
+        |field: String, code, message: String| ApiError::invalid(vec![Issue::new(field, code, message)]);
     if attachments.len() > limits.count {
-        return Err(issue("attachments".into(), "too_big", format!("Must have at most {} elements.", limits.count)));
+        return Err(issue(
+            "attachments".into(),
+            "too_big",
+            format!("Must have at most {} elements.", limits.count),
+        ));
     }
     let encoded: usize = attachments.iter().map(|a| a.content.0.len()).sum();
     if encoded > limits.total_bytes * 4 / 3 {
         let megabytes = limits.total_bytes / 1024 / 1024;
-        return Err(issue("attachments".into(), "custom", format!("All attachments together may have {megabytes} MB.")));
+        return Err(issue(
+            "attachments".into(),
+            "custom",
+            format!("All attachments together may have {megabytes} MB."),
+        ));
     }
     // files that other systems encoded without padding are no reason to refuse a mail
     let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);

@@ -16,8 +16,7 @@ use crate::error::{ErrorEnvelope, Result};
 use crate::query::{self, Params};
 
 /// Forms of our own pages post to our own origin; nothing else is loaded.
-const PAGE_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;background:#f6f6f7;color:#1c1c1e;margin:0}\
     main{max-width:28rem;margin:12vh auto;padding:2rem;background:#fff;border-radius:12px;box-shadow:0 1px 3px #0002}\
     h1{font-size:1.3rem;margin:0 0 .5rem}button{font:inherit;padding:.6rem 1.2rem;border:0;border-radius:8px;\
@@ -87,7 +86,11 @@ pub(crate) async fn unsubscribe(
 #[utoipa::path(get, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "unsubscribePage",
     params(("id" = String, Path)),
     responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
-pub(crate) async fn unsubscribe_page(State(app): State<App>, Path(id): Path<String>, params: Params) -> Response {
+pub(crate) async fn unsubscribe_page(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    params: Params,
+) -> Response {
     page(&app, &id, &params, false).await
 }
 
@@ -108,7 +111,11 @@ pub(crate) async fn one_click(State(app): State<App>, Path(id): Path<String>, pa
 #[utoipa::path(get, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribePage",
     params(("id" = String, Path)),
     responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
-pub(crate) async fn subscribe_page(State(app): State<App>, Path(id): Path<String>, params: Params) -> Response {
+pub(crate) async fn subscribe_page(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    params: Params,
+) -> Response {
     page(&app, &id, &params, true).await
 }
 
@@ -116,7 +123,11 @@ pub(crate) async fn subscribe_page(State(app): State<App>, Path(id): Path<String
 #[utoipa::path(post, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribeForm",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
     responses((status = 200, description = "Done", content_type = "text/plain", body = String)))]
-pub(crate) async fn subscribe_form(State(app): State<App>, Path(id): Path<String>, params: Params) -> Response {
+pub(crate) async fn subscribe_form(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    params: Params,
+) -> Response {
     match form(&app, &id, &params, true).await {
         Ok(()) => "You are subscribed.\n".into_response(),
         Err(error) => crate::error::ApiError::from(error).into_response(),
@@ -153,9 +164,10 @@ async fn page(app: &App, id: &str, params: &Params, subscribed: bool) -> Respons
     };
     let (status, body) = match contact {
         Ok(contact) => (StatusCode::OK, question(&contact, params, subscribed)),
-        Err(Error::NotFound { .. }) => {
-            (StatusCode::NOT_FOUND, "<h1>This link is not valid</h1><p>It may have been cut off.</p>".to_owned())
-        }
+        Err(Error::NotFound { .. }) => (
+            StatusCode::NOT_FOUND,
+            "<h1>This link is not valid</h1><p>It may have been cut off.</p>".to_owned(),
+        ),
         Err(error) => return crate::error::ApiError::from(error).into_response(),
     };
     let html = format!(

@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use mailwright_app::template::Fields;
 use mailwright_app::{App, Resource};
+use mailwright_core::given::Given;
 use mailwright_core::ids::{ProjectId, TemplateId};
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::contact::present;
 use crate::auth::SecretKey;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params};
@@ -155,12 +155,12 @@ pub(crate) async fn create(
 ) -> Result<(StatusCode, Json<TemplateView>), Failure> {
     let fields = Fields {
         name: Some(body.name.into()),
-        description: Some(body.description.map(String::from)),
+        description: body.description.map(String::from).into(),
         subject: Some(body.subject.into()),
         body: Some(body.body.into()),
         from: Some(body.from.0),
-        from_name: Some(body.from_name.map(String::from)),
-        reply_to: Some(body.reply_to.map(|email| email.0)),
+        from_name: body.from_name.map(String::from).into(),
+        reply_to: body.reply_to.map(|email| email.0).into(),
         kind: body.r#type,
     };
     let template = app.create_template(&project, fields).await?;
@@ -186,18 +186,21 @@ pub(crate) async fn get(
 pub(crate) struct UpdateRequest {
     name: Option<Name>,
     /// null clears it.
-    #[serde(default, deserialize_with = "present")]
-    description: Option<Option<Description>>,
+    #[serde(default)]
+    #[schema(value_type = Option<Description>)]
+    description: Given<Description>,
     subject: Option<Subject>,
     body: Option<Html>,
     /// Its domain must be verified.
     from: Option<Email>,
     /// null clears it.
-    #[serde(default, deserialize_with = "present")]
-    from_name: Option<Option<DisplayName>>,
+    #[serde(default)]
+    #[schema(value_type = Option<DisplayName>)]
+    from_name: Given<DisplayName>,
     /// null clears it.
-    #[serde(default, deserialize_with = "present")]
-    reply_to: Option<Option<Email>>,
+    #[serde(default)]
+    #[schema(value_type = Option<Email>)]
+    reply_to: Given<Email>,
     r#type: Option<TemplateType>,
 }
 
@@ -219,12 +222,12 @@ pub(crate) async fn update(
     let id: TemplateId = query::id(&id, Resource::Template)?;
     let fields = Fields {
         name: body.name.map(String::from),
-        description: body.description.map(|text| text.map(String::from)),
+        description: body.description.map(String::from),
         subject: body.subject.map(String::from),
         body: body.body.map(String::from),
         from: body.from.map(|email| email.0),
-        from_name: body.from_name.map(|name| name.map(String::from)),
-        reply_to: body.reply_to.map(|email| email.map(|email| email.0)),
+        from_name: body.from_name.map(String::from),
+        reply_to: body.reply_to.map(|email| email.0),
         kind: body.r#type,
     };
     let template = app.update_template(&project, id, fields).await?;

@@ -42,7 +42,12 @@ impl Payload for TrackRequest {
 }
 
 impl TrackRequest {
-    pub(crate) fn new(email: Email, event: EventName, subscribed: Option<bool>, data: Option<DataObject>) -> Self {
+    pub(crate) fn new(
+        email: Email,
+        event: EventName,
+        subscribed: Option<bool>,
+        data: Option<DataObject>,
+    ) -> Self {
         Self { email, event, subscribed, preserve_existing_subscription: None, data }
     }
 

@@ -12,7 +12,7 @@ use mailwright_store::email::Claimed;
 use tokio::sync::Notify;
 
 /// A worker that has not been seen for this long counts as dead.
-const DEAD_AFTER: Duration = Duration::from_secs(60);
+const DEAD_AFTER: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
 struct State {

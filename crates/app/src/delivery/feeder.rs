@@ -44,7 +44,11 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
 }
 
 /// One round over the lanes. Returns whether anything was claimed.
-async fn feed(delivery: &Delivery, now: Timestamp, sweep_at: &mut Timestamp) -> mailwright_store::Result<bool> {
+async fn feed(
+    delivery: &Delivery,
+    now: Timestamp,
+    sweep_at: &mut Timestamp,
+) -> mailwright_store::Result<bool> {
     let closed_until = delivery.breaker.closed_until();
     if closed_until > now {
         *sweep_at = closed_until;
@@ -52,8 +56,11 @@ async fn feed(delivery: &Delivery, now: Timestamp, sweep_at: &mut Timestamp) -> 
     }
     if *sweep_at <= now {
         for lane in Lane::ALL {
-            let due =
-                delivery.app.0.db.read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await }));
+            let due = delivery
+                .app
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await }));
             delivery.app.0.dispatcher.add_due(lane, due.await?);
         }
         *sweep_at = now.plus(SWEEP);

@@ -68,7 +68,8 @@ async fn conclude(tx: &mut Tx<'_>, records: &[&Record], deltas: &mut Deltas, now
     }
     let outcomes: Vec<_> = records.iter().map(|r| r.outcome.clone()).collect();
     let changed = email::conclude(tx, &outcomes, deltas, now).await?;
-    let current: Vec<&Record> = records.iter().copied().filter(|r| changed.contains(&r.outcome.claim.id)).collect();
+    let current: Vec<&Record> =
+        records.iter().copied().filter(|r| changed.contains(&r.outcome.claim.id)).collect();
     let mut events = Vec::new();
     for record in &current {
         if let Some((name, data)) = &record.event {
@@ -105,7 +106,8 @@ async fn unsubscribe(
         if contacts.get(project, &record.recipient).is_none() {
             continue; // the contact has another address by now
         }
-        let subscription = Subscription { given: Some(false), default_for_new: false, preserve_existing: false };
+        let subscription =
+            Subscription { given: Some(false), default_for_new: false, preserve_existing: false };
         let upsert = Upsert { project, email: &record.recipient, subscription, patch: &none };
         let upserted = contacts.upsert(upsert, record.at);
         if upserted.flip.is_some() {
@@ -131,10 +133,12 @@ impl Delivery {
         if record.is_none() && mark.is_none() {
             return false;
         }
-        let route = record.as_ref().map(|r| r.outcome.claim).or(mark).map_or(0, |c| c.id.as_uuid().as_u128() as u64);
+        let route =
+            record.as_ref().map(|r| r.outcome.claim).or(mark).map_or(0, |c| c.id.as_uuid().as_u128() as u64);
         let mut pause = Duration::from_millis(50);
         loop {
-            let step = Step { record: record.clone(), mark, lease_until: self.lease_until(), now: self.now() };
+            let step =
+                Step { record: record.clone(), mark, lease_until: self.lease_until(), now: self.now() };
             match self.ledger.call(route, step).await {
                 Ok(done) => {
                     if let Some(record) = &record {

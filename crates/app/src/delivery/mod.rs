@@ -133,8 +133,12 @@ impl Delivery {
         }
         for part in mails.chunks(500) {
             let part = part.to_vec();
-            let released =
-                self.app.0.db.write(move |tx| Box::pin(async move { email::release(tx, &part, due_at).await })).await;
+            let released = self
+                .app
+                .0
+                .db
+                .write(move |tx| Box::pin(async move { email::release(tx, &part, due_at).await }))
+                .await;
             if let Err(error) = released {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
@@ -161,7 +165,8 @@ impl Delivery {
             None => None,
             Some((selector, kind, sealed)) => {
                 let der = self.app.0.secret.open("dkim", &sealed)?;
-                let kind = if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
+                let kind =
+                    if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
                 let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
                 Some((selector, key))
             }

@@ -104,7 +104,9 @@ pub(super) fn record(
     let log = log(mail, attempts, &verdict, end, hop, now);
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
-    let event = verdict.event.map(|name| (name, event_data(mail, subject.unwrap_or_default(), name, now).to_string()));
+    let event = verdict
+        .event
+        .map(|name| (name, event_data(mail, subject.unwrap_or_default(), name, now).to_string()));
     Record {
         outcome: Outcome {
             claim: reference(mail),
@@ -135,10 +137,20 @@ fn refusals(mail: &Claimed) -> i64 {
 }
 
 fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict {
-    let verdict = |status, label, error: Option<String>| Verdict { status, label, event: None, unsubscribe: false, error };
+    let verdict = |status, label, error: Option<String>| Verdict {
+        status,
+        label,
+        event: None,
+        unsubscribe: false,
+        error,
+    };
     let later = |error: String| {
         if due_at > mail.deadline_at {
-            verdict(EmailStatus::Failed, "failed", Some(format!("Given up, it was tried for too long. Last: {error}")))
+            verdict(
+                EmailStatus::Failed,
+                "failed",
+                Some(format!("Given up, it was tried for too long. Last: {error}")),
+            )
         } else {
             verdict(EmailStatus::Pending, "deferred", Some(error))
         }
@@ -147,7 +159,9 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict
         End::Accepted(_) => Verdict { event: Some(EMAIL_SENT), ..verdict(EmailStatus::Sent, "sent", None) },
         End::Refused(_, reply) if !reply.is_permanent() => later(reply.to_string()),
         // the sender was refused, not the recipient
-        End::Refused(Stage::MailFrom, reply) => verdict(EmailStatus::Failed, "failed", Some(reply.to_string())),
+        End::Refused(Stage::MailFrom, reply) => {
+            verdict(EmailStatus::Failed, "failed", Some(reply.to_string()))
+        }
         End::Refused(_, reply) => Verdict {
             event: Some(EMAIL_BOUNCE),
             unsubscribe: names_the_address(end, reply),

@@ -36,7 +36,9 @@ pub(super) async fn run(delivery: Arc<Delivery>, number: usize) {
     let lanes = if delivery.app.settings().delivery.connections < 8 { &Lane::ALL } else { lanes(number) };
     match &delivery.app.0.transport {
         Transport::Capture => capture(&delivery, lanes).await,
-        Transport::Smtp(relay) => Sender { delivery: &delivery, relay, connection: None, last: None }.run(lanes).await,
+        Transport::Smtp(relay) => {
+            Sender { delivery: &delivery, relay, connection: None, last: None }.run(lanes).await;
+        }
     }
 }
 
@@ -59,7 +61,8 @@ impl Delivery {
     /// Renders and signs a mail.
     async fn prepare(&self, mail: &Claimed) -> Result<Message> {
         let number = mail.project;
-        let project = self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
+        let project =
+            self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
         let project = project.ok_or_else(|| Error::Internal("the project of a mail is gone".into()))?;
         let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
         let rendered = render(&self.app.settings().base_url, &project, mail, &content);
@@ -170,20 +173,19 @@ impl Sender<'_> {
         let tls = connection.tls();
         let Message { rendered, signature } = &message;
         let size = signature.len() + rendered.raw.len();
-        let end = match self.envelope(&mut connection, &mail, size).await {
-            Err(error) => error.into(),
-            Ok(()) => {
-                // On disk before the first byte of the content is on the wire.
-                if !self.delivery.step(self.last.take(), Some(reference(&mail))).await {
-                    // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
-                    // for content, and without any the connection can only be closed.
-                    self.delivery.let_go(mail.id);
-                    return;
-                }
-                match connection.content(signature.as_bytes(), &rendered.raw).await {
-                    Ok(reply) => End::Accepted(reply),
-                    Err(error) => error.into(),
-                }
+        let end = if let Err(error) = self.envelope(&mut connection, &mail, size).await {
+            error.into()
+        } else {
+            // On disk before the first byte of the content is on the wire.
+            if !self.delivery.step(self.last.take(), Some(reference(&mail))).await {
+                // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
+                // for content, and without any the connection can only be closed.
+                self.delivery.let_go(mail.id);
+                return;
+            }
+            match connection.content(signature.as_bytes(), &rendered.raw).await {
+                Ok(reply) => End::Accepted(reply),
+                Err(error) => error.into(),
             }
         };
         self.keep(connection);

@@ -1,0 +1,92 @@
+//! Every statement on a tenant table names a project: nothing joins across projects, and no query can forget whose data
+//! it is about.
+
+use std::fs;
+use std::path::Path;
+
+const TENANT_TABLES: [&str; 14] = [
+    "attachments",
+    "contact_fields",
+    "contacts",
+    "contents",
+    "counters",
+    "domains",
+    "emails",
+    "events",
+    "idempotency_keys",
+    "mailbox",
+    "rate_windows",
+    "search_indexes",
+    "templates",
+    "throttles",
+];
+
+/// The string literals of a source file, roughly: escapes are kept, and a line continuation joins its lines.
+fn literals(source: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut chars = source.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '/' if chars.peek() == Some(&'/') => while chars.next().is_some_and(|c| c != '\n') {},
+            '\'' if matches!(chars.peek(), Some('"')) => {
+                chars.next();
+            }
+            '"' => {
+                let mut literal = String::new();
+                while let Some(c) = chars.next() {
+                    match c {
+                        '\\' => literal.extend(chars.next().filter(|c| *c != '\n').map(|_| ' ')),
+                        '"' => break,
+                        c => literal.push(c),
+                    }
+                }
+                found.push(literal.split_whitespace().collect::<Vec<_>>().join(" "));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn tenant_table(statement: &str) -> Option<&'static str> {
+    let words: Vec<&str> = statement.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let after = |pair: &[&str]| matches!(pair[0], "from" | "into" | "update" | "join").then_some(pair[1].to_owned());
+    words.windows(2).filter_map(after).find_map(|name| TENANT_TABLES.into_iter().find(|table| *table == name))
+}
+
+#[test]
+fn statements_on_tenant_tables_name_the_project() {
+    let mut statements = 0;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let source = fs::read_to_string(&path).unwrap();
+        for literal in literals(&source) {
+            let Some(table) = tenant_table(&literal) else { continue };
+            statements += 1;
+            assert!(
+                literal.contains("project_id"),
+                "{}: a statement on {table} names no project: {literal}",
+                path.display()
+            );
+        }
+    }
+    assert!(statements > 60, "only {statements} statements were found: does the search still work?");
+}
+
+#[test]
+fn tenant_tables_are_keyed_by_project() {
+    let schema = include_str!("../migrations/0001_foundation.sql");
+    for table in TENANT_TABLES {
+        let start = schema.find(&format!("create table {table} (")).unwrap_or_else(|| panic!("{table} is gone"));
+        let body = &schema[start..start + schema[start..].find(';').unwrap()];
+        let keyed = body.contains("primary key (project_id") || body.contains("project_id {int} primary key");
+        assert!(keyed || body.contains("unique (project_id, id)"), "the key of {table} begins with its project");
+    }
+    for index in schema.split("create index ").skip(1) {
+        let name = index.split_whitespace().next().unwrap();
+        let columns = &index[index.find('(').unwrap()..];
+        let global = ["memberships_user"].contains(&name);
+        assert!(global || columns.starts_with("(project_id"), "index {name} begins with the project");
+    }
+}

@@ -5,6 +5,7 @@ use axum::http::header::{AUTHORIZATION, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use mailwright_app::idempotency::IdempotencyKey;
+use mailwright_app::key::Identity;
 use mailwright_app::{App, KeyKind};
 use mailwright_core::project::Project;
 
@@ -14,8 +15,11 @@ use crate::frame::RequestLimit;
 /// A project endpoint: the request carries a secret key, is within the limit, and may write if it wants to.
 pub(crate) struct SecretKey(pub(crate) Project);
 
-/// `/v1/track`: a public key, or a secret key from a server.
-pub(crate) struct TrackKey(pub(crate) Project);
+/// `/v1/send`: like [`SecretKey`], for a use case whose transaction looks the key up again.
+pub(crate) struct SendKey(pub(crate) Identity);
+
+/// `/v1/track`: a public key, or a secret key from a server; looked up again like that of `/v1/send`.
+pub(crate) struct TrackKey(pub(crate) Identity);
 
 impl<S> FromRequestParts<S> for SecretKey
 where
@@ -26,15 +30,26 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
-        match find(&app, &parts.headers).await? {
-            Some((KeyKind::Secret, project)) => admit(&app, parts, project).await.map(Self),
-            Some((KeyKind::Public, _)) => {
-                Err(ApiError::invalid_key("This endpoint requires a secret key, not a public key."))
-            }
-            None => {
-                Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a secret key."))
-            }
-        }
+        let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
+        let caller = secret(app.keyring().find(token).await?)?;
+        admit(&app, parts, &caller).await?;
+        Ok(Self(caller.project))
+    }
+}
+
+impl<S> FromRequestParts<S> for SendKey
+where
+    S: Send + Sync,
+    App: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let app = App::from_ref(state);
+        let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
+        let caller = secret(app.keyring().recall(token).await?)?;
+        admit(&app, parts, &caller).await?;
+        Ok(Self(caller))
     }
 }
 
@@ -47,25 +62,30 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
-        match find(&app, &parts.headers).await? {
-            Some((KeyKind::Public, project)) => admit(&app, parts, project).await.map(Self),
-            // from a server a secret key does no harm; in a browser everybody could read it
-            Some((KeyKind::Secret, project)) if !parts.headers.contains_key(ORIGIN) => {
-                admit(&app, parts, project).await.map(Self)
-            }
-            Some((KeyKind::Secret, _)) => Err(ApiError::invalid_key(
+        let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
+        let Some(caller) = app.keyring().recall(token).await? else {
+            return Err(ApiError::invalid_key(
+                "The API key is not valid. This endpoint requires a public key.",
+            ));
+        };
+        // from a server a secret key does no harm; in a browser everybody could read it
+        if caller.kind == KeyKind::Secret && parts.headers.contains_key(ORIGIN) {
+            return Err(ApiError::invalid_key(
                 "A secret key must not be used in a browser, where everybody can read it. Use the public key, and replace the secret key if it was published.",
-            )),
-            None => {
-                Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a public key."))
-            }
+            ));
         }
+        admit(&app, parts, &caller).await?;
+        Ok(Self(caller))
     }
 }
 
-async fn find(app: &App, headers: &HeaderMap) -> Result<Option<(KeyKind, Project)>, ApiError> {
-    let token = bearer(headers).ok_or_else(ApiError::missing_auth)?;
-    Ok(app.keyring().find(token).await?)
+/// Accepts a secret key only.
+fn secret(found: Option<Identity>) -> Result<Identity, ApiError> {
+    match found {
+        Some(caller) if caller.kind == KeyKind::Secret => Ok(caller),
+        Some(_) => Err(ApiError::invalid_key("This endpoint requires a secret key, not a public key.")),
+        None => Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a secret key.")),
+    }
 }
 
 /// The token of exactly `Bearer <token>`.
@@ -75,7 +95,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Refuses writes to a disabled project, and counts the request.
-async fn admit(app: &App, parts: &Parts, project: Project) -> Result<Project, ApiError> {
+async fn admit(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiError> {
+    let project = &caller.project;
     if project.disabled && parts.method != Method::GET && parts.method != Method::HEAD {
         return Err(ApiError::project_disabled());
     }
@@ -87,7 +108,7 @@ async fn admit(app: &App, parts: &Parts, project: Project) -> Result<Project, Ap
             return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
         }
     }
-    Ok(project)
+    Ok(())
 }
 
 /// Reads the `Idempotency-Key` of a request and refuses one that is taken, before the body is looked at.

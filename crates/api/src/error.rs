@@ -281,6 +281,8 @@ impl From<mailwright_app::Error> for ApiError {
                     }))
                     .suggest("The first request was performed and this one was not. Use a new key for a new request.")
             }
+            E::KeyRevoked => Self::invalid_key("The API key is not valid."),
+            E::ProjectDisabled => Self::project_disabled(),
             E::Unavailable(detail) => {
                 tracing::warn!(error = %detail, "a request was refused, a dependency is not available");
                 let message = "The service cannot store or read data right now. Nothing was done.";

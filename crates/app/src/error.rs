@@ -81,6 +81,12 @@ pub enum Error {
     /// The credentials do not belong to the project that is asked for.
     #[error("{0}")]
     Forbidden(String),
+    /// The key was revoked while the request was on its way.
+    #[error("the key was revoked")]
+    KeyRevoked,
+    /// The project was disabled while the request was on its way.
+    #[error("the project is disabled")]
+    ProjectDisabled,
     /// A dependency is not available; the same request may succeed later.
     #[error("{0}")]
     Unavailable(String),

@@ -143,6 +143,12 @@ impl App {
         &self.0.clock
     }
 
+    /// What to answer a caller whose remembered key turned out to be no longer good.
+    fn stale(&self, caller: &key::Identity, stale: key::Stale) -> Error {
+        self.0.keyring.forget(&caller.hash);
+        stale.into()
+    }
+
     /// Whose keys are whose.
     pub fn keyring(&self) -> &Keyring {
         &self.0.keyring

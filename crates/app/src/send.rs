@@ -14,6 +14,7 @@ use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::time::Timestamp;
+use mailwright_store::api_key::KeyHash;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::content::{self, Bytes, Content};
 use mailwright_store::counter::Deltas;
@@ -27,6 +28,7 @@ use crate::contact::check_locale;
 use crate::content::{File, INLINE_KIND, Prepared, compose};
 use crate::error::{Error, Resource, Result};
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
+use crate::key::{Identity, Stale, recheck};
 use crate::{App, track};
 
 /// A recipient as the request names it.
@@ -78,6 +80,7 @@ pub struct Accepted {
 
 #[derive(Debug)]
 pub(crate) struct Operation {
+    key: KeyHash,
     project: ProjectNumber,
     recipients: Vec<(Recipient, DataPatch)>,
     subscription: Subscription,
@@ -96,6 +99,7 @@ pub(crate) struct Operation {
 
 #[derive(Debug)]
 pub(crate) enum Refusal {
+    Stale(Stale),
     Used(Used),
     DomainUnknown,
     DomainUnverified,
@@ -108,10 +112,11 @@ impl App {
     /// Accepts a mail for each recipient. Once this returns, they are on disk and will be handed over.
     pub async fn send(
         &self,
-        project: &Project,
+        caller: &Identity,
         send: Send,
         key: Option<IdempotencyKey>,
     ) -> Result<(Vec<Accepted>, Timestamp)> {
+        let project = &caller.project;
         let at = self.0.clock.now();
         check_locale(&send.data)?;
         let template = match send.template {
@@ -119,7 +124,7 @@ impl App {
             None => None,
         };
         let used_key = key.as_ref().map(|k| k.key.clone());
-        let operation = self.operation(project, send, template, key, at)?;
+        let operation = self.operation(caller, send, template, key, at)?;
         if operation.recipients.is_empty() {
             return Ok((Vec::new(), at));
         }
@@ -131,6 +136,7 @@ impl App {
                 Ok((accepted, at))
             }
             Err(Refusal::Used(used)) => Err(reused(used_key.unwrap_or_default(), used)),
+            Err(Refusal::Stale(stale)) => Err(self.stale(caller, stale)),
             Err(Refusal::DomainUnknown) => Err(Error::SenderRefused(format!(
                 "The domain {domain} is not registered for this project. Add it and verify it before sending from it."
             ))),
@@ -146,12 +152,13 @@ impl App {
     /// Fills what the request leaves out from the template, and composes the content.
     fn operation(
         &self,
-        project: &Project,
+        caller: &Identity,
         send: Send,
         template: Option<Template>,
         key: Option<IdempotencyKey>,
         at: Timestamp,
     ) -> Result<Operation> {
+        let project = &caller.project;
         let kind = template.as_ref().map_or(INLINE_KIND, |t| t.kind);
         let template_id = template.as_ref().map(|t| t.id);
         let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) =
@@ -193,6 +200,7 @@ impl App {
             (recipient, patch)
         });
         Ok(Operation {
+            key: caller.hash,
             project: project.number,
             recipients: recipients.collect(),
             subscription: Subscription {
@@ -224,6 +232,7 @@ impl App {
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let stale = recheck(tx, operations.iter().map(|o| o.key).collect()).await?;
     let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
     let mut senders: Vec<_> = operations.iter().map(|o| (o.project, o.from.domain())).collect();
     senders.sort_unstable();
@@ -236,16 +245,16 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let mut contacts = Contacts::load(tx, recipients.into_iter()).await?;
     let mut out = Accepting::default();
     let mut outcomes = Vec::with_capacity(operations.len());
-    for (operation, holder) in operations.iter().zip(holders) {
-        let outcome = match holder {
-            Some(used) => Err(Refusal::Used(used)),
-            None => check(operation, &domains, &contacts).map(|()| out.accept(operation, &mut contacts)),
+    for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
+        let outcome = match (stale, holder) {
+            (_, Some(used)) => Err(Refusal::Used(used)),
+            (Some(stale), None) => Err(Refusal::Stale(stale)),
+            (None, None) => {
+                check(operation, &domains, &contacts).map(|()| out.accept(operation, &mut contacts))
+            }
         };
-        if let (
-            Err(Refusal::DomainUnknown | Refusal::DomainUnverified | Refusal::Unsubscribed(_)),
-            Some(claim),
-        ) = (&outcome, &operation.claim)
-        {
+        let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
+        if let (true, Some(claim)) = (refused, &operation.claim) {
             // refused: the key stays free for a corrected request
             idempotency::release(tx, claim.project, &claim.key).await?;
         }

@@ -7,17 +7,18 @@ use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::event::subscription_event;
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
-use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_store::api_key::KeyHash;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
-use mailwright_store::idempotency::{Claim, Used};
+use mailwright_store::idempotency::{self, Claim, Used};
 use mailwright_store::{Tx, json_text};
 
 use crate::App;
 use crate::error::Result;
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
+use crate::key::{Identity, Stale, recheck};
 
 /// A checked request.
 #[derive(Debug, Clone)]
@@ -45,10 +46,17 @@ pub struct Tracked {
     pub timestamp: Timestamp,
 }
 
-pub(crate) type Outcome = std::result::Result<Tracked, Used>;
+pub(crate) type Outcome = std::result::Result<Tracked, Refusal>;
+
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    Stale(Stale),
+    Used(Used),
+}
 
 #[derive(Debug)]
 pub(crate) struct Operation {
+    key: KeyHash,
     project: ProjectNumber,
     email: EmailAddress,
     event: String,
@@ -70,12 +78,14 @@ impl App {
     /// Records an event. Once this returns, it is on disk.
     pub async fn track(
         &self,
-        project: &Project,
+        caller: &Identity,
         track: Track,
         key: Option<IdempotencyKey>,
     ) -> Result<Tracked> {
+        let project = &caller.project;
         let used_key = key.as_ref().map(|k| k.key.clone());
         let operation = Operation {
+            key: caller.hash,
             project: project.number,
             subscription: Subscription {
                 given: track.subscribed,
@@ -91,20 +101,29 @@ impl App {
             at: self.0.clock.now(),
         };
         let route = route(project.number, &operation.email);
-        let outcome = self.0.tracks.call(route, operation).await?;
-        outcome.map_err(|used| reused(used_key.unwrap_or_default(), used))
+        self.0.tracks.call(route, operation).await?.map_err(|refusal| match refusal {
+            Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
+            Refusal::Stale(stale) => self.stale(caller, stale),
+        })
     }
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let stale = recheck(tx, operations.iter().map(|o| o.key).collect()).await?;
     let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
     let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
     let mut events = Vec::with_capacity(operations.len());
     let mut outcomes = Vec::with_capacity(operations.len());
-    for (operation, holder) in operations.iter().zip(holders) {
-        outcomes.push(match holder {
-            Some(used) => Err(used),
-            None => Ok(apply(operation, &mut contacts, &mut events)),
+    for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
+        outcomes.push(match (stale, holder) {
+            (_, Some(used)) => Err(Refusal::Used(used)),
+            (Some(stale), None) => {
+                if let Some(claim) = &operation.claim {
+                    idempotency::release(tx, claim.project, &claim.key).await?;
+                }
+                Err(Refusal::Stale(stale))
+            }
+            (None, None) => Ok(apply(operation, &mut contacts, &mut events)),
         });
     }
     let mut deltas = Deltas::default();

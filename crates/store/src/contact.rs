@@ -11,6 +11,7 @@ use mailwright_core::time::Timestamp;
 use crate::args;
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
+use crate::search::{self, Filter};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
 
@@ -421,10 +422,11 @@ pub struct List {
 /// Reads a page of contacts. `Err(NotFound)` when `after` is not a contact of the project.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
-    let mut filter = crate::search::filter(rx, project, list.search.as_deref(), &mut args).await?;
+    let Filter { condition: mut filter, plus } =
+        search::filter(rx, project, list.search.as_deref(), &mut args).await?;
     if let Some(subscribed) = list.subscribed {
         args.push(subscribed.into());
-        filter += &format!(" and c.subscribed = ${}", args.len());
+        filter += &format!(" and {plus}c.subscribed = ${}", args.len());
     }
     let (column, beyond, direction) = match (list.sort, list.descending) {
         (Sort::Email, true) => ("c.email", "<", "desc"),
@@ -438,10 +440,10 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
             Sort::Email => previous.email.as_str().to_owned().into(),
             Sort::CreatedAt => after.into(),
         });
-        filter += &format!(" and {column} {beyond} ${}", args.len());
+        filter += &format!(" and {plus}{column} {beyond} ${}", args.len());
     }
     rx.all(
-        format!("select {COLUMNS} from contacts c where c.project_id = $1{filter} order by {column} {direction} limit $2"),
+        format!("select {COLUMNS} from contacts c where {plus}c.project_id = $1{filter} order by {plus}{column} {direction} limit $2"),
         &args,
         read,
     )
@@ -461,11 +463,14 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resu
         };
     }
     let mut args: Vec<Arg<'_>> = vec![project.into()];
-    let mut filter = crate::search::filter(rx, project, list.search.as_deref(), &mut args).await?;
+    let Filter { condition: mut filter, plus } =
+        search::filter(rx, project, list.search.as_deref(), &mut args).await?;
     if let Some(subscribed) = list.subscribed {
         args.push(subscribed.into());
-        filter += &format!(" and c.subscribed = ${}", args.len());
+        filter += &format!(" and {plus}c.subscribed = ${}", args.len());
     }
-    rx.one(format!("select count(*) from contacts c where c.project_id = $1{filter}"), &args, |r| r.get(0))
-        .await
+    rx.one(format!("select count(*) from contacts c where {plus}c.project_id = $1{filter}"), &args, |r| {
+        r.get(0)
+    })
+    .await
 }

@@ -22,20 +22,31 @@ const SHORTEST: usize = 3;
 /// Rows that one step of building the index takes.
 const STEP: i64 = 5_000;
 
-/// The condition on `contacts c` for a substring of the address, to be appended to a `where`.
+/// How a query on `contacts c` finds a substring of the address.
+#[derive(Debug, Default)]
+pub(crate) struct Filter {
+    /// A condition to be appended to the `where`.
+    pub(crate) condition: String,
+    /// What stands before the columns of conditions and order that must not choose the index: the lookup is to drive
+    /// the query, and SQLite takes a column with a unary plus for no column of an index.
+    pub(crate) plus: &'static str,
+}
+
+/// The filter for a substring, its pattern appended to the arguments.
 pub(crate) async fn filter(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     search: Option<&str>,
     args: &mut Vec<Arg<'_>>,
-) -> Result<String> {
-    let Some(search) = search.filter(|s| !s.is_empty()) else { return Ok(String::new()) };
+) -> Result<Filter> {
+    let Some(search) = search.filter(|s| !s.is_empty()) else { return Ok(Filter::default()) };
     if let Some(lookup) = lookup(rx, project, search).await? {
         args.push(lookup.pattern.into());
-        return Ok(lookup.condition.replace("$pattern", &format!("${}", args.len())));
+        let condition = lookup.condition.replace("$pattern", &format!("${}", args.len()));
+        return Ok(Filter { condition, plus: if rx.is_postgres() { "" } else { "+" } });
     }
     args.push(search.to_owned().into());
-    Ok(format!(" and {{contains c.email ${}}}", args.len()))
+    Ok(Filter { condition: format!(" and {{contains c.email ${}}}", args.len()), plus: "" })
 }
 
 struct Lookup {

@@ -3,13 +3,17 @@
 //! A commit costs a flush to disk, so whatever commits per call is capped at a few hundred calls a second. The writer
 //! therefore takes one job, runs it under a savepoint, keeps taking jobs that are already queued, commits once, and
 //! only then answers everybody. Idle, that is a group of one with no added wait.
+//!
+//! The write-ahead log is copied into the database by a thread of its own, rarely and while the writer goes on. The
+//! writer only copies what came in meanwhile, and then starts the log anew.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, select};
 use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -24,6 +28,11 @@ const GROUP: usize = 512;
 /// Most jobs that wait, interactive and bulk each; beyond that callers get [`Error::Busy`].
 const QUEUE: usize = 8192;
 const READERS: usize = 3;
+/// Pages in the log from which on it is copied into the database: 128 MB. Rarer is better, since a page that changed
+/// often is copied once.
+const LOG_PAGES: i64 = 32_000;
+/// How often the length of the log is looked at.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Answers a job's caller, told whether the group was committed.
 type Reply = Box<dyn FnOnce(Result<()>) + Send>;
@@ -44,14 +53,22 @@ impl Sqlite {
         let writer = connect(path)?;
         writer.execute_batch(
             "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
-             pragma wal_autocheckpoint = 64000; pragma journal_size_limit = 268435456;",
+             pragma wal_autocheckpoint = 0; pragma journal_size_limit = 268435456;",
         )?;
         let (interactive, interactive_jobs) = bounded::<Job>(QUEUE);
         let (bulk, bulk_jobs) = bounded::<Job>(QUEUE);
         let (reads, read_jobs) = bounded::<Read>(QUEUE);
-        let mut threads = vec![spawn("sqlite-writer", move || {
-            write_loop(writer, &interactive_jobs, &bulk_jobs, &metrics);
-        })?];
+        let restart = Arc::new(AtomicBool::new(false));
+        let (stop, stopped) = bounded(0);
+        let copier = connect(path)?;
+        let due = Arc::clone(&restart);
+        let mut threads = vec![
+            spawn("sqlite-log", move || copy_loop(&copier, &due, &stopped))?,
+            spawn("sqlite-writer", move || {
+                write_loop(writer, &interactive_jobs, &bulk_jobs, &restart, &metrics);
+                drop::<Sender<()>>(stop);
+            })?,
+        ];
         for _ in 0..READERS {
             let reader = connect(path)?;
             reader.execute_batch("pragma query_only = on; pragma cache_size = -16384;")?;
@@ -160,13 +177,38 @@ fn read_loop(mut connection: Connection, jobs: &Receiver<Read>) {
     }
 }
 
+/// Copies the log when it is long, then asks the writer to start it anew. Ends when the writer does.
+fn copy_loop(connection: &Connection, restart: &AtomicBool, stopped: &Receiver<()>) {
+    while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
+        let pages = |mode: &str| {
+            connection.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| row.get::<_, i64>(1))
+        };
+        let copied = match pages("noop") {
+            Ok(length) if length >= LOG_PAGES && !restart.load(Ordering::Relaxed) => {
+                pages("passive").map(Some)
+            }
+            Ok(_) => Ok(None),
+            Err(error) => Err(error),
+        };
+        match copied {
+            Ok(Some(_)) => restart.store(true, Ordering::Relaxed),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the write-ahead log could not be copied, trying again"),
+        }
+    }
+}
+
 fn write_loop(
     mut connection: Connection,
     interactive: &Receiver<Job>,
     bulk: &Receiver<Job>,
+    restart: &AtomicBool,
     metrics: &StoreMetrics,
 ) {
     while let Some(first) = next_job(interactive, bulk) {
+        if restart.swap(false, Ordering::Relaxed) {
+            let _ = connection.execute_batch("pragma wal_checkpoint(restart)");
+        }
         let (replies, outcome) = run_group(&mut connection, first, interactive);
         metrics.group(replies.len());
         if let Err(error) = &outcome {

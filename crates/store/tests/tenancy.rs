@@ -50,7 +50,8 @@ fn literals(source: &str) -> Vec<String> {
 
 fn tenant_table(statement: &str) -> Option<&'static str> {
     let words: Vec<&str> = statement.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    let after = |pair: &[&str]| matches!(pair[0], "from" | "into" | "update" | "join").then_some(pair[1].to_owned());
+    let after =
+        |pair: &[&str]| matches!(pair[0], "from" | "into" | "update" | "join").then_some(pair[1].to_owned());
     words.windows(2).filter_map(after).find_map(|name| TENANT_TABLES.into_iter().find(|table| *table == name))
 }
 
@@ -78,10 +79,14 @@ fn statements_on_tenant_tables_name_the_project() {
 fn tenant_tables_are_keyed_by_project() {
     let schema = include_str!("../migrations/0001_foundation.sql");
     for table in TENANT_TABLES {
-        let start = schema.find(&format!("create table {table} (")).unwrap_or_else(|| panic!("{table} is gone"));
+        let start =
+            schema.find(&format!("create table {table} (")).unwrap_or_else(|| panic!("{table} is gone"));
         let body = &schema[start..start + schema[start..].find(';').unwrap()];
         let keyed = body.contains("primary key (project_id") || body.contains("project_id {int} primary key");
-        assert!(keyed || body.contains("unique (project_id, id)"), "the key of {table} begins with its project");
+        assert!(
+            keyed || body.contains("unique (project_id, id)"),
+            "the key of {table} begins with its project"
+        );
     }
     for index in schema.split("create index ").skip(1) {
         let name = index.split_whitespace().next().unwrap();

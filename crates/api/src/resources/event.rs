@@ -15,7 +15,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::track::TrackRequest;
-use crate::auth::SecretKey;
+use crate::auth::{SecretKey, SendKey};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params};
 use crate::schema::{Body, Payload};
@@ -107,24 +107,24 @@ impl Payload for InternalTrack {
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    SendKey(caller): SendKey,
     Body(body): Body<InternalTrack>,
 ) -> Result<(StatusCode, Json<EventView>), Failure> {
     let Some(name) = body.event.or(body.name) else { return Err(Failure::Legacy("name is required".into())) };
     let email = match (body.email, body.contact_id) {
         (Some(email), _) => email,
-        (None, Some(id)) => Email(app.contact(&project, id).await?.email),
+        (None, Some(id)) => Email(app.contact(&caller.project, id).await?.email),
         (None, None) => return Err(ApiError::bad_request("Pass email or contactId.").into()),
     };
     let data = body.data.as_ref().map(|data| Value::Object(data.0.clone()));
     let track = TrackRequest::new(email.clone(), name, body.subscribed, body.data).into_track()?;
     let name = track.event.clone();
-    let tracked = app.track(&project, track, None).await?;
+    let tracked = app.track(&caller, track, None).await?;
     let event = EventView {
         id: tracked.event,
         name,
         data,
-        project_id: project.id,
+        project_id: caller.project.id,
         contact_id: Some(tracked.contact),
         email_id: None,
         created_at: tracked.timestamp,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Success;
-use crate::auth::{SecretKey, idempotency_key};
+use crate::auth::{SendKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
 use crate::schema::{Body, Payload, object, objects};
 use crate::text::{
@@ -239,14 +239,14 @@ struct ContactRef {
     ))]
 pub(crate) async fn send(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    SendKey(caller): SendKey,
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Json<Success<SendResult>>, Failure> {
-    let key = idempotency_key(&app, &project, &headers, "/v1/send").await?;
+    let key = idempotency_key(&app, &caller.project, &headers, "/v1/send").await?;
     let Body(body) = Body::<SendRequest>::read(request).await?;
     let send = checked(body, &app)?;
-    let (accepted, timestamp) = app.send(&project, send, key).await?;
+    let (accepted, timestamp) = app.send(&caller, send, key).await?;
     let emails = accepted.into_iter().map(|a| AcceptedEmail {
         contact: ContactRef { id: a.contact, email: a.address.to_string() },
         email: a.email,

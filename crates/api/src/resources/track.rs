@@ -98,13 +98,13 @@ pub(crate) struct TrackResult {
     ))]
 pub(crate) async fn track(
     State(app): State<App>,
-    TrackKey(project): TrackKey,
+    TrackKey(caller): TrackKey,
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Json<Success<TrackResult>>, Failure> {
-    let key = idempotency_key(&app, &project, &headers, "/v1/track").await?;
+    let key = idempotency_key(&app, &caller.project, &headers, "/v1/track").await?;
     let Body(body) = Body::<TrackRequest>::read(request).await?;
-    let tracked = app.track(&project, body.into_track()?, key).await?;
+    let tracked = app.track(&caller, body.into_track()?, key).await?;
     let result = TrackResult { contact: tracked.contact, event: tracked.event, timestamp: tracked.timestamp };
     Ok(Json(Success::new(result)))
 }

@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Most bytes of prepared contents that are kept.
 const CACHE_BYTES: u64 = 24 * 1024 * 1024;
@@ -149,12 +149,12 @@ impl Contents {
         prepared
     }
 
-    /// Prepares a stored content.
-    pub(crate) async fn get(&self, project: ProjectNumber, hash: &[u8]) -> Result<Arc<Prepared>> {
-        let gone = || Error::Internal("the content of a mail is gone".into());
-        let key = (project, ContentHash::try_from(hash).map_err(|_| gone())?);
+    /// Prepares a stored content; `None` when it is gone.
+    pub(crate) async fn get(&self, project: ProjectNumber, hash: &[u8]) -> Result<Option<Arc<Prepared>>> {
+        let Ok(hash) = ContentHash::try_from(hash) else { return Ok(None) };
+        let key = (project, hash);
         if let Some(known) = self.cache.get(&key) {
-            return Ok(known);
+            return Ok(Some(known));
         }
         let found = self
             .db
@@ -179,10 +179,10 @@ impl Contents {
                 })
             })
             .await?;
-        let (content, attachments) = found.ok_or_else(gone)?;
+        let Some((content, attachments)) = found else { return Ok(None) };
         let prepared = Arc::new(Prepared::new(&content, attachments));
         self.cache.insert(key, Arc::clone(&prepared));
-        Ok(prepared)
+        Ok(Some(prepared))
     }
 }
 

@@ -83,8 +83,8 @@ impl Keyring {
         let hash = hash(token);
         let found = self.lookups.call(0, hash).await?.map(|(kind, project)| Identity { kind, project, hash });
         match &found {
-            Some(identity) => self.remembered.insert(hash, identity.clone()),
-            None => self.forget(&hash),
+            Some(identity) if !identity.project.disabled => self.remembered.insert(hash, identity.clone()),
+            _ => self.forget(&hash),
         }
         Ok(found)
     }

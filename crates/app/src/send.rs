@@ -82,7 +82,7 @@ pub struct Accepted {
 pub(crate) struct Operation {
     key: KeyHash,
     project: ProjectNumber,
-    recipients: Vec<(Recipient, DataPatch)>,
+    recipients: Vec<(Recipient, Arc<DataPatch>)>,
     subscription: Subscription,
     content: Content,
     files: Vec<Bytes>,
@@ -190,14 +190,15 @@ impl App {
             &send.attachments,
         );
         let prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
-        let patch = DataPatch::new(send.data);
+        let patch = Arc::new(DataPatch::new(send.data));
         let recipients = send.to.into_iter().map(|recipient| {
-            let mut patch = patch.clone();
-            if let Some(name) = recipient.name.as_deref().filter(|name| !name.is_empty()) {
-                patch.stored.insert("name".into(), name.into());
-                patch.request.insert("name".into(), name.into());
-            }
-            (recipient, patch)
+            let Some(name) = recipient.name.clone().filter(|name| !name.is_empty()) else {
+                return (recipient, Arc::clone(&patch));
+            };
+            let mut own = DataPatch::clone(&patch);
+            own.stored.insert("name".into(), name.as_str().into());
+            own.request.insert("name".into(), name.into());
+            (recipient, Arc::new(own))
         });
         Ok(Operation {
             key: caller.hash,
@@ -396,7 +397,7 @@ fn variables(operation: &Operation, contact: &Contact, patch: &DataPatch) -> Dat
         variables.insert("subscribed".into(), contact.subscribed.into());
     }
     if let Some(locale @ Value::String(_)) = value("locale") {
-        // the footer and the subscription pages speak the recipient's language
+        // what the mail says around its content can be in the recipient's language
         variables.insert("locale".into(), locale.clone());
     }
     variables

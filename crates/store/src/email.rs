@@ -293,7 +293,16 @@ pub async fn extend(tx: &mut Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp
 
 /// Gives claims back: the mails are due at `due_at` as if they had not been claimed.
 pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) -> Result<()> {
-    extend(tx, claims, due_at).await
+    let [projects, ids, numbers] = claim_columns(claims);
+    tx.each(
+        "update emails set due_at = $4, claim = emails.claim + 1 \
+         from {rows r: project_id int, email_id id, claim int} \
+         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
+         and emails.due_at is not null",
+        &[projects, ids, numbers, due_at.into()],
+    )
+    .await?;
+    Ok(())
 }
 
 /// What became of a hand-over.
@@ -325,7 +334,7 @@ pub struct Outcome {
 
 /// Stores outcomes. Returns the mails that were changed: an outcome under a claim that is no longer the newest, or of a
 /// mail that was removed meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer
-/// claim that has not led to a hand-over yet.
+/// claim. There must be one outcome per mail. It ends the claim, so that nothing late can change what it says.
 pub async fn conclude(
     tx: &mut Tx<'_>,
     outcomes: &[Outcome],
@@ -336,13 +345,13 @@ pub async fn conclude(
     let [projects, ids, numbers] = claim_columns(&claims);
     let changed: std::collections::HashSet<EmailId> = tx
         .each_returning(
-            "update emails set status = r.status, due_at = r.due_at, attempts = r.attempts, in_doubt = r.in_doubt, \
+            "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, attempts = r.attempts, in_doubt = r.in_doubt, \
              log = r.log, error = r.error, subject = coalesce(r.subject, emails.subject), sent_at = r.sent_at, bounced_at = r.bounced_at, \
              updated_at = $13 \
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, attempts int, in_doubt int, \
              log json, error text, subject text, sent_at int, bounced_at int} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or (r.status = 'SENT' and emails.status = 'PENDING')) returning id",
+             and (emails.claim = r.claim or r.status = 'SENT') returning id",
             &[
                 projects,
                 ids,

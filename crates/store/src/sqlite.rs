@@ -28,9 +28,9 @@ const GROUP: usize = 512;
 /// Most jobs that wait, interactive and bulk each; beyond that callers get [`Error::Busy`].
 const QUEUE: usize = 8192;
 const READERS: usize = 3;
-/// Pages in the log from which on it is copied into the database: 128 MB. Rarer is better, since a page that changed
+/// Pages in the log from which on it is copied into the database: 224 MB. Rarer is better, since a page that changed
 /// often is copied once.
-const LOG_PAGES: i64 = 32_000;
+const LOG_PAGES: i64 = 56_000;
 /// How often the length of the log is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -205,9 +205,14 @@ fn write_loop(
     restart: &AtomicBool,
     metrics: &StoreMetrics,
 ) {
-    while let Some(first) = next_job(interactive, bulk) {
+    let mut groups: usize = 0;
+    while let Some(first) = next_job(interactive, bulk, groups) {
+        groups = groups.wrapping_add(1);
         if restart.swap(false, Ordering::Relaxed) {
-            let _ = connection.execute_batch("pragma wal_checkpoint(restart)");
+            // a reader in the log is not waited for: then it is done after a later group
+            let _ = connection.execute_batch(
+                "pragma busy_timeout = 0; pragma wal_checkpoint(restart); pragma busy_timeout = 10000;",
+            );
         }
         let (replies, outcome) = run_group(&mut connection, first, interactive);
         metrics.group(replies.len());
@@ -221,8 +226,16 @@ fn write_loop(
     let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
 }
 
-/// The next job, interactive ones first; `None` when both queues are closed.
-fn next_job(interactive: &Receiver<Job>, bulk: &Receiver<Job>) -> Option<Job> {
+/// Under steady load, a bulk job has its turn once in so many groups.
+const BULK_TURN: usize = 16;
+
+/// The next job, interactive ones mostly first; `None` when both queues are closed.
+fn next_job(interactive: &Receiver<Job>, bulk: &Receiver<Job>, groups: usize) -> Option<Job> {
+    if groups.is_multiple_of(BULK_TURN)
+        && let Ok(job) = bulk.try_recv()
+    {
+        return Some(job);
+    }
     if let Ok(job) = interactive.try_recv() {
         return Some(job);
     }

@@ -155,7 +155,7 @@ async fn throttle(
 
 /// Queues claimed mails; those that an earlier process left half handed over are settled first.
 async fn enqueue(delivery: &Delivery, lane: Lane, claimed: Vec<Claimed>) {
-    delivery.hold(&claimed);
+    let claimed = delivery.hold(claimed);
     let (doubtful, fresh): (Vec<_>, Vec<_>) =
         claimed.into_iter().partition(|mail| mail.status == EmailStatus::Sending);
     delivery.app.0.dispatcher.push(lane, fresh);

@@ -1,13 +1,15 @@
 //! What workers write, many steps in one transaction.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
+use mailwright_core::email::EmailStatus;
 use mailwright_core::event::CONTACT_UNSUBSCRIBED;
-use mailwright_core::ids::{ContactId, EventId};
+use mailwright_core::ids::{ContactId, EmailId, EventId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
@@ -38,7 +40,8 @@ pub(super) struct Record {
 /// One step of a worker: the outcome of its last mail, the mark of its next, or both.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    pub(super) record: Option<Arc<Record>>,
+    /// The outcome, under the newest claim.
+    pub(super) record: Option<(ClaimRef, Arc<Record>)>,
     pub(super) mark: Option<ClaimRef>,
     pub(super) lease_until: Timestamp,
     pub(super) now: Timestamp,
@@ -54,22 +57,33 @@ pub(super) struct StepDone {
 pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>> {
     let Some(first) = steps.first() else { return Ok(Vec::new()) };
     let mut deltas = Deltas::default();
-    let records: Vec<&Record> = steps.iter().filter_map(|s| s.record.as_deref()).collect();
+    let mut records: HashMap<EmailId, (ClaimRef, &Record)> = HashMap::new();
+    for (claim, record) in steps.iter().filter_map(|s| s.record.as_ref()) {
+        // of two outcomes for one mail, the one that knows it was sent counts
+        let known = records.get(&claim.id).is_some_and(|(_, r)| r.outcome.status == EmailStatus::Sent);
+        if !known {
+            records.insert(claim.id, (*claim, record));
+        }
+    }
+    let mut records: Vec<(ClaimRef, &Record)> = records.into_values().collect();
+    records.sort_unstable_by_key(|(claim, _)| (claim.project, claim.id));
     conclude(tx, &records, &mut deltas, first.now).await?;
-    let marks: Vec<ClaimRef> = steps.iter().filter_map(|s| s.mark).collect();
+    let mut marks: Vec<ClaimRef> = steps.iter().filter_map(|s| s.mark).collect();
+    marks.sort_unstable_by_key(|claim| (claim.project, claim.id));
     let marked = email::mark_sending(tx, &marks, first.lease_until).await?;
     deltas.save(tx).await?;
     Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
 }
 
-async fn conclude(tx: &mut Tx<'_>, records: &[&Record], deltas: &mut Deltas, now: Timestamp) -> Result<()> {
+async fn conclude(tx: &mut Tx<'_>, records: &[(ClaimRef, &Record)], deltas: &mut Deltas, now: Timestamp) -> Result<()> {
     if records.is_empty() {
         return Ok(());
     }
-    let outcomes: Vec<_> = records.iter().map(|r| r.outcome.clone()).collect();
+    let outcomes: Vec<_> =
+        records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
     let changed = email::conclude(tx, &outcomes, deltas, now).await?;
     let current: Vec<&Record> =
-        records.iter().copied().filter(|r| changed.contains(&r.outcome.claim.id)).collect();
+        records.iter().map(|(_, r)| *r).filter(|r| changed.contains(&r.outcome.claim.id)).collect();
     let mut events = Vec::new();
     for record in &current {
         if let Some((name, data)) = &record.event {
@@ -137,8 +151,12 @@ impl Delivery {
             record.as_ref().map(|r| r.outcome.claim).or(mark).map_or(0, |c| c.id.as_uuid().as_u128() as u64);
         let mut pause = Duration::from_millis(50);
         loop {
-            let step =
-                Step { record: record.clone(), mark, lease_until: self.lease_until(), now: self.now() };
+            let step = Step {
+                record: record.clone().map(|r| (self.current(r.outcome.claim), r)),
+                mark: mark.map(|claim| self.current(claim)),
+                lease_until: self.lease_until(),
+                now: self.now(),
+            };
             match self.ledger.call(route, step).await {
                 Ok(done) => {
                     if let Some(record) = &record {

@@ -22,7 +22,8 @@ use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::email::{self, ClaimRef, Claimed};
-use mailwright_store::{Coalescer, domain};
+use mailwright_core::project::Project;
+use mailwright_store::{Coalescer, domain, project};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -60,6 +61,7 @@ struct Delivery {
     breaker: Breaker,
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
+    projects: Mutex<HashMap<ProjectNumber, (Timestamp, Project)>>,
 }
 
 /// Starts feeder, workers and the heartbeat that keeps claims.
@@ -73,6 +75,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
         keys: Mutex::default(),
+        projects: Mutex::default(),
     });
     tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
@@ -113,9 +116,16 @@ impl Delivery {
         self.now().plus(self.app.settings().delivery.lease)
     }
 
-    fn hold(&self, mails: &[Claimed]) {
+    /// Takes note of claimed mails. Returns those that are new to this process: a mail that one of its workers is
+    /// busy with was only claimed again, because its lease ended while the database was away.
+    fn hold(&self, mails: Vec<Claimed>) -> Vec<Claimed> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        held.extend(mails.iter().map(|mail| (mail.id, reference(mail))));
+        mails.into_iter().filter(|mail| held.insert(mail.id, reference(mail)).is_none()).collect()
+    }
+
+    /// The newest claim this process has on a mail.
+    fn current(&self, claim: ClaimRef) -> ClaimRef {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&claim.id).copied().unwrap_or(claim)
     }
 
     fn let_go(&self, id: EmailId) {
@@ -143,6 +153,22 @@ impl Delivery {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
         }
+    }
+
+    /// The project of a mail; `None` when it is gone.
+    async fn project(&self, number: ProjectNumber) -> Result<Option<Project>> {
+        let now = self.now();
+        if let Some((read_at, project)) = self.projects.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
+            && now.since(*read_at) < KEY_CACHE
+        {
+            return Ok(Some(project.clone()));
+        }
+        let found = self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
+        if let Some(project) = &found {
+            let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+            projects.insert(number, (now, project.clone()));
+        }
+        Ok(found)
     }
 
     /// The DKIM key of a sender's domain; `None` when the domain is gone.
@@ -177,7 +203,7 @@ impl Delivery {
     }
 }
 
-/// How long a signing key is used without looking whether it is still the domain's.
+/// How long a signing key or a project is used without looking whether it is still the same.
 const KEY_CACHE: Duration = Duration::from_secs(5);
 
 struct CachedKey {

@@ -1,13 +1,14 @@
 //! One worker per connection: take a mail, render, sign, hand over, note what happened.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mailwright_core::email::Lane;
-use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply};
+use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply, Stage};
 use mailwright_store::email::Claimed;
 use mailwright_store::mailbox::Captured;
-use mailwright_store::project;
 
 use super::ledger::Record;
 use super::outcome::{self, End, Hop};
@@ -42,6 +43,23 @@ pub(super) async fn run(delivery: Arc<Delivery>, number: usize) {
     }
 }
 
+/// Why a mail has no message.
+enum Unprepared {
+    /// It never will.
+    Never(String),
+    /// It may have one later.
+    Later(Error),
+}
+
+impl<E> From<E> for Unprepared
+where
+    Error: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self::Later(error.into())
+    }
+}
+
 /// A mail with its message and the signature to put before it.
 struct Message {
     rendered: Rendered,
@@ -59,19 +77,23 @@ impl Delivery {
     }
 
     /// Renders and signs a mail.
-    async fn prepare(&self, mail: &Claimed) -> Result<Message> {
-        let number = mail.project;
-        let project =
-            self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
-        let project = project.ok_or_else(|| Error::Internal("the project of a mail is gone".into()))?;
+    async fn prepare(&self, mail: &Claimed) -> Result<Message, Unprepared> {
+        let never = |reason: &str| Unprepared::Never(reason.to_owned());
+        if self.now() > mail.deadline_at {
+            return Err(never("Given up, it could not be handed over in time."));
+        }
+        let project = self.project(mail.project).await?.ok_or_else(|| never("The project is gone."))?;
         let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
+        let content = content.ok_or_else(|| never("The content of the mail is gone."))?;
         let rendered = render(&self.app.settings().base_url, &project, mail, &content);
-        let signature = match self.signing_key(mail.project, mail.from.domain()).await? {
-            Some((selector, key)) => key
-                .sign(mail.from.domain(), &selector, &rendered.raw, mail.created_at)
-                .map_err(|e| Error::Internal(e.to_string()))?,
-            None => String::new(),
-        };
+        let domain = mail.from.domain();
+        let (selector, key) = self
+            .signing_key(mail.project, domain)
+            .await?
+            .ok_or_else(|| Unprepared::Never(format!("The sender's domain {domain} was removed.")))?;
+        let signature = key
+            .sign(domain, &selector, &rendered.raw, mail.created_at)
+            .map_err(|e| Error::Internal(e.to_string()))?;
         Ok(Message { rendered, signature })
     }
 
@@ -79,14 +101,17 @@ impl Delivery {
     async fn prepare_or_settle(&self, mail: &Claimed) -> Option<Message> {
         match self.prepare(mail).await {
             Ok(message) => Some(message),
-            Err(Error::Unavailable(error)) => {
-                tracing::warn!(%error, email = %mail.id, "a mail could not be prepared, trying again later");
-                self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
+            // a database that is away or a secret that does not fit is the operator's to mend: the mail waits for it
+            Err(Unprepared::Later(error)) => {
+                tracing::error!(%error, email = %mail.id, "a mail could not be prepared, trying again later");
+                let temporary = matches!(error, Error::Unavailable(_));
+                let pause = if temporary { AFTER_FAILURE } else { self.backoff.base };
+                self.release(&[reference(mail)], self.now().plus(pause)).await;
                 None
             }
-            Err(error) => {
-                tracing::error!(%error, email = %mail.id, "a mail cannot be prepared");
-                let end = End::Impossible(format!("The mail could not be put together: {error}"));
+            Err(Unprepared::Never(reason)) => {
+                tracing::warn!(reason, email = %mail.id, "a mail cannot be sent");
+                let end = End::Impossible(reason);
                 self.record(self.outcome(mail, None, &end, false)).await;
                 None
             }
@@ -131,7 +156,13 @@ struct Sender<'d> {
 impl Sender<'_> {
     async fn run(mut self, lanes: &[Lane]) {
         while let Some(mail) = self.next(lanes).await {
-            self.hand_over(mail).await;
+            let claim = reference(&mail);
+            // a mail that makes us panic must not take the worker with it
+            if AssertUnwindSafe(self.hand_over(mail)).catch_unwind().await.is_err() {
+                tracing::error!(email = %claim.id, "handing a mail over panicked, it stays until its lease ends");
+                self.delivery.let_go(claim.id);
+                self.connection = None;
+            }
         }
         self.flush().await;
         if let Some(connection) = self.connection.take() {
@@ -169,11 +200,20 @@ impl Sender<'_> {
 
     async fn hand_over(&mut self, mail: Claimed) {
         let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
+        let was_kept = self.connection.is_some();
         let Some(mut connection) = self.connect(&mail).await else { return };
-        let tls = connection.tls();
         let Message { rendered, signature } = &message;
         let size = signature.len() + rendered.raw.len();
-        let end = if let Err(error) = self.envelope(&mut connection, &mail, size).await {
+        let mut envelope = self.envelope(&mut connection, &mail, size).await;
+        if was_kept && closed_while_idle(&envelope) {
+            // the next hop had enough of the connection, which says nothing about the mail
+            drop(connection);
+            let Some(fresh) = self.connect(&mail).await else { return };
+            connection = fresh;
+            envelope = self.envelope(&mut connection, &mail, size).await;
+        }
+        let tls = connection.tls();
+        let end = if let Err(error) = envelope {
             error.into()
         } else {
             // On disk before the first byte of the content is on the wire.
@@ -239,5 +279,14 @@ impl Sender<'_> {
                 None
             }
         }
+    }
+}
+
+/// Whether a kept connection turned out to be closed: lost before any answer, or answered with 421 (RFC 5321 section 3.8).
+fn closed_while_idle(envelope: &std::result::Result<(), EnvelopeError>) -> bool {
+    match envelope {
+        Ok(()) => false,
+        Err(EnvelopeError::Lost { .. }) => true,
+        Err(EnvelopeError::Refused { stage, reply }) => *stage == Stage::MailFrom && reply.is_closing(),
     }
 }

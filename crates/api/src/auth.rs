@@ -16,10 +16,47 @@ use crate::frame::RequestLimit;
 pub(crate) struct SecretKey(pub(crate) Project);
 
 /// `/v1/send`: like [`SecretKey`], for a use case whose transaction looks the key up again.
-pub(crate) struct SendKey(pub(crate) Identity);
+pub(crate) struct SendKey(pub(crate) Remembered);
 
 /// `/v1/track`: a public key, or a secret key from a server; looked up again like that of `/v1/send`.
-pub(crate) struct TrackKey(pub(crate) Identity);
+pub(crate) struct TrackKey(pub(crate) Remembered);
+
+/// Whom a key belonged to when it was last looked up. It may have been revoked since: before a handler answers
+/// without a transaction that looked again, it calls [`confirm`](Self::confirm).
+pub(crate) struct Remembered {
+    pub(crate) caller: Identity,
+    token: String,
+}
+
+impl std::fmt::Debug for Remembered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remembered").field("project", &self.caller.project.number).finish_non_exhaustive()
+    }
+}
+
+impl Remembered {
+    /// Whom a token belongs to, from memory unless the project was disabled when it was last looked up.
+    async fn recall(app: &App, token: &str) -> Result<Option<Identity>, ApiError> {
+        let found = app.keyring().recall(token).await?;
+        if found.as_ref().is_some_and(|caller| caller.project.disabled) {
+            return Ok(app.keyring().find(token).await?);
+        }
+        Ok(found)
+    }
+
+    fn new(caller: Identity, token: &str) -> Self {
+        Self { caller, token: token.to_owned() }
+    }
+
+    /// Looks the key up again. An error if it does not open its project for writing any more.
+    pub(crate) async fn confirm(&self, app: &App) -> Result<(), ApiError> {
+        match app.keyring().find(&self.token).await? {
+            None => Err(ApiError::invalid_key("The API key is not valid.")),
+            Some(caller) if caller.project.disabled => Err(ApiError::project_disabled()),
+            Some(_) => Ok(()),
+        }
+    }
+}
 
 impl<S> FromRequestParts<S> for SecretKey
 where
@@ -47,9 +84,9 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
-        let caller = secret(app.keyring().recall(token).await?)?;
+        let caller = secret(Remembered::recall(&app, token).await?)?;
         admit(&app, parts, &caller).await?;
-        Ok(Self(caller))
+        Ok(Self(Remembered::new(caller, token)))
     }
 }
 
@@ -63,7 +100,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
-        let Some(caller) = app.keyring().recall(token).await? else {
+        let Some(caller) = Remembered::recall(&app, token).await? else {
             return Err(ApiError::invalid_key(
                 "The API key is not valid. This endpoint requires a public key.",
             ));
@@ -75,7 +112,7 @@ where
             ));
         }
         admit(&app, parts, &caller).await?;
-        Ok(Self(caller))
+        Ok(Self(Remembered::new(caller, token)))
     }
 }
 
@@ -122,4 +159,26 @@ pub(crate) async fn idempotency_key(
     let key = IdempotencyKey::parse(value.as_bytes(), path)?;
     app.check_key(project, &key).await?;
     Ok(Some(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::ids::{ProjectId, ProjectNumber};
+    use mailwright_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_remembered_key_is_not_printed() {
+        let project = Project {
+            number: ProjectNumber(1),
+            id: ProjectId::new(Timestamp(0)),
+            name: String::new(),
+            language: "en".into(),
+            disabled: false,
+        };
+        let caller = Identity { kind: KeyKind::Secret, project, hash: [77; 32] };
+        let shown = format!("{:?}", Remembered::new(caller, "sk_hidden"));
+        assert!(!shown.contains("hidden") && !shown.contains("77"), "{shown}");
+    }
 }

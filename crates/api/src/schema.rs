@@ -18,11 +18,14 @@ use utoipa::ToSchema;
 use crate::error::{ApiError, Failure};
 use crate::text;
 
-/// Most bytes of a request body (reference 0).
-pub(crate) const MAX_BODY: usize = 50 * 1024 * 1024;
+/// How many issues of one body are reported.
+const MAX_ISSUES: usize = 100;
 
 /// A request body.
 pub(crate) trait Payload: DeserializeOwned + ToSchema + 'static {
+    /// Most bytes of the body: 1 MB where nothing is said, well above the largest `data`.
+    const MAX_BODY: usize = 1024 * 1024;
+
     /// Rules across fields, and rules that a schema cannot say.
     fn check(&self) -> Vec<Issue> {
         Vec::new()
@@ -48,21 +51,21 @@ impl<S: Send + Sync, T: Payload> FromRequest<S> for Body<T> {
 impl<T: Payload> Body<T> {
     /// The same, for handlers that look at something else first.
     pub(crate) async fn read(request: Request) -> Result<Self, Failure> {
-        let bytes = read(request).await?;
+        let bytes = read(request, T::MAX_BODY).await?;
         parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
     }
 }
 
-async fn read(request: Request) -> Result<bytes::Bytes, ApiError> {
+async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, ApiError> {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
-    if length.is_some_and(|length| length > MAX_BODY) {
-        return Err(ApiError::body_too_large(MAX_BODY));
+    if length.is_some_and(|length| length > limit) {
+        return Err(ApiError::body_too_large(limit));
     }
-    axum::body::to_bytes(request.into_body(), MAX_BODY).await.map_err(|error| {
+    axum::body::to_bytes(request.into_body(), limit).await.map_err(|error| {
         let too_large =
             std::error::Error::source(&error).is_some_and(|e| e.to_string().contains("length limit"));
         if too_large {
-            ApiError::body_too_large(MAX_BODY)
+            ApiError::body_too_large(limit)
         } else {
             ApiError::bad_request("The body could not be read.")
         }
@@ -71,8 +74,7 @@ async fn read(request: Request) -> Result<bytes::Bytes, ApiError> {
 
 pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     if let Ok(Object(value)) = serde_json::from_slice::<Object<T>>(bytes) {
-        let issues = value.check();
-        return if issues.is_empty() { Ok(value) } else { Err(ApiError::invalid(issues).into()) };
+        return checked(value);
     }
     let body: Value = serde_json::from_slice(bytes).map_err(|e| ApiError::malformed_json(&e.to_string()))?;
     if let Some(message) = T::legacy(&body) {
@@ -82,11 +84,23 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     let mut issues = Vec::new();
     document.walk(&document.root, &body, "", &mut issues);
     if issues.is_empty() {
-        // serde and the schema disagree: say what serde says rather than nothing
-        let reason =
-            serde_json::from_value::<Object<T>>(body).err().map_or_else(String::new, |e| e.to_string());
-        issues.push(Issue::new("", "custom", reason));
+        match serde_json::from_value::<Object<T>>(body) {
+            // a key that comes twice, which serde refuses in a struct: the last one counts
+            Ok(Object(value)) => return checked(value),
+            // serde and the schema disagree: say what serde says rather than nothing
+            Err(error) => issues.push(Issue::new("", "custom", error.to_string())),
+        }
     }
+    issues.truncate(MAX_ISSUES);
+    Err(ApiError::invalid(issues).into())
+}
+
+fn checked<T: Payload>(value: T) -> Result<T, Failure> {
+    let mut issues = value.check();
+    if issues.is_empty() {
+        return Ok(value);
+    }
+    issues.truncate(MAX_ISSUES);
     Err(ApiError::invalid(issues).into())
 }
 
@@ -162,8 +176,11 @@ impl Document {
         }
     }
 
-    /// Collects what is wrong with `value`, which stands at `at`.
+    /// Collects what is wrong with `value`, which stands at `at`, until there is enough to report.
     fn walk(&self, schema: &Value, value: &Value, at: &str, out: &mut Vec<Issue>) {
+        if out.len() >= MAX_ISSUES {
+            return;
+        }
         let schema = self.resolve(schema);
         if let Some(choices) = schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array) {
             return self.walk_choices(choices, value, at, out);
@@ -225,6 +242,9 @@ impl Document {
             out.push(Issue::new(at, "too_small", format!("Must have at least {least} elements.")));
         }
         for (index, item) in items.iter().enumerate() {
+            if out.len() >= MAX_ISSUES {
+                return;
+            }
             self.walk(&schema["items"], item, &join(at, &index.to_string()), out);
         }
     }
@@ -242,6 +262,9 @@ impl Document {
             }
         }
         for (name, value) in object {
+            if out.len() >= MAX_ISSUES {
+                return;
+            }
             let property = &schema["properties"][name];
             let schema = if property.is_null() { &schema["additionalProperties"] } else { property };
             if schema.is_object() {
@@ -348,6 +371,50 @@ mod tests {
             "serde and schema: {body}"
         );
         out.into_iter().map(|i| (i.field, i.code.to_owned())).collect()
+    }
+
+    fn refused<T: std::fmt::Debug>(result: Result<T, Failure>) -> Value {
+        let Err(Failure::Standard(error)) = result else { panic!("{result:?}") };
+        serde_json::to_value(error.envelope("id", mailwright_core::time::Timestamp(0))).unwrap()["error"]
+            .take()
+    }
+
+    async fn read(request: Request) -> Result<Sample, Failure> {
+        Body::read(request).await.map(|Body(sample)| sample)
+    }
+
+    #[tokio::test]
+    async fn a_body_is_as_long_as_its_payload_says() {
+        let body = |length: usize| {
+            let json = r#"{"to": "a@b.co"}"#;
+            format!("{json}{}", " ".repeat(length - json.len()))
+        };
+        let limit = Sample::MAX_BODY;
+        let told =
+            Request::builder().header(CONTENT_LENGTH, limit + 1).body(axum::body::Body::empty()).unwrap();
+        for request in [told, Request::new(body(limit + 1).into())] {
+            let error = refused(read(request).await);
+            assert_eq!(error["statusCode"], 413);
+            assert_eq!(error["message"], "The request body is larger than 1 MB.");
+        }
+        assert!(read(Request::new(body(limit).into())).await.is_ok());
+    }
+
+    #[test]
+    fn a_key_that_comes_twice_counts_once() {
+        let body = br#"{"to": "nope", "to": "a@b.co", "subject": "a", "subject": "b"}"#;
+        let sample: Sample = parse(body).unwrap();
+        assert_eq!(sample.subject, Some(Subject("b".into())));
+        let error = refused(parse::<Sample>(br#"{"to": "a@b.co", "to": "nope"}"#));
+        assert_eq!(error["errors"][0]["field"], "to");
+    }
+
+    #[test]
+    fn the_number_of_issues_is_bounded() {
+        let body =
+            serde_json::json!({"to": vec!["nope"; 10_000], "files": vec![""; 10_000], "subscribed": 1});
+        let error = refused(parse::<Sample>(body.to_string().as_bytes()));
+        assert_eq!(error["errors"].as_array().unwrap().len(), MAX_ISSUES);
     }
 
     #[test]

@@ -106,8 +106,12 @@ text!(
     Subject, 1..=998, "single-line"
 );
 text!(
-    /// HTML of a mail, with variables.
+    /// HTML of a template, with variables.
     Html, 1..=10_000_000, ""
+);
+text!(
+    /// HTML of a mail, with variables. The whole message has a limit of its own.
+    MailHtml, 1..=40_000_000, ""
 );
 text!(
     /// A name shown with an address.

@@ -90,7 +90,13 @@ impl App {
             .db
             .read(move |rx| Box::pin(async move { domain::by_name(rx, number, &domain_name).await }))
             .await?;
-        if existing.is_none() {
+        if let Some(existing) = existing {
+            let id = existing.id;
+            self.0
+                .db
+                .write(move |tx| Box::pin(async move { domain::vouch(tx, number, id, now).await }))
+                .await?;
+        } else {
             self.create_domain(number, wanted.domain.clone(), true).await?;
         }
         Ok(Bootstrapped {

@@ -1,5 +1,7 @@
 //! Contacts.
 
+use std::time::Duration;
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch};
@@ -153,7 +155,10 @@ impl App {
         let mut tries = 0;
         loop {
             match self.0.db.write(body.clone()).await {
-                Err(mailwright_store::Error::Contention(_)) if tries < 10 => tries += 1,
+                Err(mailwright_store::Error::Contention(_)) if tries < 10 => {
+                    tokio::time::sleep(pause(tries)).await;
+                    tries += 1;
+                }
                 other => return other,
             }
         }
@@ -163,12 +168,7 @@ impl App {
     pub async fn delete_contact(&self, project: &Project, id: ContactId) -> Result<()> {
         let number = project.number;
         loop {
-            match self
-                .0
-                .db
-                .write(move |tx| Box::pin(async move { store::delete(tx, number, id).await }))
-                .await?
-            {
+            match self.retry(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await? {
                 Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
                 Deleted::Partly => {}
                 Deleted::Wholly => return Ok(()),
@@ -193,6 +193,11 @@ impl App {
             EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))
         }))
     }
+}
+
+/// How long to wait before the next try of what another transaction got in the way of: 1 to 20 ms, longer each time.
+pub(crate) fn pause(tries: u32) -> Duration {
+    Duration::from_millis(1 + u64::from(rand::random::<u32>()) % 2_u64.saturating_pow(tries + 1).min(20))
 }
 
 /// `locale` is the one key whose type the service relies on.

@@ -5,8 +5,8 @@ use mailwright_store::contact_field::{self as store, Field};
 use mailwright_store::counter::{self, Counter};
 use serde_json::Value;
 
-use crate::App;
 use crate::error::{Error, Result};
+use crate::{App, contact};
 
 /// The custom fields of a project and how many contacts it has.
 #[derive(Debug)]
@@ -97,7 +97,8 @@ impl App {
                         None => return Ok(removed),
                     }
                 }
-                Err(mailwright_store::Error::Contention(_)) => {} // somebody else changed one of them: again
+                // somebody else changed one of them: again
+                Err(mailwright_store::Error::Contention(_)) => tokio::time::sleep(contact::pause(4)).await,
                 Err(error) => return Err(Error::from(error)),
             }
         }

@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 use crate::error::{Error, Resource, Result};
 use crate::{App, Transport};
 
+/// Most domains of a project.
+const MOST_DOMAINS: usize = 100;
+
 /// A DNS record of a domain, with what the last check found.
 #[derive(Debug, Clone)]
 pub struct Record {
@@ -68,6 +71,16 @@ impl App {
         name: DomainName,
         vouched: bool,
     ) -> Result<Domain> {
+        // a key costs a second of a processor, so what cannot be added is refused before
+        let known = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await })).await?;
+        if known.iter().any(|domain| domain.name == name) {
+            return Err(taken(&name));
+        }
+        if known.len() >= MOST_DOMAINS {
+            return Err(Error::BadRequest(format!(
+                "A project can have {MOST_DOMAINS} domains. Remove one that is not used before you add another."
+            )));
+        }
         let kind = self.settings().domains.key_type;
         let (private, public_key) = tokio::task::spawn_blocking(move || SigningKey::generate(kind))
             .await
@@ -97,9 +110,7 @@ impl App {
             .await;
         match created {
             Ok(()) => Ok(domain),
-            Err(error) if error.is_conflict_on("domains", "name") => {
-                Err(Error::Conflict(format!("The project has the domain {} already.", domain.name)))
-            }
+            Err(error) if error.is_conflict_on("domains", "name") => Err(taken(&domain.name)),
             Err(error) => Err(error.into()),
         }
     }
@@ -121,10 +132,13 @@ impl App {
     ) -> Result<DomainWithRecords> {
         let record = dkim_record(key_type(domain), &domain.public_key);
         let (last_check, proven) = if matches!(self.0.transport, Transport::Capture) {
-            (domain.last_check.clone(), true)
+            // this proves nothing: once mail leaves, a domain without findings has to be proved anew
+            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true)
         } else {
+            // a domain that has no findings was verified without a check, while mail was captured
+            let was_proven = domain.verified && !domain.last_check.is_null();
             let checks = check(&self.0.dns, &self.identity(domain, &record)).await;
-            (findings(&checks), is_proven(&checks, domain.verified))
+            (findings(&checks), is_proven(&checks, was_proven))
         };
         let verified = proven || domain.vouched;
         let (id, now) = (domain.id, self.0.clock.now());
@@ -207,12 +221,16 @@ impl App {
     }
 }
 
-/// Whether what was found lets the domain send. A required record that could not be looked up leaves things as they
-/// are: a name server's bad day is no reason to stop a project's mail.
-fn is_proven(checks: &[RecordCheck], verified: bool) -> bool {
+fn taken(name: &DomainName) -> Error {
+    Error::Conflict(format!("The project has the domain {name} already."))
+}
+
+/// Whether what was found lets the domain send. A required record that could not be looked up keeps what an earlier
+/// check proved: a name server's bad day is no reason to stop a project's mail.
+fn is_proven(checks: &[RecordCheck], was_proven: bool) -> bool {
     checks.iter().filter(|c| c.record.required).all(|c| match c.status {
         RecordStatus::Found => true,
-        RecordStatus::Unavailable => verified,
+        RecordStatus::Unavailable => was_proven,
         RecordStatus::Missing | RecordStatus::Mismatch => false,
     })
 }
@@ -238,4 +256,34 @@ fn key_type(domain: &Domain) -> KeyType {
 /// A selector that no other key of the domain has, so that a key can be replaced while mails with the old one are read.
 fn selector() -> String {
     format!("mw{}", hex::encode(rand::random::<[u8; 4]>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checks(status: RecordStatus) -> Vec<RecordCheck> {
+        let identity = SenderIdentity {
+            domain: "example.com",
+            selector: "mw1",
+            dkim_record_value: "v=DKIM1",
+            spf_mechanism: None,
+            return_path_host: None,
+        };
+        let records = expected_records(&identity);
+        records.into_iter().map(|record| RecordCheck { record, status, found: Vec::new() }).collect()
+    }
+
+    #[test]
+    fn an_answer_that_does_not_come_keeps_only_what_was_proved() {
+        for (status, was_proven, expected) in [
+            (RecordStatus::Found, false, true),
+            (RecordStatus::Unavailable, true, true),
+            (RecordStatus::Unavailable, false, false),
+            (RecordStatus::Missing, true, false),
+            (RecordStatus::Mismatch, true, false),
+        ] {
+            assert_eq!(is_proven(&checks(status), was_proven), expected, "{status:?}, {was_proven}");
+        }
+    }
 }

@@ -104,7 +104,8 @@ impl Error {
 
 impl From<mailwright_store::Error> for Error {
     fn from(error: mailwright_store::Error) -> Self {
-        if error.is_temporary() {
+        // an unknown outcome is not temporary, but it is no bug either: the caller has to look, or to ask again
+        if error.is_temporary() || matches!(error, mailwright_store::Error::Unknown(_)) {
             Self::Unavailable(error.to_string())
         } else {
             Self::Internal(error.to_string())

@@ -96,27 +96,27 @@ impl App {
     ) -> Result<Template> {
         fields.syntax()?;
         let check_sender = fields.from.is_some();
-        let mut template = self.template(project, id).await?;
-        fields.apply(&mut template);
-        template.updated_at = self.0.clock.now();
-        let (number, changed) = (project.number, template.clone());
+        let (number, now) = (project.number, self.0.clock.now());
         let stored = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &changed).await? {
+                    let found = store::get_for_update(tx, number, id).await?;
+                    let Some(mut template) = found else {
+                        return Ok(Err(Error::not_found(Resource::Template, id)));
+                    };
+                    fields.apply(&mut template);
+                    template.updated_at = now;
+                    if check_sender && let Some(refused) = sender_refused(tx, number, &template).await? {
                         return Ok(Err(refused));
                     }
-                    store::update(tx, number, &changed).await.map(Ok)
+                    store::update(tx, number, &template).await?;
+                    Ok(Ok(template))
                 })
             })
             .await;
-        match stored {
-            Ok(outcome) => outcome.map(|()| template),
-            Err(mailwright_store::Error::NotFound) => Err(Error::not_found(Resource::Template, id)),
-            Err(error) => Err(error.into()),
-        }
+        stored?
     }
 
     /// Copies a template.

@@ -16,6 +16,7 @@ use mailwright_store::idempotency::{self, Claim, Used};
 use mailwright_store::{Tx, json_text};
 
 use crate::App;
+use crate::contact::check_locale;
 use crate::error::Result;
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
 use crate::key::{Identity, Stale, recheck};
@@ -82,6 +83,9 @@ impl App {
         track: Track,
         key: Option<IdempotencyKey>,
     ) -> Result<Tracked> {
+        if let Some(data) = &track.data {
+            check_locale(data)?;
+        }
         let project = &caller.project;
         let used_key = key.as_ref().map(|k| k.key.clone());
         let operation = Operation {

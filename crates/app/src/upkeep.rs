@@ -5,18 +5,22 @@
 
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
+use mailwright_core::domain::Domain;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_store::{domain, email, idempotency, project, search};
 
 use crate::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tasks::Tasks;
 
 /// How often figures about the queue are taken.
 const FIGURES: Duration = Duration::from_secs(5);
 /// How often expired keys are removed and search indexes are looked after.
 const HOUSEKEEPING: Duration = Duration::from_mins(1);
+/// Domains of a project that are looked up at the same time.
+const CHECKS: usize = 8;
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
 
@@ -46,9 +50,12 @@ fn every<F: Future<Output = Result<()>> + Send + 'static>(
 }
 
 impl App {
+    /// Runs a job for every project. A project whose job fails does not keep the others from their turn; without a
+    /// database, though, the round ends.
     async fn each_project<F: Future<Output = Result<()>> + Send>(
         &self,
         job: impl Fn(ProjectNumber) -> F,
+        name: &'static str,
     ) -> Result<()> {
         let mut after = ProjectNumber(i64::MIN);
         loop {
@@ -60,7 +67,10 @@ impl App {
             let Some(last) = numbers.last() else { return Ok(()) };
             after = *last;
             for number in numbers {
-                job(number).await?;
+                if let Err(error) = job(number).await {
+                    tracing::warn!(%error, job = name, project = number.0, "background work failed for a project");
+                    self.0.db.ping().await?;
+                }
             }
         }
     }
@@ -68,7 +78,7 @@ impl App {
     async fn check_due_domains(&self) -> Result<()> {
         let now = self.0.clock.now();
         let next = now.plus(self.settings().domains.check_interval);
-        self.each_project(|number| async move {
+        let job = |number| async move {
             let due = self
                 .0
                 .db
@@ -82,12 +92,20 @@ impl App {
                 .db
                 .write(move |tx| Box::pin(async move { domain::claim_due(tx, number, now, next).await }))
                 .await?;
-            for domain in claimed {
-                self.check_domain(number, &domain).await?;
-            }
+            let checks = claimed.into_iter().map(|domain| self.check_claimed(number, domain));
+            stream::iter(checks).buffer_unordered(CHECKS).collect::<()>().await;
             Ok(())
-        })
-        .await
+        };
+        self.each_project(job, "domain checks").await
+    }
+
+    async fn check_claimed(&self, project: ProjectNumber, domain: Domain) {
+        match self.check_domain(project, &domain).await {
+            Ok(_) | Err(Error::NotFound { .. }) => {} // not found: it was removed meanwhile
+            Err(error) => {
+                tracing::warn!(%error, domain = %domain.id, "a domain could not be checked, trying again later");
+            }
+        }
     }
 
     async fn measure_queue(&self) -> Result<()> {
@@ -115,7 +133,7 @@ impl App {
 
     async fn housekeep(&self) -> Result<()> {
         let now = self.0.clock.now();
-        self.each_project(|number| async move {
+        let job = |number| async move {
             while self
                 .0
                 .db
@@ -125,7 +143,7 @@ impl App {
             {}
             while search::build_step(&self.0.db, number, now).await? {}
             Ok(())
-        })
-        .await
+        };
+        self.each_project(job, "housekeeping").await
     }
 }

@@ -15,7 +15,11 @@ pub const RESERVED_KEYS: [&str; 7] =
 pub const MAX_KEY: usize = 1000;
 /// The largest `data` payload, in bytes of JSON.
 pub const MAX_PAYLOAD: usize = 256 * 1024;
+/// The most keys of a `data` payload.
+pub const MAX_KEYS: usize = 500;
 const MAX_DEPTH: usize = 32;
+/// How many issues of one payload are reported.
+const MAX_ISSUES: usize = 100;
 
 /// The type of a custom field, inferred from the first non-null value seen in a project (rule 8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +63,9 @@ impl FieldType {
 
 /// `YYYY-MM-DD`, optionally with `THH:MM:SS`, milliseconds and `Z`, and a date that exists.
 fn is_date(text: &str) -> bool {
+    if !text.is_ascii() {
+        return false;
+    }
     let bytes = text.as_bytes();
     let shape = match bytes.len() {
         10 => true,
@@ -70,7 +77,7 @@ fn is_date(text: &str) -> bool {
         }
         _ => false,
     };
-    if !shape || !text.is_ascii() {
+    if !shape {
         return false;
     }
     if bytes.len() == 10 {
@@ -146,12 +153,18 @@ fn one_off(mut value: Value) -> Result<Value, Value> {
     }
 }
 
-/// Checks a payload before it is used: key length, nesting, size, NUL characters (which PostgreSQL cannot store) and
+/// Checks a payload before it is used: number and length of keys, nesting, size, NUL characters (which PostgreSQL cannot store) and
 /// the type of `locale` is left to the caller. Paths start at `field`.
 pub fn check(data: &Data, field: &str) -> Vec<Issue> {
     let mut issues = Vec::new();
+    if data.len() > MAX_KEYS {
+        issues.push(Issue::new(field, "too_big", format!("Must have at most {MAX_KEYS} keys.")));
+    }
     let mut size = 0;
     for (key, value) in data {
+        if issues.len() >= MAX_ISSUES {
+            break;
+        }
         let path = format!("{field}.{key}");
         if key.is_empty() || key.len() > MAX_KEY {
             issues.push(Issue::new(&path, "too_big", format!("A key has 1 to {MAX_KEY} bytes.")));
@@ -266,6 +279,59 @@ mod tests {
             (json!({"a": 1}), "string"),
         ] {
             assert_eq!(FieldType::infer(&value).as_str(), name, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_text_of_a_dates_length_that_is_not_ascii_is_no_date() {
+        for text in [
+            "2026-01-3é",
+            "202é-01-31",
+            "2026-01-31T10:00:0é",
+            "2026-01-31T10:00:é",
+            "2026-01-31T10:00:00é",
+            "2026-01-31T10:00:00.1é",
+            "2026-01-31T10:00:00.é",
+            "2026-01-31T10:00:00.é2",
+            "2026-01-31T10:00:0éZ",
+            "2026-01-31T10:00:0é.123",
+            "2026-01-31T10:00:00.1éZ",
+            "2026-01-31T10:00:0💥Z",
+        ] {
+            assert_eq!(FieldType::infer(&json!(text)), FieldType::String, "{text}");
+        }
+        for length in [10].into_iter().chain(19..=24) {
+            for at in 0..length - 1 {
+                let text = format!("{}é{}", "2".repeat(at), "T".repeat(length - at - 2));
+                assert_eq!(text.len(), length);
+                assert_eq!(FieldType::infer(&json!(text)), FieldType::String, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_number_of_keys_is_bounded() {
+        let keys =
+            |count: usize| -> Data { (0..count).map(|index| (format!("k{index}"), json!(index))).collect() };
+        assert_eq!(check(&keys(MAX_KEYS), "data"), []);
+        let issues = check(&keys(MAX_KEYS + 1), "data");
+        let codes: Vec<_> = issues.iter().map(|i| (i.field.as_str(), i.code)).collect();
+        assert_eq!(codes, [("data", "too_big")]);
+    }
+
+    #[test]
+    fn the_number_of_issues_is_bounded() {
+        let data: Data = (0..400).map(|index| (format!("k{index}\0"), json!("\0"))).collect();
+        let count = check(&data, "data").len();
+        assert!((MAX_ISSUES..=MAX_ISSUES + 3).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn numbers_come_back_as_they_were_sent() {
+        for number in ["31.245270191439438", "121.48791951161945", "0.10000000000000001", "1e-7"] {
+            let value: Value = serde_json::from_str(number).unwrap();
+            let again: f64 = value.to_string().parse().unwrap();
+            assert_eq!(again.to_bits(), number.parse::<f64>().unwrap().to_bits(), "{number}");
         }
     }
 

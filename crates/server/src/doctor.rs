@@ -1,5 +1,6 @@
 //! `mailwright doctor`: what is wrong with a set-up, and what to do about it.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,22 +14,17 @@ use crate::{print, setup};
 
 /// Checks everything and prints a line for each. Fails when something is wrong.
 pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
-    let mut findings = vec![
+    let findings = vec![
         (
             "configuration",
             config.settings().map(|_| "it can be read".to_owned()).map_err(|e| format!("{e:#}")),
         ),
-        ("base URL", base_url(&config.base_url())),
+        ("base URL", Ok(base_url(&config.base_url()))),
         ("database", database(config).await),
         ("transport", transport(config).await),
         ("name server", dns(config).await),
+        ("secret", secret(config)),
     ];
-    if let Ok(setup) = setup::open(config) {
-        findings.push((
-            "secret",
-            setup.app(config).map(|_| "it is there".to_owned()).map_err(|e| format!("{e:#}")),
-        ));
-    }
     let mut healthy = true;
     for (what, finding) in findings {
         healthy &= finding.is_ok();
@@ -41,23 +37,46 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn base_url(url: &str) -> Result<String, String> {
+fn base_url(url: &str) -> String {
     if url.contains("127.0.0.1") || url.contains("localhost") {
-        return Ok(format!(
-            "{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it"
-        ));
+        return format!("{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it");
     }
-    Ok(url.to_owned())
+    url.to_owned()
 }
 
 async fn database(config: &Config) -> Result<String, String> {
     let location = config.location().map_err(|e| format!("{e:#}"))?;
+    if let Location::Sqlite(file) = &location
+        && !file.exists()
+    {
+        return missing_file(file);
+    }
     let engine = if matches!(location, Location::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
     let setup = setup::open(config).map_err(|e| format!("{e:#}"))?;
     setup.db.ping().await.map_err(|e| format!("{engine} does not answer: {e}"))?;
     match migrate::is_current(&setup.db).await {
         Ok(true) => Ok(format!("{engine} answers and is up to date")),
         _ => Ok(format!("{engine} answers; `mailwright migrate` or the next start will bring it up to date")),
+    }
+}
+
+/// The embedded database before the first start. The doctor makes nothing; it looks whether the start can.
+fn missing_file(file: &Path) -> Result<String, String> {
+    let folder = file.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    match folder.metadata() {
+        Ok(found) if found.is_dir() && !found.permissions().readonly() => {
+            Ok(format!("SQLite: {} will be made at the first start", file.display()))
+        }
+        Ok(_) => Err(format!("SQLite: {} is not a folder that can be written", folder.display())),
+        Err(error) => Err(format!("SQLite: {}: {error}", folder.display())),
+    }
+}
+
+fn secret(config: &Config) -> Result<String, String> {
+    match setup::known_secret(config) {
+        Ok(Some(_)) => Ok("it is there".into()),
+        Ok(None) => Ok("it will be made at the first start, in the data directory".into()),
+        Err(error) => Err(format!("{error:#}")),
     }
 }
 

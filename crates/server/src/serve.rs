@@ -33,6 +33,12 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
     let setup = setup::open(config)?;
     setup.migrate().await?;
     let app = setup.app(config)?;
+    if setup.db.is_postgres() && config.secret()?.is_none() {
+        tracing::warn!(
+            "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
+             this database must have the same one"
+        );
+    }
     if demo {
         show_demo(&app, config).await?;
     }

@@ -1,7 +1,7 @@
 //! Putting the parts together.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
@@ -65,30 +65,49 @@ impl Setup {
 
 /// The configured secret, or the one that was made at the first start.
 fn secret(config: &Config) -> Result<InstanceSecret> {
-    if let Some(secret) = config.secret()? {
-        return Ok(InstanceSecret::new(secret));
+    if let Some(secret) = known_secret(config)? {
+        return Ok(secret);
     }
     make_private_folder(&config.data_dir)?;
-    let path = config.data_dir.join("secret");
+    let path = secret_file(config);
     let made = hex::encode(rand::random::<[u8; 32]>());
-    // of several processes that start at once, one makes the file and the others read it
-    match create_private(&path) {
-        Ok(mut file) => {
-            file.write_all(made.as_bytes())
-                .and_then(|()| file.sync_all())
-                .context("cannot write the secret")?;
-            Ok(InstanceSecret::new(made))
-        }
+    // The file appears with all of its text or not at all, whatever happens meanwhile; of several processes that start
+    // at once, one puts its file there and the others read it.
+    let draft = config.data_dir.join(format!("secret.{}", hex::encode(rand::random::<[u8; 8]>())));
+    let written = create_private(&draft)
+        .and_then(|mut file| file.write_all(made.as_bytes()).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::hard_link(&draft, &path))
+        .and_then(|()| std::fs::File::open(&config.data_dir)?.sync_all());
+    let _ = std::fs::remove_file(&draft);
+    match written {
+        Ok(()) => Ok(InstanceSecret::new(made)),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let text =
-                std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            if text.trim().len() < 16 {
-                return Err(anyhow!("{} is damaged: it should hold the instance's secret", path.display()));
-            }
-            Ok(InstanceSecret::new(text.trim()))
+            known_secret(config)?.with_context(|| format!("{} came and went", path.display()))
         }
-        Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
+        Err(error) => Err(error).with_context(|| {
+            format!("cannot create {}; MAILWRIGHT_SECRET can hold the secret instead", path.display())
+        }),
     }
+}
+
+/// The configured secret, or the one in the data directory; `None` when none was made yet.
+pub(crate) fn known_secret(config: &Config) -> Result<Option<InstanceSecret>> {
+    if let Some(secret) = config.secret()? {
+        return Ok(Some(InstanceSecret::new(secret)));
+    }
+    let path = secret_file(config);
+    match std::fs::read_to_string(&path) {
+        Ok(text) if text.trim().len() < 16 => {
+            Err(anyhow!("{} is damaged: it should hold the instance's secret", path.display()))
+        }
+        Ok(text) => Ok(Some(InstanceSecret::new(text.trim()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+    }
+}
+
+fn secret_file(config: &Config) -> PathBuf {
+    config.data_dir.join("secret")
 }
 
 /// Writes a file that only its owner can read.

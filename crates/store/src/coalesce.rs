@@ -4,7 +4,9 @@
 //! takes everything that is waiting, runs one body over it, and answers each caller once the transaction is on disk.
 //! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
@@ -18,7 +20,7 @@ const GROUP: usize = 512;
 /// Most operations that wait in a shard; beyond that callers get [`Error::Busy`].
 const QUEUE: usize = 8192;
 /// How often a group that met another transaction is tried.
-const TRIES: usize = 10;
+const TRIES: u32 = 10;
 
 type Call<O, R> = (O, oneshot::Sender<Result<R>>);
 
@@ -105,7 +107,7 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
     }
 }
 
-/// Runs a group; when it fails for a reason that lies in one of its operations, runs each by itself, so that one
+/// Runs a group; when it fails for a reason that may lie in one of its operations, runs each by itself, so that one
 /// caller's trouble is not everybody's.
 async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
@@ -117,16 +119,41 @@ async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     match attempt(db, &operations, 0..count, body).await {
         Ok(results) if results.len() == count => results.into_iter().map(Ok).collect(),
         Ok(_) => (0..count).map(|_| Err(Error::Statement("a group lost results".into()))).collect(),
-        Err(error) if count == 1 || error.is_temporary() => (0..count).map(|_| Err(error.clone())).collect(),
+        Err(error) if count == 1 || is_of_all(&error) => (0..count).map(|_| Err(error.clone())).collect(),
         Err(error) => {
             tracing::warn!(%error, operations = count, "a group failed, running each operation by itself");
-            let mut results = Vec::with_capacity(count);
+            let mut results: Vec<Result<R>> = Vec::with_capacity(count);
             for index in 0..count {
                 let one = attempt(db, &operations, index..index + 1, body).await;
-                results.push(one.and_then(|mut r| r.pop().ok_or(Error::NotFound)));
+                let one = one.and_then(|mut r| r.pop().ok_or(Error::NotFound));
+                let lost = one.as_ref().err().filter(|error| is_of_all(error)).cloned();
+                results.push(one);
+                if let Some(lost) = lost {
+                    // the others were not tried, so that their outcome is known
+                    let lost = if let Error::Unknown(text) = lost { Error::Unavailable(text) } else { lost };
+                    results.resize_with(count, || Err(lost.clone()));
+                    break;
+                }
             }
             results
         }
+    }
+}
+
+/// Whether an error is not about one of the operations: the others would fare no better by themselves. After a commit
+/// with an unknown outcome they might even be done twice.
+fn is_of_all(error: &Error) -> bool {
+    match error {
+        Error::Unavailable(_) | Error::Unknown(_) | Error::Busy | Error::Full(_) => true,
+        Error::Contention(_)
+        | Error::Conflict(_)
+        | Error::NotFound
+        | Error::RowCount(_)
+        | Error::Corrupt { .. }
+        | Error::AwaitedOutside
+        | Error::Panicked(_)
+        | Error::Statement(_)
+        | Error::Migration(_) => false,
     }
 }
 
@@ -150,8 +177,69 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
             }
         };
         match outcome {
-            Err(Error::Contention(_)) if tries < TRIES => tries += 1,
+            Err(Error::Contention(_)) if tries < TRIES => {
+                tokio::time::sleep(pause(tries)).await;
+                tries += 1;
+            }
             other => return other,
         }
+    }
+}
+
+/// How long to wait before the next try: 1 to 20 ms, longer with each, and not the same in two processes that got in
+/// each other's way.
+fn pause(tries: u32) -> Duration {
+    let most = 2_u64.saturating_pow(tries + 1).min(20);
+    Duration::from_millis(1 + RandomState::new().hash_one(tries) % most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Location, StoreMetrics};
+
+    fn open(folder: &tempfile::TempDir) -> Db {
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        Db::open(&location, StoreMetrics::default()).unwrap()
+    }
+
+    /// Groups get in each other's way; single operations do what their number says.
+    fn body(operations: &[u8]) -> Result<Vec<u8>> {
+        match operations {
+            [0] => Err(Error::NotFound),
+            [1] => panic!("one"),
+            [9] => Err(Error::Unknown("lost".into())),
+            [one] => Ok(vec![*one]),
+            [99, ..] => Err(Error::Unknown("lost".into())),
+            _ => Err(Error::Contention("always".into())),
+        }
+    }
+
+    async fn outcomes(operations: &[u8]) -> Vec<Result<u8>> {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder);
+        let write: WriteGroup<u8, u8> = |_, operations| Box::pin(async move { body(operations) });
+        run_group(&db, operations.to_vec(), Body::Write(write)).await
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_done_together_is_done_one_by_one() {
+        let found = outcomes(&[2, 0, 1, 3]).await;
+        assert!(
+            matches!(&found[..], [Ok(2), Err(Error::NotFound), Err(Error::Panicked(text)), Ok(3)] if text == "one"),
+            "{found:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_group_of_unknown_outcome_is_not_run_again() {
+        let found = outcomes(&[99, 2]).await;
+        assert!(matches!(found[..], [Err(Error::Unknown(_)), Err(Error::Unknown(_))]), "{found:?}");
+        // by themselves, those after it are not tried
+        let found = outcomes(&[2, 9, 3]).await;
+        assert!(
+            matches!(found[..], [Ok(2), Err(Error::Unknown(_)), Err(Error::Unavailable(_))]),
+            "{found:?}"
+        );
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch, FieldType};
+use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
@@ -352,7 +353,10 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         )
         .await?;
     for status in &emails {
-        deltas.add(project, Counter::Email, status, -1);
+        // the sums do not tell whether a waiting mail is on the wire (see `email::conclude`)
+        let waiting = status == EmailStatus::Sending.as_str();
+        let counted = if waiting { EmailStatus::Pending.as_str() } else { status };
+        deltas.add(project, Counter::Email, counted, -1);
     }
     let captured = tx
         .execute(
@@ -419,7 +423,24 @@ pub struct List {
     pub descending: bool,
 }
 
-/// Reads a page of contacts. `Err(NotFound)` when `after` is not a contact of the project.
+/// Whether an id that no contact of a project has may have been one of them: its time lies in the project's life, and
+/// it is no other project's.
+async fn could_have_been(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Result<bool> {
+    let Some(made) = id.as_uuid().get_timestamp() else { return Ok(false) };
+    let (seconds, nanos) = made.to_unix();
+    let made = Timestamp((seconds * 1000) as i64 + i64::from(nanos / 1_000_000));
+    let alive = rx
+        .optional(
+            "select 1 from projects where number = $1 and created_at <= $2",
+            args![project, made],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(id.as_uuid().get_version_num() == 7 && alive.is_some() && project_of(rx, id).await?.is_none())
+}
+
+/// Reads a page of contacts. `Err(NotFound)` when `after` cannot be a contact of the project; a removed one counts
+/// when the list is ordered by creation.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
     let Filter { condition: mut filter, plus } =
@@ -435,10 +456,12 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
         (Sort::CreatedAt, false) => ("c.id", ">", "asc"),
     };
     if let Some(after) = list.after {
-        let previous = get(rx, project, after).await?.ok_or(Error::NotFound)?;
-        args.push(match list.sort {
-            Sort::Email => previous.email.as_str().to_owned().into(),
-            Sort::CreatedAt => after.into(),
+        args.push(match (list.sort, get(rx, project, after).await?) {
+            (Sort::Email, Some(previous)) => previous.email.as_str().to_owned().into(),
+            (Sort::CreatedAt, Some(_)) => after.into(),
+            // the contact may have been removed since the page before; its id is the bound all the same
+            (Sort::CreatedAt, None) if could_have_been(rx, project, after).await? => after.into(),
+            (Sort::Email | Sort::CreatedAt, None) => return Err(Error::NotFound),
         });
         filter += &format!(" and {plus}{column} {beyond} ${}", args.len());
     }

@@ -84,16 +84,20 @@ pub async fn remove(
     let after = after.unwrap_or(ContactId::first_of(Timestamp(0)));
     let rows = tx
         .all(
-            "select id, {json_out data}, revision from contacts where project_id = $1 and id > $2 order by id limit $3",
+            "select id, {json_out data}, revision, email from contacts where project_id = $1 and id > $2 order by id limit $3",
             args![project, after, REMOVE_CHUNK],
-            |r| Ok((r.get::<ContactId>(0)?, r.get::<Data>(1)?, r.get::<i64>(2)?)),
+            |r| Ok((r.get::<ContactId>(0)?, r.get::<Data>(1)?, r.get::<i64>(2)?, r.get::<String>(3)?)),
         )
         .await?;
     let next = (rows.len() == REMOVE_CHUNK).then(|| rows.last().map(|(id, ..)| *id)).flatten();
-    let having: Vec<_> = rows
+    let mut having: Vec<_> = rows
         .into_iter()
-        .filter_map(|(id, mut data, revision)| data.remove(name).map(|_| (id, json_text(&data), revision)))
+        .filter_map(|(id, mut data, revision, email)| {
+            data.remove(name).map(|_| (id, json_text(&data), email, revision))
+        })
         .collect();
+    // in the order in which other writers lock contacts, so that nobody waits for each other
+    having.sort_by(|(.., one, _), (.., other, _)| one.cmp(other));
     let changed = tx.each(
         "update contacts set data = r.data, revision = contacts.revision + 1, updated_at = $5 \
          from {rows r: project_id int, contact_id id, data json, revision int} \
@@ -101,7 +105,7 @@ pub async fn remove(
         &[
             Arg::Ints(having.iter().map(|_| Some(project.0)).collect()),
             Arg::Ids(having.iter().map(|(id, ..)| Some((*id).into())).collect()),
-            Arg::Jsons(having.iter().map(|(_, data, _)| Some(data.as_str().into())).collect()),
+            Arg::Jsons(having.iter().map(|(_, data, ..)| Some(data.as_str().into())).collect()),
             Arg::Ints(having.iter().map(|(.., revision)| Some(*revision)).collect()),
             now.into(),
         ],

@@ -126,7 +126,7 @@ pub async fn create(
     .await
 }
 
-/// Stores what a check found. A domain whose check could not be made keeps its state.
+/// Stores what a check found. A domain that the operator vouches for stays verified.
 pub async fn checked(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -136,12 +136,23 @@ pub async fn checked(
     now: Timestamp,
 ) -> Result<Option<Domain>> {
     tx.execute(
-        "update domains set updated_at = case when verified = $3 then updated_at else $5 end, verified = $3, \
-         last_check = {json $4} where project_id = $1 and id = $2",
+        "update domains set updated_at = case when verified = ($3 or vouched) then updated_at else $5 end, \
+         verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2",
         args![project, id, verified, last_check, now],
     )
     .await?;
     get(tx, project, id).await
+}
+
+/// Notes that the operator answers for a domain: it is verified from now on, whatever its records say.
+pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: Timestamp) -> Result<()> {
+    tx.execute(
+        "update domains set verified = true, vouched = true, updated_at = $3 \
+         where project_id = $1 and id = $2 and not (verified and vouched)",
+        args![project, id, now],
+    )
+    .await?;
+    Ok(())
 }
 
 /// Whether a check of a project's domains is due.

@@ -5,12 +5,15 @@ use std::borrow::Cow;
 /// Result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failed store operation. Whatever it is, nothing of its transaction remains.
+/// A failed store operation. Nothing of its transaction remains, except perhaps after [`Error::Unknown`].
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The database cannot be reached or is going down; the same call may succeed later.
     #[error("the database is not available: {0}")]
     Unavailable(String),
+    /// The database was lost while it committed. Not temporary: doing the same again could do it twice.
+    #[error("the database was lost while committing; the change may or may not be there: {0}")]
+    Unknown(String),
     /// More work is queued than the database takes; the same call may succeed later.
     #[error("the database is busy: too many writes are waiting")]
     Busy,
@@ -54,9 +57,25 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the same call may succeed later without any change to it.
+    /// Whether the same call may succeed later without any change to it, and can be made again without harm.
     pub fn is_temporary(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::Busy | Self::Full(_) | Self::Contention(_))
+    }
+
+    /// What a failed commit means: an answer of the server that tells a rollback keeps its meaning, anything else
+    /// leaves the outcome open.
+    pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
+        match Self::from(error) {
+            told @ (Self::Contention(_) | Self::Conflict(_) | Self::Full(_)) => told,
+            Self::Unavailable(text) => Self::Unknown(text),
+            other => Self::Unknown(other.to_string()),
+        }
+    }
+
+    /// A panic that was caught, with its message.
+    pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        Self::Panicked(text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default())
     }
 
     /// Whether this is a conflict on the unique key of `table` that ends with `column`.
@@ -106,10 +125,14 @@ impl From<tokio_postgres::Error> for Error {
         if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
             return Self::Contention(text);
         }
+        if *code == S::READ_ONLY_SQL_TRANSACTION {
+            // the server became a standby: the next connection finds the new primary
+            return Self::Unavailable(text);
+        }
         match code.code().get(..2) {
             Some("53") if *code == S::DISK_FULL => Self::Full(text),
-            // connection, resources, operator intervention
-            Some("08" | "53" | "57") => Self::Unavailable(text),
+            // connection, resources, state of the server, operator intervention
+            Some("08" | "53" | "55" | "57") => Self::Unavailable(text),
             Some("58") => Self::Full(text),
             _ => Self::Statement(format!("{} ({})", text, code.code()).into()),
         }

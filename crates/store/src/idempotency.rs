@@ -9,7 +9,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
@@ -67,7 +67,9 @@ pub async fn holder(
 /// gets it. An expired key is free at once.
 pub async fn claim(tx: &mut Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used>>> {
     let mut seen = HashSet::new();
-    let firsts: Vec<_> = claims.iter().filter(|c| seen.insert((c.project, c.key.as_str()))).collect();
+    let mut firsts: Vec<_> = claims.iter().filter(|c| seen.insert((c.project, c.key.as_str()))).collect();
+    // two groups that claim the same keys in different orders would wait for each other
+    firsts.sort_by_key(|c| (c.project, c.key.as_str()));
     let won: HashSet<(ProjectNumber, String)> = tx
         .each_returning(
             "insert into idempotency_keys (project_id, key, method, path, status_code, created_at, expires_at) \
@@ -105,7 +107,12 @@ pub async fn claim(tx: &mut Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used
             given.insert(key, used);
             None
         } else {
-            holder(tx, claim.project, &claim.key, Timestamp(i64::MIN)).await?
+            let holder = holder(tx, claim.project, &claim.key, Timestamp(i64::MIN)).await?;
+            // a key that was given back since the insert is free, but not ours: the next try gets it
+            Some(
+                holder
+                    .ok_or_else(|| Error::Contention("an idempotency key was given back meanwhile".into()))?,
+            )
         });
     }
     Ok(outcomes)

@@ -1,10 +1,12 @@
 //! PostgreSQL: a pool of connections; a transaction is a transaction.
 
+use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -53,22 +55,10 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        patient(async {
-            let mut client = self.pool.get().await?;
-            let transaction = client.transaction().await?;
-            let outcome = body(&mut Tx::new(Session::Transaction(&transaction), &self.texts)).await;
-            match outcome {
-                Ok(value) => {
-                    transaction.commit().await?;
-                    Ok(value)
-                }
-                Err(error) => {
-                    let _ = transaction.rollback().await;
-                    Err(error)
-                }
-            }
-        })
-        .await
+        let mut client = self.pool.get().await?;
+        let outcome = transact(&mut client, &self.texts, body).await;
+        discard_if_in_doubt(client, &outcome);
+        outcome
     }
 
     pub(crate) async fn read<T, F>(&self, body: F) -> Result<T>
@@ -76,11 +66,12 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        patient(async {
-            let client = self.pool.get().await?;
-            body(&mut Rx::new(Session::Postgres(&client), &self.texts)).await
-        })
-        .await
+        let client = self.pool.get().await?;
+        let outcome =
+            patient(caught(async { body(&mut Rx::new(Session::Postgres(&client), &self.texts)).await }))
+                .await;
+        discard_if_in_doubt(client, &outcome);
+        outcome
     }
 
     /// Runs statements outside a transaction, for what cannot run inside one (`create index concurrently`).
@@ -91,6 +82,47 @@ impl Postgres {
 
     pub(crate) fn close(&self) {
         self.pool.close();
+    }
+}
+
+async fn transact<T, F>(client: &mut Object, texts: &Texts, body: F) -> Result<T>
+where
+    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send,
+{
+    let work = patient(async {
+        let transaction = client.transaction().await?;
+        let outcome =
+            caught(async { body(&mut Tx::new(Session::Transaction(&transaction), texts)).await }).await;
+        match outcome {
+            Ok(value) => Ok((transaction, value)),
+            Err(error) => {
+                let _ = transaction.rollback().await;
+                Err(error)
+            }
+        }
+    });
+    let (transaction, value) = work.await?;
+    // from here on a failure leaves open whether the change is there
+    match tokio::time::timeout(PATIENCE, transaction.commit()).await {
+        Ok(Ok(())) => Ok(value),
+        Ok(Err(error)) => Err(Error::of_commit(error)),
+        Err(_) => Err(Error::Unknown("the commit was not answered in time".into())),
+    }
+}
+
+/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
+/// next would wait behind that statement.
+fn discard_if_in_doubt<T>(client: Object, outcome: &Result<T>) {
+    if matches!(outcome, Err(Error::Unavailable(_) | Error::Unknown(_) | Error::Panicked(_))) {
+        drop(Object::take(client));
+    }
+}
+
+/// A panic in a body must not take its caller down: a coalescer's task would leave every later call without an answer.
+async fn caught<T>(body: impl Future<Output = Result<T>>) -> Result<T> {
+    match AssertUnwindSafe(body).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(Error::panicked(&*panic)),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Without the index a search scans the project's contacts. With it, a rare substring is looked up; a common one is
 //! still found faster by walking the list in its order, since the page fills early.
 
+use std::time::Duration;
+
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
@@ -19,6 +21,9 @@ pub const LARGE_PROJECT: i64 = 20_000;
 const COMMON: usize = 2_000;
 /// The shortest text a trigram index can look up.
 const SHORTEST: usize = 3;
+/// How long a process has the building of an index on PostgreSQL for itself. `filled_to` holds when that ends, in
+/// milliseconds; on SQLite it holds how far the building came.
+const LEASE: Duration = Duration::from_mins(15);
 /// Rows that one step of building the index takes.
 const STEP: i64 = 5_000;
 
@@ -128,26 +133,46 @@ pub async fn build_step(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
     }
 }
 
+/// Claims the building of an index for a while, so that processes do not drop what another one is building.
+async fn claim_postgres(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+    let claimed = tx
+        .execute(
+            "insert into search_indexes (project_id, filled_to, ready, created_at) values ($1, $2, false, $3) \
+             on conflict (project_id) do update set filled_to = excluded.filled_to \
+             where not search_indexes.ready and search_indexes.filled_to <= $3",
+            args![project, now.plus(LEASE), now],
+        )
+        .await?;
+    Ok(claimed == 1)
+}
+
 async fn build_postgres(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let n = project.0;
+    if !db.write(move |tx| Box::pin(claim_postgres(tx, project, now))).await? {
+        return Ok(false);
+    }
     db.outside("create extension if not exists pg_trgm").await?;
-    // a build that was interrupted leaves an index that is not valid behind
-    let valid = db
+    // a build that was interrupted leaves an index that is not valid behind; one that outlived its lease goes on
+    let found = db
         .read(move |rx| {
             Box::pin(async move {
                 rx.optional(
                     format!(
-                        "select i.indisvalid from pg_class c join pg_index i on i.indexrelid = c.oid \
+                        "select i.indisvalid, exists (select 1 from pg_stat_progress_create_index p \
+                         where p.index_relid = c.oid) from pg_class c join pg_index i on i.indexrelid = c.oid \
                          where c.relname = 'contacts_search_{n}'"
                     ),
                     &[],
-                    |r| r.get::<bool>(0),
+                    |r| Ok((r.get::<bool>(0)?, r.get::<bool>(1)?)),
                 )
                 .await
             })
         })
         .await?;
-    if valid == Some(false) {
+    if let Some((_, true)) = found {
+        return Ok(false);
+    }
+    if let Some((false, false)) = found {
         db.outside(&format!("drop index concurrently if exists contacts_search_{n}")).await?;
     }
     db.outside(&format!(
@@ -157,9 +182,8 @@ async fn build_postgres(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
     db.write(move |tx| {
         Box::pin(async move {
             tx.execute(
-                "insert into search_indexes (project_id, filled_to, ready, created_at) values ($1, 0, true, $2) \
-                 on conflict (project_id) do update set ready = true",
-                args![project, now],
+                "update search_indexes set filled_to = 0, ready = true where project_id = $1",
+                args![project],
             )
             .await
         })

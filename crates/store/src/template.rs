@@ -48,6 +48,22 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: TemplateId) -> Res
     .await
 }
 
+/// One template, which nobody else changes before the transaction ends.
+pub async fn get_for_update(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: TemplateId,
+) -> Result<Option<Template>> {
+    // differs because SQLite has one writer, which is us
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(
+        format!("select {COLUMNS} from templates where project_id = $1 and id = $2{lock}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
 /// Stores a new template.
 pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template) -> Result<()> {
     tx.execute_one(

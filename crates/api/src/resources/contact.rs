@@ -1,7 +1,7 @@
 //! `/contacts`.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::contact::Patch;
 use mailwright_app::{App, Error, Resource};
@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use super::CursorPage;
 use crate::auth::SecretKey;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, Params};
+use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{DataObject, Email, Words};
 
@@ -158,7 +158,7 @@ pub(crate) async fn upsert(
 pub(crate) async fn get(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<ContactView>> {
     Ok(Json(app.contact(&project, query::id(&id, Resource::Contact)?).await?.into()))
 }
@@ -193,7 +193,7 @@ impl Payload for UpdateRequest {
 pub(crate) async fn update(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<ContactView>, Failure> {
     let id: ContactId = query::id(&id, Resource::Contact)?;
@@ -214,7 +214,7 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<StatusCode> {
     app.delete_contact(&project, query::id(&id, Resource::Contact)?).await?;
     Ok(StatusCode::NO_CONTENT)

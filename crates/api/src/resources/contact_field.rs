@@ -1,7 +1,7 @@
 //! `/contacts/fields`.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use mailwright_app::App;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::auth::SecretKey;
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::Params;
+use crate::query::{Params, PathText};
 
 /// The fields that every contact has, with their types.
 const STANDARD: [(&str, &str); 4] =
@@ -81,7 +81,7 @@ pub(crate) struct FieldValues {
 pub(crate) async fn values(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(field): Path<String>,
+    PathText(field): PathText,
     params: Params,
 ) -> Result<Json<FieldValues>> {
     let limit = params.bounded("limit", 100, 200);
@@ -124,10 +124,14 @@ pub(crate) struct FieldUsage {
 pub(crate) async fn usage(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(field): Path<String>,
+    PathText(field): PathText,
 ) -> Result<Json<FieldUsage>> {
     let custom = custom_name(&field);
-    let contact_count = app.contact_field_count(&project, custom).await?;
+    let contact_count = match custom {
+        // nobody has it
+        Some(name) if name.contains('\0') => 0,
+        custom => app.contact_field_count(&project, custom).await?,
+    };
     Ok(Json(FieldUsage {
         used_in_segments: Vec::new(),
         used_in_campaigns: Vec::new(),
@@ -159,7 +163,7 @@ pub(crate) struct FieldDeleted {
 pub(crate) async fn delete(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(field): Path<String>,
+    PathText(field): PathText,
 ) -> Result<Json<FieldDeleted>> {
     let name =
         field.strip_prefix("data.").filter(|name| !name.is_empty() && !name.contains('\0')).ok_or_else(

@@ -1,7 +1,7 @@
 //! `/domains`.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::domain::DomainWithRecords;
 use mailwright_app::{App, Error, Resource};
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use crate::auth::SecretKey;
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query;
+use crate::query::{self, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::DomainText;
 
@@ -138,7 +138,7 @@ pub(crate) async fn add(
 pub(crate) async fn list(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<Vec<DomainView>>> {
     let asked: ProjectId = query::id(&id, Resource::Project)?;
     if asked != project.id {
@@ -157,7 +157,7 @@ pub(crate) async fn list(
 pub(crate) async fn verify(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<DomainView>> {
     let checked = app.verify_domain(&project, query::id(&id, Resource::Domain)?).await?;
     Ok(Json(DomainView::new(checked, &project)))
@@ -178,7 +178,7 @@ pub(crate) struct Removed {
 pub(crate) async fn delete(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<Removed>> {
     app.delete_domain(&project, query::id(&id, Resource::Domain)?).await?;
     Ok(Json(Removed { success: true }))

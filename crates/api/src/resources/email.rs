@@ -1,7 +1,7 @@
 //! `/emails`: the mails of a project and what became of them.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use mailwright_app::email::Email;
 use mailwright_app::{App, Resource};
 use mailwright_core::email::{EmailSource, EmailStatus};
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::{CursorPage, Time};
 use crate::auth::SecretKey;
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::{self, Params};
+use crate::query::{self, Params, PathText};
 
 /// One mail to one recipient.
 #[derive(Debug, Serialize, ToSchema)]
@@ -181,7 +181,7 @@ pub(crate) struct AttemptView {
 pub(crate) async fn get(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<EmailWithAttempts>> {
     let email = app.email(&project, query::id(&id, Resource::Email)?).await?;
     Ok(Json(EmailWithAttempts { email: EmailView::from(&email), attempts: email.log }))

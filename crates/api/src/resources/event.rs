@@ -1,9 +1,10 @@
 //! `/events`.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::event::Event;
+use mailwright_app::key::Identity;
 use mailwright_app::{App, Resource};
 use mailwright_core::custom_data;
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectId};
@@ -17,7 +18,7 @@ use utoipa::ToSchema;
 use super::track::TrackRequest;
 use crate::auth::{SecretKey, SendKey};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, Params};
+use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{DataObject, Email, EventName};
 
@@ -107,9 +108,18 @@ impl Payload for InternalTrack {
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,
-    SendKey(caller): SendKey,
-    Body(body): Body<InternalTrack>,
+    SendKey(key): SendKey,
+    request: axum::extract::Request,
 ) -> Result<(StatusCode, Json<EventView>), Failure> {
+    let recorded = record(&app, &key.caller, request).await;
+    if recorded.is_err() {
+        key.confirm(&app).await?;
+    }
+    Ok((StatusCode::CREATED, Json(recorded?)))
+}
+
+async fn record(app: &App, caller: &Identity, request: axum::extract::Request) -> Result<EventView, Failure> {
+    let Body(body) = Body::<InternalTrack>::read(request).await?;
     let Some(name) = body.event.or(body.name) else { return Err(Failure::Legacy("name is required".into())) };
     let email = match (body.email, body.contact_id) {
         (Some(email), _) => email,
@@ -119,8 +129,8 @@ pub(crate) async fn track(
     let data = body.data.as_ref().map(|data| Value::Object(data.0.clone()));
     let track = TrackRequest::new(email.clone(), name, body.subscribed, body.data).into_track()?;
     let name = track.event.clone();
-    let tracked = app.track(&caller, track, None).await?;
-    let event = EventView {
+    let tracked = app.track(caller, track, None).await?;
+    Ok(EventView {
         id: tracked.event,
         name,
         data,
@@ -129,8 +139,7 @@ pub(crate) async fn track(
         email_id: None,
         created_at: tracked.timestamp,
         contact: Some(EventContact { email: email.0.to_string() }),
-    };
-    Ok((StatusCode::CREATED, Json(event)))
+    })
 }
 
 /// List recent events
@@ -172,7 +181,7 @@ pub(crate) async fn names(State(app): State<App>, SecretKey(project): SecretKey)
 pub(crate) async fn of_contact(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     params: Params,
 ) -> Result<Json<EventList>> {
     let id: ContactId = query::id(&id, Resource::Contact)?;

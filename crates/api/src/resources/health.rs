@@ -26,6 +26,7 @@ pub(crate) async fn health(State(app): State<App>) -> Json<Health> {
 
 /// What the process needs to serve.
 #[derive(Debug, Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "one check, one field of the answer")]
 pub(crate) struct Readiness {
     /// Whether all of the following is true.
     ready: bool,

@@ -1,7 +1,7 @@
 //! `/mailbox`: what the capture transport kept instead of sending it.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use mailwright_app::mailbox::{Captured, Message};
@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::CursorPage;
 use crate::auth::SecretKey;
 use crate::error::{ErrorEnvelope, Result};
-use crate::query::{self, Params};
+use crate::query::{self, Params, PathText};
 
 /// A captured mail as lists show it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -141,7 +141,7 @@ impl From<Message> for MessageView {
 pub(crate) async fn get(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<MessageView>> {
     Ok(Json(app.captured_message(&project, query::id(&id, Resource::CapturedEmail)?).await?.into()))
 }
@@ -153,7 +153,7 @@ pub(crate) async fn get(
 pub(crate) async fn delete(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<StatusCode> {
     app.delete_captured(&project, query::id(&id, Resource::CapturedEmail)?).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -166,7 +166,7 @@ pub(crate) async fn delete(
 pub(crate) async fn raw(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<impl IntoResponse> {
     let message = app.captured_message(&project, query::id(&id, Resource::CapturedEmail)?).await?;
     Ok(([(header::CONTENT_TYPE, "message/rfc822")], message.raw))

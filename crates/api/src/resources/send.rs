@@ -8,6 +8,7 @@ use base64::alphabet::STANDARD as ALPHABET;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mailwright_app::App;
 use mailwright_app::content::File;
+use mailwright_app::key::Identity;
 use mailwright_app::send::{Recipient, Send};
 use mailwright_core::custom_data;
 use mailwright_core::ids::{ContactId, EmailId, TemplateId};
@@ -21,7 +22,8 @@ use crate::auth::{SendKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
 use crate::schema::{Body, Payload, object, objects};
 use crate::text::{
-    Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, Html, MediaType, Subject,
+    Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, MailHtml, MediaType,
+    Subject,
 };
 
 /// Most recipients of one request: each is a row of one transaction.
@@ -105,7 +107,7 @@ pub(crate) struct SendRequest {
     /// Required without a template.
     subject: Option<Subject>,
     /// HTML. Required without a template.
-    body: Option<Html>,
+    body: Option<MailHtml>,
     /// A saved template whose subject, body, sender and reply address are used where the request gives none.
     template: Option<TemplateId>,
     /// Required unless the template has a sender. Its domain must be verified.
@@ -149,6 +151,9 @@ const OWN_HEADERS: [&str; 13] = [
 ];
 
 impl Payload for SendRequest {
+    // attachments in base64 included
+    const MAX_BODY: usize = 50 * 1024 * 1024;
+
     fn check(&self) -> Vec<Issue> {
         let mut issues = Vec::new();
         if let Some(DataObject(data)) = &self.data {
@@ -239,23 +244,42 @@ struct ContactRef {
     ))]
 pub(crate) async fn send(
     State(app): State<App>,
-    SendKey(caller): SendKey,
+    SendKey(key): SendKey,
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Json<Success<SendResult>>, Failure> {
-    let key = idempotency_key(&app, &caller.project, &headers, "/v1/send").await?;
+    let sent = accept(&app, &key.caller, &headers, request).await;
+    // without a recipient there was no transaction that would have looked
+    if sent.as_ref().map_or(true, |sent| sent.emails.is_empty()) {
+        key.confirm(&app).await?;
+    }
+    Ok(Json(Success::new(sent?)))
+}
+
+async fn accept(
+    app: &App,
+    caller: &Identity,
+    headers: &HeaderMap,
+    request: axum::extract::Request,
+) -> Result<SendResult, Failure> {
+    let key = idempotency_key(app, &caller.project, headers, "/v1/send").await?;
     let Body(body) = Body::<SendRequest>::read(request).await?;
-    let send = checked(body, &app)?;
-    let (accepted, timestamp) = app.send(&caller, send, key).await?;
+    let send = checked(body, app)?;
+    let (accepted, timestamp) = app.send(caller, send, key).await?;
     let emails = accepted.into_iter().map(|a| AcceptedEmail {
         contact: ContactRef { id: a.contact, email: a.address.to_string() },
         email: a.email,
     });
-    Ok(Json(Success::new(SendResult { emails: emails.collect(), timestamp })))
+    Ok(SendResult { emails: emails.collect(), timestamp })
 }
 
 fn checked(body: SendRequest, app: &App) -> Result<Send, ApiError> {
     let attachments = files(body.attachments.unwrap_or_default(), app)?;
+    let html = body.body.as_ref().map_or(0, |html| html.0.len());
+    let headers = body.headers.iter().flatten().map(|(name, value)| name.len() + value.0.len() + 4).sum();
+    if let Some(issue) = too_long(html, headers, &attachments, app.settings().attachments.message_bytes) {
+        return Err(ApiError::invalid(vec![issue]));
+    }
     let to = match body.to {
         To::Address(email) => vec![Recipient { email: email.0, name: None }],
         To::Named(named) => vec![recipient(named)],
@@ -288,6 +312,26 @@ fn checked(body: SendRequest, app: &App) -> Result<Send, ApiError> {
 
 fn recipient(named: NamedAddress) -> Recipient {
     Recipient { email: named.email.0, name: named.name.map(String::from) }
+}
+
+/// Bytes that a part takes beside its content, and a message beside its parts.
+const PART_BYTES: usize = 1024;
+
+/// Whether the message would be longer than `most` bytes (contract, Limits). An estimate: what variables and a template
+/// make of it is known only when it is rendered.
+fn too_long(html: usize, headers: usize, files: &[File], most: usize) -> Option<Issue> {
+    // in quoted-printable, once as HTML and once as text
+    let body = 2 * (html * 7 / 5);
+    // in base64, 57 bytes to a line of 78
+    let attached: usize = files.iter().map(|file| file.content.len().div_ceil(57) * 78 + PART_BYTES).sum();
+    if body + attached + headers + PART_BYTES <= most {
+        return None;
+    }
+    let field = if attached > body { "attachments" } else { "body" };
+    let megabytes = most / 1024 / 1024;
+    let message =
+        format!("The whole message, encoded, with a text part and attachments, may have {megabytes} MB.");
+    Some(Issue::new(field, "too_big", message))
 }
 
 /// Decodes the attachments, within the limits of the contract.
@@ -333,4 +377,33 @@ fn files(attachments: Vec<Attachment>, app: &App) -> Result<Vec<File>, ApiError>
         }
     }
     if issues.is_empty() { Ok(files) } else { Err(ApiError::invalid(issues)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: usize = 1024 * 1024;
+
+    fn file(bytes: usize) -> File {
+        File {
+            filename: "a.bin".into(),
+            content_type: "application/octet-stream".into(),
+            content_id: None,
+            inline: false,
+            content: vec![0; bytes].into(),
+        }
+    }
+
+    #[test]
+    fn a_message_has_at_most_forty_megabytes() {
+        let field = |html, files: &[File]| too_long(html, 100, files, 40 * MB).map(|issue| issue.field);
+        assert_eq!(field(0, &[]), None);
+        assert_eq!(field(14 * MB, &[]), None);
+        assert_eq!(field(15 * MB, &[]).as_deref(), Some("body"));
+        assert_eq!(field(9 * MB, &[file(10 * MB)]), None);
+        assert_eq!(field(10 * MB, &[file(10 * MB)]).as_deref(), Some("body"));
+        assert_eq!(field(1000, &[file(30 * MB)]).as_deref(), Some("attachments"));
+        assert_eq!(too_long(0, 100, &[], 1000).map(|issue| issue.code), Some("too_big"));
+    }
 }

@@ -3,7 +3,7 @@
 //! A `GET` never changes anything, because link scanners follow links.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use mailwright_app::subscription::PublicContact;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::error::{ErrorEnvelope, Result};
-use crate::query::{self, Params};
+use crate::query::{self, Params, PathText};
 
 /// Forms of our own pages post to our own origin; nothing else is loaded.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -48,7 +48,7 @@ impl PublicView {
 #[utoipa::path(get, path = "/contacts/public/{id}", tag = "Recipients", operation_id = "getPublicContact",
     params(("id" = String, Path)),
     responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
-pub(crate) async fn get(State(app): State<App>, Path(id): Path<String>) -> Result<Json<PublicView>> {
+pub(crate) async fn get(State(app): State<App>, PathText(id): PathText) -> Result<Json<PublicView>> {
     let contact = app.public_contact(query::id(&id, Resource::Contact)?).await?;
     Ok(Json(PublicView::new(contact, true)))
 }
@@ -64,7 +64,7 @@ async fn set(app: &App, id: &str, subscribed: bool, params: &Params) -> Result<P
     responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn subscribe(
     State(app): State<App>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     params: Params,
 ) -> Result<Json<PublicView>> {
     Ok(Json(PublicView::new(set(&app, &id, true, &params).await?, false)))
@@ -76,7 +76,7 @@ pub(crate) async fn subscribe(
     responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn unsubscribe(
     State(app): State<App>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     params: Params,
 ) -> Result<Json<PublicView>> {
     Ok(Json(PublicView::new(set(&app, &id, false, &params).await?, false)))
@@ -88,7 +88,7 @@ pub(crate) async fn unsubscribe(
     responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
 pub(crate) async fn unsubscribe_page(
     State(app): State<App>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     params: Params,
 ) -> Response {
     page(&app, &id, &params, false).await
@@ -100,7 +100,7 @@ pub(crate) async fn unsubscribe_page(
 #[utoipa::path(post, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "oneClickUnsubscribe",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose header was used")),
     responses((status = 200, description = "Done", content_type = "text/plain", body = String)))]
-pub(crate) async fn one_click(State(app): State<App>, Path(id): Path<String>, params: Params) -> Response {
+pub(crate) async fn one_click(State(app): State<App>, PathText(id): PathText, params: Params) -> Response {
     match form(&app, &id, &params, false).await {
         Ok(()) => "You are unsubscribed.\n".into_response(),
         Err(error) => crate::error::ApiError::from(error).into_response(),
@@ -113,7 +113,7 @@ pub(crate) async fn one_click(State(app): State<App>, Path(id): Path<String>, pa
     responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
 pub(crate) async fn subscribe_page(
     State(app): State<App>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     params: Params,
 ) -> Response {
     page(&app, &id, &params, true).await
@@ -125,7 +125,7 @@ pub(crate) async fn subscribe_page(
     responses((status = 200, description = "Done", content_type = "text/plain", body = String)))]
 pub(crate) async fn subscribe_form(
     State(app): State<App>,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     params: Params,
 ) -> Response {
     match form(&app, &id, &params, true).await {
@@ -138,7 +138,7 @@ pub(crate) async fn subscribe_form(
 #[utoipa::path(get, path = "/manage/{id}", tag = "Recipients", operation_id = "managePage",
     params(("id" = String, Path)),
     responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
-pub(crate) async fn manage_page(State(app): State<App>, Path(id): Path<String>, params: Params) -> Response {
+pub(crate) async fn manage_page(State(app): State<App>, PathText(id): PathText, params: Params) -> Response {
     let subscribed = match id.parse() {
         Ok(id) => app.public_contact(id).await.is_ok_and(|contact| contact.subscribed),
         Err(_) => false,

@@ -1,7 +1,7 @@
 //! `/templates`.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::template::Fields;
 use mailwright_app::{App, Resource};
@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::auth::SecretKey;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, Params};
+use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{Description, DisplayName, Email, Html, Name, Subject};
 
@@ -124,7 +124,12 @@ pub(crate) struct CreateRequest {
     r#type: Option<TemplateType>,
 }
 
+/// Most bytes of a body with a template in it.
+const MAX_BODY: usize = 25 * 1024 * 1024;
+
 impl Payload for CreateRequest {
+    const MAX_BODY: usize = MAX_BODY;
+
     fn legacy(body: &Value) -> Option<&'static str> {
         let missing = |field: &str| body.get(field).is_none_or(|v| v.is_null() || v == "");
         if !body.is_object() {
@@ -174,7 +179,7 @@ pub(crate) async fn create(
 pub(crate) async fn get(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<TemplateView>> {
     let template = app.get_template(&project, query::id(&id, Resource::Template)?).await?;
     Ok(Json(TemplateView::new(template, &project)))
@@ -204,7 +209,9 @@ pub(crate) struct UpdateRequest {
     r#type: Option<TemplateType>,
 }
 
-impl Payload for UpdateRequest {}
+impl Payload for UpdateRequest {
+    const MAX_BODY: usize = MAX_BODY;
+}
 
 /// Change a template
 #[utoipa::path(patch, path = "/templates/{id}", tag = "Templates", operation_id = "updateTemplate", security(("secretKey" = [])),
@@ -216,7 +223,7 @@ impl Payload for UpdateRequest {}
 pub(crate) async fn update(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<TemplateView>, Failure> {
     let id: TemplateId = query::id(&id, Resource::Template)?;
@@ -243,7 +250,7 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<StatusCode> {
     app.delete_template(&project, query::id(&id, Resource::Template)?).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -256,7 +263,7 @@ pub(crate) async fn delete(
 pub(crate) async fn duplicate(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<(StatusCode, Json<TemplateView>)> {
     let copy = app.duplicate_template(&project, query::id(&id, Resource::Template)?).await?;
     Ok((StatusCode::CREATED, Json(TemplateView::new(copy, &project))))
@@ -296,7 +303,7 @@ pub(crate) struct TemplateUsage {
 pub(crate) async fn usage(
     State(app): State<App>,
     SecretKey(project): SecretKey,
-    Path(id): Path<String>,
+    PathText(id): PathText,
 ) -> Result<Json<TemplateUsage>> {
     let emails_sent = app.template_emails(&project, query::id(&id, Resource::Template)?).await?;
     Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: Vec::new(), emails_sent }))

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use mailwright_app::App;
+use mailwright_app::key::Identity;
 use mailwright_app::track::Track;
 use mailwright_core::custom_data;
 use mailwright_core::event::is_reserved;
@@ -98,13 +99,25 @@ pub(crate) struct TrackResult {
     ))]
 pub(crate) async fn track(
     State(app): State<App>,
-    TrackKey(caller): TrackKey,
+    TrackKey(key): TrackKey,
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Json<Success<TrackResult>>, Failure> {
-    let key = idempotency_key(&app, &caller.project, &headers, "/v1/track").await?;
+    let recorded = record(&app, &key.caller, &headers, request).await;
+    if recorded.is_err() {
+        key.confirm(&app).await?;
+    }
+    Ok(Json(Success::new(recorded?)))
+}
+
+async fn record(
+    app: &App,
+    caller: &Identity,
+    headers: &HeaderMap,
+    request: axum::extract::Request,
+) -> Result<TrackResult, Failure> {
+    let key = idempotency_key(app, &caller.project, headers, "/v1/track").await?;
     let Body(body) = Body::<TrackRequest>::read(request).await?;
-    let tracked = app.track(&caller, body.into_track()?, key).await?;
-    let result = TrackResult { contact: tracked.contact, event: tracked.event, timestamp: tracked.timestamp };
-    Ok(Json(Success::new(result)))
+    let tracked = app.track(caller, body.into_track()?, key).await?;
+    Ok(TrackResult { contact: tracked.contact, event: tracked.event, timestamp: tracked.timestamp })
 }

@@ -75,7 +75,12 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
 }
 
-async fn conclude(tx: &mut Tx<'_>, records: &[(ClaimRef, &Record)], deltas: &mut Deltas, now: Timestamp) -> Result<()> {
+async fn conclude(
+    tx: &mut Tx<'_>,
+    records: &[(ClaimRef, &Record)],
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<()> {
     if records.is_empty() {
         return Ok(());
     }

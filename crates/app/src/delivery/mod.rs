@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::project::Project;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::email::{self, ClaimRef, Claimed};
-use mailwright_core::project::Project;
 use mailwright_store::{Coalescer, domain, project};
 
 use crate::App;
@@ -158,12 +158,14 @@ impl Delivery {
     /// The project of a mail; `None` when it is gone.
     async fn project(&self, number: ProjectNumber) -> Result<Option<Project>> {
         let now = self.now();
-        if let Some((read_at, project)) = self.projects.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
+        if let Some((read_at, project)) =
+            self.projects.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
             && now.since(*read_at) < KEY_CACHE
         {
             return Ok(Some(project.clone()));
         }
-        let found = self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
+        let found =
+            self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
         if let Some(project) = &found {
             let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
             projects.insert(number, (now, project.clone()));

@@ -44,7 +44,7 @@ pub use scope::{Fixed, Scope};
 
 /// The longest source, in characters, that [`Template::parse`] accepts.
 pub const MAX_SOURCE: usize = 2_000_000;
-/// The most bytes that one render writes; what would come after is cut off.
+/// How many bytes longer than its source a render can be; what would come after is cut off.
 pub const MAX_OUTPUT: usize = 4 * 1024 * 1024;
 /// How deep blocks (`if`, `for`, ...) can stand inside each other.
 pub const MAX_DEPTH: usize = 64;
@@ -103,7 +103,8 @@ impl Template {
         out
     }
 
-    /// Appends the template filled in from `scope` to `out`. [`MAX_OUTPUT`] counts from the end of `out`.
+    /// Appends the template filled in from `scope` to `out`. It grows by at most the
+    /// length of the source and [`MAX_OUTPUT`].
     pub fn render_into(&self, scope: &Scope<'_>, mode: Escape, out: &mut String) {
         render::render(&self.program, scope, mode, out);
     }

@@ -21,7 +21,8 @@ pub(super) fn render(program: &Program, scope: &Scope<'_>, mode: Escape, out: &m
         program,
         scope,
         html: mode == Escape::Html,
-        out: Output::new(std::mem::take(out), MAX_OUTPUT),
+        // A literal text, however long, fits; what values and loops add to it is bounded.
+        out: Output::new(std::mem::take(out), program.source.len().saturating_add(MAX_OUTPUT)),
         locals: vec![None; slots],
         budget: Budget::full(),
     };

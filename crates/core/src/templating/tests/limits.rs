@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::object;
-use crate::templating::{Escape, MAX_DEPTH, MAX_OUTPUT, Scope, Template};
+use crate::templating::{Escape, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, Scope, Template};
 
 /// Far above what the work takes even unoptimised on a busy machine, and far below what any of these sources asks for.
 const SOON: Duration = Duration::from_secs(20);
@@ -16,7 +16,7 @@ fn bounded(source: &str, data: &Value) -> String {
     let template = Template::parse_lenient(source);
     let out = template.render(&Scope::new().layer(object(data)), Escape::Html);
     assert!(start.elapsed() < SOON, "{:?}: {}", start.elapsed(), &source[..source.len().min(200)]);
-    assert!(out.len() <= MAX_OUTPUT);
+    assert!(out.len() <= source.len() + MAX_OUTPUT);
     out
 }
 
@@ -36,11 +36,23 @@ fn endless_loops_end_and_the_footer_is_written() {
 fn the_output_is_cut_off() {
     let out = bounded("{% for i in (1..999999999) %}ä{{ x }}{% endfor %}", &json!({"x": "<&>"}));
     assert!(out.len() > MAX_OUTPUT - 10);
-    let out = bounded("{{ (1..999999999) }}", &json!({}));
-    assert_eq!(out.len(), MAX_OUTPUT);
+    let source = "{{ (1..999999999) }}";
+    let out = bounded(source, &json!({}));
+    assert_eq!(out.len(), source.len() + MAX_OUTPUT);
     let mut out = "x".repeat(10);
-    Template::parse("{{ (1..999999999) }}").unwrap().render_into(&Scope::new(), Escape::Html, &mut out);
-    assert_eq!(out.len(), 10 + MAX_OUTPUT);
+    Template::parse(source).unwrap().render_into(&Scope::new(), Escape::Html, &mut out);
+    assert_eq!(out.len(), 10 + source.len() + MAX_OUTPUT);
+}
+
+#[test]
+fn a_long_literal_text_is_written_whole() {
+    let text = "<p>Hello, this is text.</p>\n".repeat(6_000_000 / 28 + 1);
+    assert!(text.len() > MAX_OUTPUT && text.len() > MAX_SOURCE);
+    assert!(bounded(&text, &json!({})) == text, "a literal text");
+    // Tags are text in a source of this length, and placeholders still are none.
+    let source = format!("{{{{ x }}}}{{% if x %}}{text}{{{{ y ?? \"there\" }}}}{{{{{{ x }}}}}}");
+    let out = bounded(&source, &json!({"x": "<b>"}));
+    assert!(out == format!("&lt;b&gt;{{% if x %}}{text}there<b>"), "text with placeholders");
 }
 
 #[test]

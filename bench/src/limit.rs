@@ -20,17 +20,32 @@ pub(crate) use storage::coalesced;
 
 use groups::Group;
 
-/// The sizes of groups that are tried; the best counts.
+/// How many operations are under way at a time, shared by the writers.
 const SIZES: [usize; 3] = [64, 256, 512];
 /// Rows are made beforehand. No engine writes more operations a second than this.
 const MOST_PER_SECOND: u64 = 60_000;
 
-/// The most operations a second that the engine takes, of all sizes of groups; reported with the others.
-pub(crate) async fn best(bench: &mut Bench<'_>, case: &'static str, rows: &Rows) -> Result<f64> {
+/// What the engine takes, by the number of operations under way.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits(Vec<(usize, f64)>);
+
+impl Limits {
+    /// The most operations a second with no more under way than `connections`: a caller that waits for its answer
+    /// cannot be in two groups, so no service could make larger ones.
+    pub(crate) fn at(&self, connections: usize) -> f64 {
+        let within = self.0.iter().filter(|(size, _)| *size <= connections.max(SIZES[0]));
+        within.map(|(_, rate)| *rate).fold(0.0, f64::max)
+    }
+}
+
+/// Measures the most operations a second that the engine takes, and reports it.
+pub(crate) async fn best(bench: &mut Bench<'_>, case: &'static str, rows: &Rows) -> Result<Limits> {
     let mut best = (0.0, 0);
+    let mut limits = Vec::new();
     for size in SIZES {
         let rate = measure(bench, rows, size).await?;
-        let what = format!("limit: bare insert of the same rows, {size} in a group");
+        limits.push((size, rate));
+        let what = format!("limit: bare insert of the same rows, {size} under way");
         bench.add(case, what, rate, Unit::PerSecond, |line| line);
         if rate > best.0 {
             best = (rate, size);
@@ -38,11 +53,11 @@ pub(crate) async fn best(bench: &mut Bench<'_>, case: &'static str, rows: &Rows)
     }
     if matches!(rows, Rows::Track { look_up: false }) {
         let rate = measure(bench, &Rows::Track { look_up: true }, best.1).await?;
-        let what = format!("the same with a lookup of each contact by address, {} in a group", best.1);
+        let what = format!("the same with a lookup of each contact by address, {} under way", best.1);
         let rate_line = Line::new(bench.engine(), case, what, rate, Unit::PerSecond);
         bench.report.add(rate_line);
     }
-    Ok(best.0)
+    Ok(Limits(limits))
 }
 
 async fn measure(bench: &mut Bench<'_>, rows: &Rows, size: usize) -> Result<f64> {
@@ -52,6 +67,7 @@ async fn measure(bench: &mut Bench<'_>, rows: &Rows, size: usize) -> Result<f64>
     database.settle().await?;
     // two writers on PostgreSQL, so that one computes while the other waits for the disk
     let writers = if engine == Engine::Postgres { 2 } else { 1 };
+    let size = size / writers;
     let count = (MOST_PER_SECOND * measured.as_secs()) as usize / size / writers;
     let work = make(&people, rows, size, writers, count);
     match engine {

@@ -31,7 +31,10 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
         bench.site.database.settle().await?;
         let measured = bench.load(&server, connections, requests(&bench.site, &from, &html, true)).await?;
         bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
-            let line = line.latency(measured.latency).limit("bare insert", bare).errors(measured.errors);
+            let line = line
+                .latency(measured.latency)
+                .limit("bare insert", bare.at(connections))
+                .errors(measured.errors);
             if connections == JUDGED { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
         });
     }

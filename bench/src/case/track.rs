@@ -16,7 +16,9 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let bare = limit::best(bench, CASE, &Rows::Track { look_up: false }).await?;
     let (rate, latency) = limit::coalesced(bench, JUDGED).await?;
     let what = format!("storage alone, coalesced, {JUDGED} under way");
-    bench.add(CASE, what, rate, Unit::PerSecond, |line| line.latency(latency).limit("bare insert", bare));
+    bench.add(CASE, what, rate, Unit::PerSecond, |line| {
+        line.latency(latency).limit("bare insert", bare.at(JUDGED))
+    });
 
     let (server, _) = bench.start(&[]).await?;
     bench.http_limit(&server, CASE).await?;
@@ -25,7 +27,10 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
         let measured = bench.load(&server, connections, track_requests(&bench.site)).await?;
         let judged = connections == JUDGED;
         bench.add(CASE, plural(connections), measured.per_second, Unit::PerSecond, |line| {
-            let line = line.latency(measured.latency).limit("bare insert", bare).errors(measured.errors);
+            let line = line
+                .latency(measured.latency)
+                .limit("bare insert", bare.at(connections))
+                .errors(measured.errors);
             if judged { line.bar(Bar::OfLimit(RATE_BAR)) } else { line }
         });
         if judged {

@@ -285,10 +285,12 @@ impl From<mailwright_app::Error> for ApiError {
             E::ProjectDisabled => Self::project_disabled(),
             E::Unavailable(detail) => {
                 tracing::warn!(error = %detail, "a request was refused, a dependency is not available");
-                let message = "The service cannot store or read data right now. Nothing was done.";
+                let message = "The service cannot store or read data right now.";
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_ERROR", message)
                     .retry_after(1)
-                    .suggest("Send the same request again after the time that the Retry-After header gives.")
+                    .suggest(
+                    "Send the same request again after the time that the Retry-After header gives, with an Idempotency-Key where the endpoint takes one.",
+                )
             }
             E::Internal(detail) => {
                 tracing::error!(error = %detail, "a request failed");

@@ -16,7 +16,7 @@ use mailwright_store::counter::Deltas;
 use mailwright_store::email::{self, ClaimRef, Outcome};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured};
-use mailwright_store::{Result, Tx};
+use mailwright_store::{Error, Result, Tx};
 
 use super::Delivery;
 
@@ -172,7 +172,10 @@ impl Delivery {
                 }
                 Err(error) => {
                     tracing::warn!(%error, "a delivery could not be recorded, trying again");
-                    if self.tasks.is_stopping() && pause > Duration::from_secs(1) || !error.is_temporary() {
+                    // whatever it is, it is tried again: a claim that was meanwhile lost or used makes that harmless
+                    let hopeless = !error.is_temporary() && !matches!(error, Error::Unknown(_));
+                    let patience = if hopeless || self.tasks.is_stopping() { 1 } else { u64::MAX };
+                    if pause > Duration::from_secs(patience) {
                         return self.give_up(record.as_deref());
                     }
                     tokio::time::sleep(pause).await;

@@ -1,6 +1,6 @@
 //! HTTP only: a handler extracts, calls one use case of `mailwright-app`, and shapes the answer.
 //!
-//! Every route is in [`routes()`]; the frame around them (request ids, envelope, headers) in `frame`. One module per
+//! Every route is in `routes`; the frame around them (request ids, envelope, headers) in `frame`. One module per
 //! resource under `resources`, its handlers in the order of the contract.
 
 mod auth;

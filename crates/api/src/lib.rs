@@ -88,3 +88,14 @@ pub fn openapi() -> String {
     let (_, document) = routes().split_for_parts();
     document.to_pretty_json().unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_committed_document_is_the_one_of_the_code() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        let hint = "it changed: run `cargo run --bin mailwright -- openapi > docs/openapi.json` and look at the difference";
+        assert!(committed.trim() == super::openapi().trim(), "{hint}");
+    }
+}

@@ -6,7 +6,7 @@
 use mailwright_core::email::EmailSource;
 use mailwright_core::project::Project;
 use mailwright_core::template::TemplateType;
-use mailwright_core::templating::{Escape, Scope};
+use mailwright_core::templating::{Escape, Scope, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
 use mailwright_store::email::Claimed;
 
@@ -104,12 +104,8 @@ fn footer(project: &str, unsubscribe: &str) -> String {
         "<div style=\"margin-top:24px;padding-top:16px;border-top:1px solid #d8d8d8;text-align:center;font-size:12px;color:#6b6b6b\">\
          You receive this email because you agreed to receive emails from {}. \
          <a href=\"{unsubscribe}\" style=\"color:#6b6b6b\">Update your preferences</a></div>",
-        escape(project)
+        escape_html(project)
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Puts the footer before the end of the body, or at the end where there is none.

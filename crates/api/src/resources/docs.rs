@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use mailwright_app::App;
+use mailwright_core::templating::escape_html;
 use serde_json::Value;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
@@ -87,7 +88,7 @@ fn reference(document: &Value) -> String {
     let mut last = String::new();
     for (tag, text) in operations {
         if tag != last {
-            body += &format!("<h2>{}</h2>", escape(&tag));
+            body += &format!("<h2>{}</h2>", escape_html(&tag));
             last = tag;
         }
         body += &text;
@@ -97,8 +98,8 @@ fn reference(document: &Value) -> String {
             let text = serde_json::to_string_pretty(schema).unwrap_or_default();
             format!(
                 "<details id=\"{0}\"><summary>{0}</summary><pre>{1}</pre></details>",
-                escape(name),
-                escape(&text)
+                escape_html(name),
+                escape_html(&text)
             )
         });
     let schemas: String = schemas.collect();
@@ -116,16 +117,16 @@ fn reference(document: &Value) -> String {
 fn describe(path: &str, method: &str, operation: &Value) -> String {
     let mut text = format!(
         "<section><p><span class=\"m\">{}</span> <code>{}</code> — {}</p>",
-        escape(method),
-        escape(path),
-        escape(operation["summary"].as_str().unwrap_or_default())
+        escape_html(method),
+        escape_html(path),
+        escape_html(operation["summary"].as_str().unwrap_or_default())
     );
     if let Some(more) = operation["description"].as_str() {
-        text += &format!("<p>{}</p>", escape(more));
+        text += &format!("<p>{}</p>", escape_html(more));
     }
     let mut rows = String::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
-        let word = |name: &str| escape(parameter[name].as_str().unwrap_or_default());
+        let word = |name: &str| escape_html(parameter[name].as_str().unwrap_or_default());
         rows += &format!(
             "<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
             word("name"),
@@ -133,19 +134,16 @@ fn describe(path: &str, method: &str, operation: &Value) -> String {
             word("description")
         );
     }
-    let reference = |schema: &Value| schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()).map(escape);
+    let reference =
+        |schema: &Value| schema["$ref"].as_str().and_then(|r| r.rsplit('/').next()).map(escape_html);
     if let Some(name) = reference(&operation["requestBody"]["content"]["application/json"]["schema"]) {
         rows += &format!("<tr><td>body</td><td></td><td><a href=\"#{name}\">{name}</a></td></tr>");
     }
     for (status, response) in operation["responses"].as_object().into_iter().flatten() {
         let name = reference(&response["content"]["application/json"]["schema"]);
         let link = name.map(|name| format!("<a href=\"#{name}\">{name}</a> ")).unwrap_or_default();
-        let what = escape(response["description"].as_str().unwrap_or_default());
-        rows += &format!("<tr><td>{}</td><td></td><td>{link}{what}</td></tr>", escape(status));
+        let what = escape_html(response["description"].as_str().unwrap_or_default());
+        rows += &format!("<tr><td>{}</td><td></td><td>{link}{what}</td></tr>", escape_html(status));
     }
     text + &format!("<table>{rows}</table></section>")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

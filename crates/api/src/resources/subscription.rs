@@ -9,6 +9,7 @@ use axum::response::{Html, IntoResponse, Response};
 use mailwright_app::subscription::PublicContact;
 use mailwright_app::{App, Error, Resource};
 use mailwright_core::ids::ContactId;
+use mailwright_core::templating::escape_html;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -183,7 +184,7 @@ async fn page(app: &App, id: &str, params: &Params, subscribed: bool) -> Respons
 fn question(contact: &PublicContact, params: &Params, subscribed: bool) -> String {
     let mail = params.text("e").and_then(|text| text.parse::<mailwright_core::ids::EmailId>().ok());
     let query = mail.map(|mail| format!("?e={mail}")).unwrap_or_default();
-    let (email, project) = (escape(&contact.email), escape(&contact.project.name));
+    let (email, project) = (escape_html(&contact.email), escape_html(&contact.project.name));
     let (path, verb, title) = if subscribed {
         ("subscribe", "Subscribe", "Subscribe to emails?")
     } else {
@@ -195,8 +196,4 @@ fn question(contact: &PublicContact, params: &Params, subscribed: bool) -> Strin
          <form method=\"post\" action=\"/{path}/{}{query}\"><button>{verb}</button></form>",
         contact.id
     )
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

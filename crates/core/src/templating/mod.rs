@@ -57,6 +57,12 @@ pub const MAX_WORK: u64 = 32 * 1024 * 1024;
 /// What running one node of the program, or one turn of a loop, costs in units of work.
 pub const STEP_COST: u64 = 32;
 
+/// `text` for HTML that the service writes itself, in elements and in quoted attributes: the same escaping that values
+/// get in [`Escape::Html`].
+pub fn escape_html(text: &str) -> String {
+    output::escaped(text)
+}
+
 /// How values are written into the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escape {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join3;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch};
@@ -242,8 +243,8 @@ pub(crate) async fn run(
         outcomes.push(upserted);
     }
     let mut deltas = Deltas::default();
-    contacts.save(tx, &mut deltas).await?;
-    event::append(tx, &events, &mut deltas).await?;
-    deltas.save(tx).await?;
-    Ok(outcomes)
+    let saved = contacts.save(tx, &mut deltas);
+    let appended = event::append(tx, &events, &mut deltas);
+    let (saved, appended, counted) = join3(saved, appended, deltas.save(tx)).await;
+    saved.and(appended).and(counted).map(|()| outcomes)
 }

@@ -66,7 +66,7 @@ impl App {
 
 /// Claims the keys of a group of operations. For each operation the holder of its key, if somebody else has it.
 pub(crate) async fn claim_all<O>(
-    tx: &mut mailwright_store::Tx<'_>,
+    tx: &mailwright_store::Tx<'_>,
     operations: &[O],
     claim: fn(&O) -> Option<&Claim>,
 ) -> mailwright_store::Result<Vec<Option<Used>>> {

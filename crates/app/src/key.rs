@@ -120,7 +120,7 @@ impl From<Stale> for Error {
 
 /// Looks the keys of a group of operations up again. `None` for each that still opens its project for writing.
 pub(crate) async fn recheck(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     hashes: Vec<KeyHash>,
 ) -> mailwright_store::Result<Vec<Option<Stale>>> {
     let found = find(rx, &hashes).await?;
@@ -135,7 +135,7 @@ pub(crate) async fn recheck(
 }
 
 async fn find(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     hashes: &[KeyHash],
 ) -> mailwright_store::Result<Vec<Option<(KeyKind, Project)>>> {
     let mut distinct = hashes.to_vec();

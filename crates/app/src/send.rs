@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{join, join3, join4};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch};
@@ -233,17 +234,21 @@ impl App {
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
-    let stale = recheck(tx, operations.iter().map(|o| o.key).collect()).await?;
-    let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
     let mut senders: Vec<_> = operations.iter().map(|o| (o.project, o.from.domain())).collect();
     senders.sort_unstable();
     senders.dedup();
-    let domains = domain::may_send(tx, &senders).await?;
     let mut recipients: Vec<(ProjectNumber, &EmailAddress)> = Vec::new();
     for operation in operations {
         recipients.extend(operation.recipients.iter().map(|(r, _)| (operation.project, &r.email)));
     }
-    let mut contacts = Contacts::load(tx, recipients.into_iter()).await?;
+    let (stale, holders, domains, contacts) = join4(
+        recheck(tx, operations.iter().map(|o| o.key).collect()),
+        claim_all(tx, operations, |o| o.claim.as_ref()),
+        domain::may_send(tx, &senders),
+        Contacts::load(tx, recipients.into_iter()),
+    )
+    .await;
+    let (stale, holders, domains, mut contacts) = (stale?, holders?, domains?, contacts?);
     let mut out = Accepting::default();
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
@@ -355,7 +360,7 @@ impl<'o> Accepting<'o> {
 
     async fn save(
         self,
-        tx: &mut Tx<'_>,
+        tx: &Tx<'_>,
         operations: &[Operation],
         contacts: Contacts,
     ) -> mailwright_store::Result<()> {
@@ -364,17 +369,20 @@ impl<'o> Accepting<'o> {
         // rows are written in one order everywhere, so that two groups cannot wait for each other
         sorted.sort_unstable_by_key(|(key, _)| *key);
         let contents: Vec<_> = sorted.iter().map(|((project, _), o)| (*project, &o.content)).collect();
-        content::save(tx, &contents, now).await?;
+        let contents = content::save(tx, &contents, now);
         let mut files: Vec<_> =
             sorted.iter().flat_map(|((project, _), o)| o.files.iter().map(|file| (*project, file))).collect();
         files.sort_unstable_by_key(|(project, file)| (*project, file.hash));
         files.dedup_by_key(|(project, file)| (*project, file.hash));
-        content::save_attachments(tx, &files, now).await?;
+        let files = content::save_attachments(tx, &files, now);
         let mut deltas = Deltas::default();
-        contacts.save(tx, &mut deltas).await?;
-        email::enqueue(tx, &self.emails, &mut deltas).await?;
-        event::append(tx, &self.events, &mut deltas).await?;
-        deltas.save(tx).await
+        let contacts = contacts.save(tx, &mut deltas);
+        let emails = email::enqueue(tx, &self.emails, &mut deltas);
+        let events = event::append(tx, &self.events, &mut deltas);
+        let what = join3(contents, files, contacts);
+        let ((contents, files, contacts), (emails, events, counted)) =
+            join(what, join3(emails, events, deltas.save(tx))).await;
+        contents.and(files).and(contacts).and(emails).and(events).and(counted)
     }
 }
 

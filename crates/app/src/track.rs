@@ -2,6 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use futures_util::future::join3;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
@@ -113,9 +114,13 @@ impl App {
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
-    let stale = recheck(tx, operations.iter().map(|o| o.key).collect()).await?;
-    let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
-    let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
+    let (stale, holders, contacts) = join3(
+        recheck(tx, operations.iter().map(|o| o.key).collect()),
+        claim_all(tx, operations, |o| o.claim.as_ref()),
+        Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))),
+    )
+    .await;
+    let (stale, holders, mut contacts) = (stale?, holders?, contacts?);
     let mut events = Vec::with_capacity(operations.len());
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
@@ -131,10 +136,10 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         });
     }
     let mut deltas = Deltas::default();
-    contacts.save(tx, &mut deltas).await?;
-    event::append(tx, &events, &mut deltas).await?;
-    deltas.save(tx).await?;
-    Ok(outcomes)
+    let saved = contacts.save(tx, &mut deltas);
+    let appended = event::append(tx, &events, &mut deltas);
+    let (saved, appended, counted) = join3(saved, appended, deltas.save(tx)).await;
+    saved.and(appended).and(counted).map(|()| outcomes)
 }
 
 fn apply(operation: &Operation, contacts: &mut Contacts, events: &mut Vec<NewEvent>) -> Tracked {

@@ -32,7 +32,7 @@ impl KeyKind {
 pub type KeyHash = [u8; 32];
 
 /// The projects that keys open, by the hash of the token; revoked keys are absent.
-pub async fn find(rx: &mut Rx<'_>, hashes: &[KeyHash]) -> Result<Vec<(Vec<u8>, KeyKind, Project)>> {
+pub async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> Result<Vec<(Vec<u8>, KeyKind, Project)>> {
     rx.all(
         format!(
             "select {}, k.hash, k.kind from api_keys k join projects p on p.number = k.project_id \

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::{BoxFuture, join3};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch, FieldType};
@@ -73,7 +74,7 @@ pub struct Contacts(BTreeMap<Key, State>);
 impl Contacts {
     /// Loads the contacts with the given addresses, as far as they exist.
     pub async fn load(
-        rx: &mut Rx<'_>,
+        rx: &Rx<'_>,
         keys: impl Iterator<Item = (ProjectNumber, &EmailAddress)>,
     ) -> Result<Self> {
         let keys: BTreeSet<_> = keys.collect();
@@ -129,17 +130,18 @@ impl Contacts {
         Upserted { contact, is_new: true, flip: None }
     }
 
-    /// Writes what changed.
-    pub async fn save(self, tx: &mut Tx<'_>, deltas: &mut Deltas) -> Result<()> {
+    /// Writes what changed. It is counted at once, and written when the future is awaited.
+    pub fn save<'t>(
+        self,
+        tx: &'t Tx<'_>,
+        deltas: &mut Deltas,
+    ) -> BoxFuture<'t, Result<()>> {
         let changed: Vec<_> = self.0.into_iter().filter(|(_, state)| state.dirty).collect();
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
             count(*project, state, deltas, &mut fields);
         }
-        let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
-        insert(tx, &new).await?;
-        update(tx, &old).await?;
-        register_fields(tx, &fields).await
+        Box::pin(write(tx, changed, fields))
     }
 }
 
@@ -173,7 +175,14 @@ fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, fields: &mu
     }
 }
 
-async fn insert(tx: &mut Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
+async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields) -> Result<()> {
+    let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
+    let (inserted, updated, registered) =
+        join3(insert(tx, &new), update(tx, &old), register_fields(tx, &fields)).await;
+    inserted.and(updated).and(registered)
+}
+
+async fn insert(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
     let inserted = tx
         .each(
             "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
@@ -193,7 +202,7 @@ async fn insert(tx: &mut Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
     expect(inserted, rows.len(), "a contact was created meanwhile")
 }
 
-async fn update(tx: &mut Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
+async fn update(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
     let updated = tx
         .each(
             "update contacts set subscribed = r.subscribed, data = r.data, updated_at = r.updated_at, \
@@ -218,7 +227,7 @@ fn expect(touched: u64, wanted: usize, otherwise: &str) -> Result<()> {
 }
 
 /// Notes the type of fields seen for the first time in their project (contract, Custom data rule 8).
-async fn register_fields(tx: &mut Tx<'_>, fields: &Fields) -> Result<()> {
+async fn register_fields(tx: &Tx<'_>, fields: &Fields) -> Result<()> {
     tx.each(
         "insert into contact_fields (project_id, name, type, created_at) \
          select r.project_id, r.name, r.type, r.created_at \

@@ -37,7 +37,7 @@ pub struct Bytes {
 }
 
 /// Stores contents that are not there yet.
-pub async fn save(tx: &mut Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
+pub async fn save(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
     tx.each(
         "insert into contents (project_id, hash, subject, body, headers, attachments, created_at) \
          select r.project_id, r.hash, r.subject, r.body, r.headers, r.attachments, $7 \
@@ -59,7 +59,7 @@ pub async fn save(tx: &mut Tx<'_>, contents: &[(ProjectNumber, &Content)], now: 
 
 /// Stores attachments that are not there yet.
 pub async fn save_attachments(
-    tx: &mut Tx<'_>,
+    tx: &Tx<'_>,
     files: &[(ProjectNumber, &Bytes)],
     now: Timestamp,
 ) -> Result<()> {

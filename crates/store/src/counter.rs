@@ -55,7 +55,7 @@ impl Deltas {
     }
 
     /// Writes the changes.
-    pub async fn save(self, tx: &mut Tx<'_>) -> Result<()> {
+    pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
         let rows: Vec<_> = self.0.into_iter().filter(|(_, delta)| *delta != 0).collect();
         tx.each(
             "insert into counters (project_id, kind, name, shard, value) \

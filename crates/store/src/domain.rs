@@ -65,7 +65,7 @@ pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Domain>>
 
 /// Whether a project may send from each of some domains: `None` where it has not added the domain.
 pub async fn may_send(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     senders: &[(ProjectNumber, &str)],
 ) -> Result<std::collections::HashMap<(ProjectNumber, String), bool>> {
     let rows = rx

@@ -3,6 +3,7 @@
 //! `due_at` drives everything. A mail that waits is due at some time; a claim moves that time into the future, which is
 //! the lease; a terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
 
+use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
@@ -59,8 +60,22 @@ pub struct NewEmail {
     pub deadline_at: Timestamp,
 }
 
-/// Puts mails into the outbox, due at once.
-pub async fn enqueue(tx: &mut Tx<'_>, emails: &[NewEmail], deltas: &mut Deltas) -> Result<()> {
+/// Puts mails into the outbox, due at once. They are counted at once, and written when the future is awaited.
+pub fn enqueue<'t>(
+    tx: &'t Tx<'_>,
+    emails: &'t [NewEmail],
+    deltas: &mut Deltas,
+) -> BoxFuture<'t, Result<()>> {
+    for email in emails {
+        deltas.add(email.project, Counter::Email, EmailStatus::Pending.as_str(), 1);
+        if let Some(template) = email.template {
+            deltas.add(email.project, Counter::Template, &template.to_string(), 1);
+        }
+    }
+    Box::pin(insert(tx, emails))
+}
+
+async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     fn texts<'a>(emails: &'a [NewEmail], text: impl Fn(&'a NewEmail) -> Option<&'a str>) -> Arg<'a> {
         Arg::Texts(emails.iter().map(|e| text(e).map(Into::into)).collect())
     }
@@ -100,12 +115,6 @@ pub async fn enqueue(tx: &mut Tx<'_>, emails: &[NewEmail], deltas: &mut Deltas) 
         ],
     )
     .await?;
-    for email in emails {
-        deltas.add(email.project, Counter::Email, EmailStatus::Pending.as_str(), 1);
-        if let Some(template) = email.template {
-            deltas.add(email.project, Counter::Template, &template.to_string(), 1);
-        }
-    }
     Ok(())
 }
 
@@ -260,7 +269,7 @@ fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
 /// others were taken over or removed meanwhile.
 pub async fn mark_sending(
-    tx: &mut Tx<'_>,
+    tx: &Tx<'_>,
     claims: &[ClaimRef],
     lease_until: Timestamp,
 ) -> Result<Vec<EmailId>> {
@@ -336,7 +345,7 @@ pub struct Outcome {
 /// mail that was removed meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer
 /// claim. There must be one outcome per mail. It ends the claim, so that nothing late can change what it says.
 pub async fn conclude(
-    tx: &mut Tx<'_>,
+    tx: &Tx<'_>,
     outcomes: &[Outcome],
     deltas: &mut Deltas,
     now: Timestamp,

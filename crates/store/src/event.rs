@@ -1,5 +1,6 @@
 //! Events: append-only.
 
+use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -56,8 +57,19 @@ pub struct Event {
     pub contact_email: Option<EmailAddress>,
 }
 
-/// Appends events and counts them.
-pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent], deltas: &mut Deltas) -> Result<()> {
+/// Appends events. They are counted at once, and written when the future is awaited.
+pub fn append<'t>(
+    tx: &'t Tx<'_>,
+    events: &'t [NewEvent],
+    deltas: &mut Deltas,
+) -> BoxFuture<'t, Result<()>> {
+    for event in events {
+        deltas.add(event.project, Counter::Event, &event.name, 1);
+    }
+    Box::pin(insert(tx, events))
+}
+
+async fn insert(tx: &Tx<'_>, events: &[NewEvent]) -> Result<()> {
     tx.each(
         "insert into events (project_id, id, name, contact_id, email_id, data, created_at) \
          select r.project_id, r.id, r.name, r.contact_id, r.email_id, r.data, r.created_at \
@@ -73,9 +85,6 @@ pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent], deltas: &mut Deltas) -
         ],
     )
     .await?;
-    for event in events {
-        deltas.add(event.project, Counter::Event, &event.name, 1);
-    }
     Ok(())
 }
 

@@ -49,7 +49,7 @@ fn read(row: &Row<'_>) -> Result<Used> {
 
 /// Who uses a key now, if anybody does.
 pub async fn holder(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     key: &str,
     now: Timestamp,
@@ -65,7 +65,7 @@ pub async fn holder(
 
 /// Claims keys. For each claim `None` when it succeeded, or who holds the key. Of equal keys in the group, the first
 /// gets it. An expired key is free at once.
-pub async fn claim(tx: &mut Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used>>> {
+pub async fn claim(tx: &Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used>>> {
     let mut seen = HashSet::new();
     let mut firsts: Vec<_> = claims.iter().filter(|c| seen.insert((c.project, c.key.as_str()))).collect();
     // two groups that claim the same keys in different orders would wait for each other

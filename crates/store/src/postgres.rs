@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join};
+use scopeguard::ScopeGuard;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::dialect::{Dialect, Texts};
@@ -55,9 +56,12 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let mut client = self.pool.get().await?;
-        let outcome = transact(&mut client, &self.texts, body).await;
-        discard_if_in_doubt(client, &outcome);
+        let client = scopeguard::guard(self.pool.get().await?, roll_back);
+        let outcome = transact(&client, &self.texts, body).await;
+        let client = ScopeGuard::into_inner(client);
+        if leaves_doubt(&outcome) {
+            drop(Object::take(client));
+        }
         outcome
     }
 
@@ -70,7 +74,9 @@ impl Postgres {
         let outcome =
             patient(caught(async { body(&mut Rx::new(Session::Postgres(&client), &self.texts)).await }))
                 .await;
-        discard_if_in_doubt(client, &outcome);
+        if leaves_doubt(&outcome) {
+            drop(Object::take(client));
+        }
         outcome
     }
 
@@ -85,37 +91,48 @@ impl Postgres {
     }
 }
 
-async fn transact<T, F>(client: &mut Object, texts: &Texts, body: F) -> Result<T>
+/// A caller that goes away in the middle must not leave its transaction to whoever gets the connection next.
+fn roll_back(client: Object) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(Object::take(client)) };
+    runtime.spawn(async move {
+        if client.batch_execute("rollback").await.is_err() {
+            drop(Object::take(client));
+        }
+    });
+}
+
+async fn transact<T, F>(client: &Object, texts: &Texts, body: F) -> Result<T>
 where
     F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send,
 {
     let work = patient(async {
-        let transaction = client.transaction().await?;
-        let outcome =
-            caught(async { body(&mut Tx::new(Session::Transaction(&transaction), texts)).await }).await;
-        match outcome {
-            Ok(value) => Ok((transaction, value)),
-            Err(error) => {
-                let _ = transaction.rollback().await;
-                Err(error)
-            }
+        // on the way together with the body's first statements, before which the server runs it
+        let begin = client.batch_execute("begin");
+        let body = caught(async { body(&mut Tx::new(Session::Postgres(client), texts)).await });
+        let (begun, outcome) = join(begin, body).await;
+        begun?;
+        if outcome.is_err() {
+            let _ = client.batch_execute("rollback").await;
         }
+        outcome
     });
-    let (transaction, value) = work.await?;
+    let value = work.await?;
     // from here on a failure leaves open whether the change is there
-    match tokio::time::timeout(PATIENCE, transaction.commit()).await {
+    match tokio::time::timeout(PATIENCE, commit(client)).await {
         Ok(Ok(())) => Ok(value),
-        Ok(Err(error)) => Err(Error::of_commit(error)),
+        Ok(Err(error)) => Err(error),
         Err(_) => Err(Error::Unknown("the commit was not answered in time".into())),
     }
 }
 
+async fn commit(client: &Object) -> Result<()> {
+    client.batch_execute("commit").await.map_err(Error::of_commit)
+}
+
 /// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
 /// next would wait behind that statement.
-fn discard_if_in_doubt<T>(client: Object, outcome: &Result<T>) {
-    if matches!(outcome, Err(Error::Unavailable(_) | Error::Unknown(_) | Error::Panicked(_))) {
-        drop(Object::take(client));
-    }
+fn leaves_doubt<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Unavailable(_) | Error::Unknown(_) | Error::Panicked(_)))
 }
 
 /// A panic in a body must not take its caller down: a coalescer's task would leave every later call without an answer.

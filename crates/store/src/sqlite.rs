@@ -28,9 +28,13 @@ const GROUP: usize = 512;
 /// Most jobs that wait, interactive and bulk each; beyond that callers get [`Error::Busy`].
 const QUEUE: usize = 8192;
 const READERS: usize = 3;
-/// Pages in the log from which on it is copied into the database: 224 MB. Rarer is better, since a page that changed
+/// Pages in the log from which on it is copied into the database: 160 MB. Rarer is better, since a page that changed
 /// often is copied once.
-const LOG_PAGES: i64 = 56_000;
+const LOG_PAGES: i64 = 40_000;
+/// Pages left to copy that the writer may copy by itself: a pause of a few milliseconds.
+const FEW_PAGES: i64 = 500;
+/// How often the log is gone through at most before the writer copies the rest, however much it is.
+const PASSES: usize = 12;
 /// How often the length of the log is looked at.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -87,7 +91,7 @@ impl Sqlite {
         let texts = Arc::clone(&self.texts);
         let job: Job = Box::new(move |connection| {
             let outcome = connection.and_then(|connection| {
-                let mut tx = Tx::new(Session::Sqlite(connection), &texts);
+                let mut tx = Tx::new(Session::sqlite(connection), &texts);
                 caught(|| poll_once(body(&mut tx)))
             });
             let keep = outcome.is_ok();
@@ -112,7 +116,7 @@ impl Sqlite {
         let (answer, answered) = oneshot::channel();
         let texts = Arc::clone(&self.texts);
         let job: Read = Box::new(move |connection| {
-            let mut rx = Rx::new(Session::Sqlite(connection), &texts);
+            let mut rx = Rx::new(Session::sqlite(connection), &texts);
             let _ = answer.send(caught(|| poll_once(body(&mut rx))));
         });
         self.reads.try_send(job).map_err(|refused| match refused {
@@ -180,22 +184,33 @@ fn read_loop(mut connection: Connection, jobs: &Receiver<Read>) {
 /// Copies the log when it is long, then asks the writer to start it anew. Ends when the writer does.
 fn copy_loop(connection: &Connection, restart: &AtomicBool, stopped: &Receiver<()>) {
     while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        let pages = |mode: &str| {
-            connection.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| row.get::<_, i64>(1))
-        };
-        let copied = match pages("noop") {
-            Ok(length) if length >= LOG_PAGES && !restart.load(Ordering::Relaxed) => {
-                pages("passive").map(Some)
-            }
-            Ok(_) => Ok(None),
-            Err(error) => Err(error),
-        };
-        match copied {
-            Ok(Some(_)) => restart.store(true, Ordering::Relaxed),
-            Ok(None) => {}
+        if restart.load(Ordering::Relaxed) {
+            continue;
+        }
+        match copy_if_long(connection) {
+            Ok(copied) => restart.store(copied, Ordering::Relaxed),
             Err(error) => tracing::warn!(%error, "the write-ahead log could not be copied, trying again"),
         }
     }
+}
+
+/// Copies the log if it is long, and again what was written meanwhile, until little is left for the writer.
+fn copy_if_long(connection: &Connection) -> rusqlite::Result<bool> {
+    if checkpoint(connection, "noop")?.0 < LOG_PAGES {
+        return Ok(false);
+    }
+    for _ in 0..PASSES {
+        let (length, copied) = checkpoint(connection, "passive")?;
+        if length - copied <= FEW_PAGES {
+            break;
+        }
+    }
+    Ok(true)
+}
+
+/// Pages in the log, and how many of them are in the database too.
+fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<(i64, i64)> {
+    connection.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| Ok((row.get(1)?, row.get(2)?)))
 }
 
 fn write_loop(

@@ -2,6 +2,7 @@
 
 use std::future::ready;
 use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio_postgres::types::ToSql;
@@ -31,12 +32,25 @@ impl Row<'_> {
 
 /// Where statements go. The one place that tells the engines apart at run time.
 pub(crate) enum Session<'c> {
-    Sqlite(&'c mut rusqlite::Connection),
+    /// The lock is never waited for: statements run one after the other on the thread that has the connection.
+    Sqlite(Mutex<&'c mut rusqlite::Connection>),
     Postgres(&'c deadpool_postgres::ClientWrapper),
-    Transaction(&'c deadpool_postgres::Transaction<'c>),
+}
+
+impl<'c> Session<'c> {
+    pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection) -> Self {
+        Self::Sqlite(Mutex::new(connection))
+    }
+}
+
+fn lock<'g, 'c>(connection: &'g Mutex<&'c mut rusqlite::Connection>) -> MutexGuard<'g, &'c mut rusqlite::Connection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A view of the database that only reads.
+///
+/// Statements that do not need each other's results can run together: their futures, polled by one `join`, reach
+/// PostgreSQL in one round trip and in the order given. SQLite runs them in that order as well.
 pub struct Rx<'c> {
     session: Session<'c>,
     texts: &'c Texts,
@@ -73,7 +87,7 @@ impl<'c> Rx<'c> {
 
     /// Every row of a query.
     pub async fn all<T: Send>(
-        &mut self,
+        &self,
         sql: impl Into<Sql>,
         args: &[Arg<'_>],
         read: fn(&Row<'_>) -> Result<T>,
@@ -89,7 +103,7 @@ impl<'c> Rx<'c> {
 
     /// The first row of a query, if there is one.
     pub async fn optional<T: Send>(
-        &mut self,
+        &self,
         sql: impl Into<Sql>,
         args: &[Arg<'_>],
         read: fn(&Row<'_>) -> Result<T>,
@@ -99,7 +113,7 @@ impl<'c> Rx<'c> {
 
     /// The one row of a query.
     pub async fn one<T: Send>(
-        &mut self,
+        &self,
         sql: impl Into<Sql>,
         args: &[Arg<'_>],
         read: fn(&Row<'_>) -> Result<T>,
@@ -109,7 +123,7 @@ impl<'c> Rx<'c> {
 
     /// Rows of a query over a `{rows}` set; see [`Tx::each`].
     pub async fn each_returning<T: Send>(
-        &mut self,
+        &self,
         sql: impl Into<Sql>,
         args: &[Arg<'_>],
         read: fn(&Row<'_>) -> Result<T>,
@@ -123,10 +137,10 @@ impl<'c> Rx<'c> {
         Ok(out)
     }
 
-    fn visit<'f>(&'f mut self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> BoxFuture<'f, Result<()>> {
+    fn visit<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> BoxFuture<'f, Result<()>> {
         let text = self.texts.text(&sql);
-        match &mut self.session {
-            Session::Sqlite(connection) => Box::pin(ready(sqlite_rows(connection, &text, args, None, visit))),
+        match &self.session {
+            Session::Sqlite(connection) => Box::pin(ready(sqlite_rows(&lock(connection), &text, args, None, visit))),
             _ => Box::pin(async move {
                 for row in self.query(&text, args).await? {
                     visit(&Row::Postgres(&row))?;
@@ -137,7 +151,7 @@ impl<'c> Rx<'c> {
     }
 
     fn visit_each<'f>(
-        &'f mut self,
+        &'f self,
         sql: Sql,
         args: &'f [Arg<'f>],
         visit: Visit<'f>,
@@ -145,12 +159,13 @@ impl<'c> Rx<'c> {
         if row_count(args) == 0 {
             return Box::pin(ready(Ok(())));
         }
-        match &mut self.session {
+        match &self.session {
             Session::Sqlite(connection) => {
                 let text = self.texts.text(&sql);
+                let connection = lock(connection);
                 let mut run = || {
                     for row in 0..row_count(args) {
-                        sqlite_rows(connection, &text, args, Some(row), visit)?;
+                        sqlite_rows(&connection, &text, args, Some(row), visit)?;
                     }
                     Ok(())
                 };
@@ -160,16 +175,12 @@ impl<'c> Rx<'c> {
         }
     }
 
-    async fn query(&mut self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
+    async fn query(&self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
-        Ok(match &mut self.session {
+        Ok(match &self.session {
             Session::Postgres(client) => {
                 let statement = client.prepare_cached(text).await?;
                 client.query(&statement, &params).await?
-            }
-            Session::Transaction(tx) => {
-                let statement = tx.prepare_cached(text).await?;
-                tx.query(&statement, &params).await?
             }
             Session::Sqlite(_) => {
                 return Err(Error::Statement("a query was sent to the wrong engine".into()));
@@ -184,12 +195,12 @@ impl<'c> Tx<'c> {
     }
 
     /// Runs a statement; the number of rows it touched.
-    pub async fn execute(&mut self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
+    pub async fn execute(&self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
         self.run(sql.into(), args).await
     }
 
     /// Runs a change that must touch exactly one row.
-    pub async fn execute_one(&mut self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<()> {
+    pub async fn execute_one(&self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<()> {
         match self.run(sql.into(), args).await? {
             1 => Ok(()),
             0 => Err(Error::NotFound),
@@ -200,35 +211,33 @@ impl<'c> Tx<'c> {
     /// Runs a statement for many rows: the plural arguments are the columns of its `{rows}` set, the others are the
     /// same for each. PostgreSQL runs it once over the set; SQLite runs it once per row, so a statement must not
     /// depend on the other rows of its set. The number of rows touched.
-    pub async fn each(&mut self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
+    pub async fn each(&self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<u64> {
         self.run_each(sql.into(), args).await
     }
 
-    fn run<'f>(&'f mut self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
+    fn run<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
         let text = self.0.texts.text(&sql);
-        match &mut self.0.session {
-            Session::Sqlite(connection) => Box::pin(ready(sqlite_run(connection, &text, args, None))),
-            Session::Transaction(tx) => Box::pin(async move {
+        match &self.0.session {
+            Session::Sqlite(connection) => Box::pin(ready(sqlite_run(&lock(connection), &text, args, None))),
+            Session::Postgres(client) => Box::pin(async move {
                 let params: Vec<&(dyn ToSql + Sync)> =
                     args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
-                let statement = tx.prepare_cached(&text).await?;
-                Ok(tx.execute(&statement, &params).await?)
+                let statement = client.prepare_cached(&text).await?;
+                Ok(client.execute(&statement, &params).await?)
             }),
-            Session::Postgres(_) => {
-                Box::pin(ready(Err(Error::Statement("a write was sent to a session that reads".into()))))
-            }
         }
     }
 
-    fn run_each<'f>(&'f mut self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
+    fn run_each<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
         if row_count(args) == 0 {
             return Box::pin(ready(Ok(0)));
         }
-        match &mut self.0.session {
+        match &self.0.session {
             Session::Sqlite(connection) => {
                 let text = self.0.texts.text(&sql);
+                let connection = lock(connection);
                 let sum =
-                    (0..row_count(args)).map(|row| sqlite_run(connection, &text, args, Some(row))).sum();
+                    (0..row_count(args)).map(|row| sqlite_run(&connection, &text, args, Some(row))).sum();
                 Box::pin(ready(sum))
             }
             _ => self.run(sql, args),
@@ -236,11 +245,10 @@ impl<'c> Tx<'c> {
     }
 
     /// Runs statements without arguments, separated by semicolons: for migrations.
-    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<()> {
+    pub(crate) async fn script(&self, sql: &'static str) -> Result<()> {
         let text = self.0.texts.text(&Sql::Fixed(sql));
-        match &mut self.0.session {
-            Session::Sqlite(connection) => Ok(connection.execute_batch(&text)?),
-            Session::Transaction(tx) => Ok(tx.batch_execute(&text).await?),
+        match &self.0.session {
+            Session::Sqlite(connection) => Ok(lock(connection).execute_batch(&text)?),
             Session::Postgres(client) => Ok(client.batch_execute(&text).await?),
         }
     }
@@ -266,7 +274,7 @@ fn bind(
 }
 
 fn sqlite_rows(
-    connection: &mut rusqlite::Connection,
+    connection: &rusqlite::Connection,
     text: &str,
     args: &[Arg<'_>],
     row: Option<usize>,
@@ -282,7 +290,7 @@ fn sqlite_rows(
 }
 
 fn sqlite_run(
-    connection: &mut rusqlite::Connection,
+    connection: &rusqlite::Connection,
     text: &str,
     args: &[Arg<'_>],
     row: Option<usize>,

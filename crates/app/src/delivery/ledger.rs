@@ -1,9 +1,10 @@
 //! What workers write, many steps in one transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
@@ -67,26 +68,27 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     }
     let mut records: Vec<(ClaimRef, &Record)> = records.into_values().collect();
     records.sort_unstable_by_key(|(claim, _)| (claim.project, claim.id));
-    conclude(tx, &records, &mut deltas, first.now).await?;
     let mut marks: Vec<ClaimRef> = steps.iter().filter_map(|s| s.mark).collect();
     marks.sort_unstable_by_key(|claim| (claim.project, claim.id));
-    let marked = email::mark_sending(tx, &marks, first.lease_until).await?;
-    deltas.save(tx).await?;
+    let outcomes: Vec<_> =
+        records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
+    let (changed, marked) = join(
+        email::conclude(tx, &outcomes, &mut deltas, first.now),
+        email::mark_sending(tx, &marks, first.lease_until),
+    )
+    .await;
+    let (changed, marked) = (changed?, marked?);
+    follow_up(tx, &records, &changed, deltas).await?;
     Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
 }
 
-async fn conclude(
+/// Writes what follows from the outcomes that hold.
+async fn follow_up(
     tx: &mut Tx<'_>,
     records: &[(ClaimRef, &Record)],
-    deltas: &mut Deltas,
-    now: Timestamp,
+    changed: &HashSet<EmailId>,
+    mut deltas: Deltas,
 ) -> Result<()> {
-    if records.is_empty() {
-        return Ok(());
-    }
-    let outcomes: Vec<_> =
-        records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
-    let changed = email::conclude(tx, &outcomes, deltas, now).await?;
     let current: Vec<&Record> =
         records.iter().map(|(_, r)| *r).filter(|r| changed.contains(&r.outcome.claim.id)).collect();
     let mut events = Vec::new();
@@ -99,11 +101,13 @@ async fn conclude(
             });
         }
         if let Some((mail, raw)) = &record.captured {
-            mailbox::keep(tx, record.outcome.claim.project, record.contact, mail, raw, deltas).await?;
+            mailbox::keep(tx, record.outcome.claim.project, record.contact, mail, raw, &mut deltas).await?;
         }
     }
-    unsubscribe(tx, &current, &mut events, deltas).await?;
-    event::append(tx, &events, deltas).await
+    unsubscribe(tx, &current, &mut events, &mut deltas).await?;
+    let appended = event::append(tx, &events, &mut deltas);
+    let (appended, counted) = join(appended, deltas.save(tx)).await;
+    appended.and(counted)
 }
 
 /// Unsubscribes the contacts whose address was refused as not existing.

@@ -12,7 +12,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
-use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Upsert};
+use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Total, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 
@@ -86,16 +86,30 @@ impl App {
         let number = project.number;
         let limit = list.limit;
         list.limit += 1; // one more tells whether there is more
+        let known = match (&list.search, list.subscribed, list.after) {
+            _ if list.after.is_some() => Some(0),
+            (Some(search), None, _) if !search.is_empty() => {
+                self.0.address_books.count(number, search).await?
+            }
+            _ => None,
+        };
+        let by_address = list.subscribed.is_none();
         let read = self
             .0
             .db
             .read(move |rx| {
                 Box::pin(async move {
-                    let total = if list.after.is_none() { store::total(rx, number, &list).await? } else { 0 };
+                    let total = match known {
+                        Some(count) => Total { count, scanned: false },
+                        None => store::total(rx, number, &list).await?,
+                    };
                     Ok((store::list(rx, number, &list).await?, total))
                 })
             })
             .await;
+        if by_address && read.as_ref().is_ok_and(|(_, total)| total.scanned) {
+            self.0.address_books.write_soon(number);
+        }
         let (mut contacts, total) = read.map_err(|error| match error {
             mailwright_store::Error::NotFound => Error::BadRequest(
                 "The cursor does not belong to this list. Start again without a cursor.".into(),
@@ -104,7 +118,7 @@ impl App {
         })?;
         let has_more = contacts.len() > limit;
         contacts.truncate(limit);
-        Ok(Page { contacts, has_more, total })
+        Ok(Page { contacts, has_more, total: total.count })
     }
 
     /// Changes a contact.

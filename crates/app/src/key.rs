@@ -134,10 +134,7 @@ pub(crate) async fn recheck(
         .collect())
 }
 
-async fn find(
-    rx: &Rx<'_>,
-    hashes: &[KeyHash],
-) -> mailwright_store::Result<Vec<Option<(KeyKind, Project)>>> {
+async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> mailwright_store::Result<Vec<Option<(KeyKind, Project)>>> {
     let mut distinct = hashes.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
+use mailwright_store::address_book::AddressBooks;
 use mailwright_store::{Coalescer, Db};
 
 pub use delivery::Transport;
@@ -59,6 +60,7 @@ struct Inner {
     keyring: Keyring,
     limiter: Limiter,
     contents: Contents,
+    address_books: AddressBooks,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
     upserts: Coalescer<contact::Operation, contact::Upserted>,
@@ -98,6 +100,7 @@ impl App {
             keyring: Keyring::new(&db),
             limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
             contents: Contents::new(db.clone()),
+            address_books: AddressBooks::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),

@@ -131,11 +131,7 @@ impl Contacts {
     }
 
     /// Writes what changed. It is counted at once, and written when the future is awaited.
-    pub fn save<'t>(
-        self,
-        tx: &'t Tx<'_>,
-        deltas: &mut Deltas,
-    ) -> BoxFuture<'t, Result<()>> {
+    pub fn save<'t>(self, tx: &'t Tx<'_>, deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
         let changed: Vec<_> = self.0.into_iter().filter(|(_, state)| state.dirty).collect();
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
@@ -298,6 +294,7 @@ pub async fn change(
     let state = State { contact, stored, dirty: true };
     let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
     count(project, &state, &mut deltas, &mut fields);
+    deltas.add(project, Counter::Moves, "", i64::from(state.contact.email != before.email));
     let touched = tx
         .execute(
             "update contacts set email = $3, subscribed = $4, data = {json $5}, updated_at = $6, revision = revision + 1 \
@@ -382,6 +379,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
     }
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
+    deltas.add(project, Counter::Moves, "", 1);
     deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));
     for key in contact.data.keys() {
         deltas.add(project, Counter::Field, key, -1);
@@ -452,7 +450,7 @@ async fn could_have_been(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId)
 /// when the list is ordered by creation.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
-    let Filter { condition: mut filter, plus } =
+    let Filter { condition: mut filter, plus, .. } =
         search::filter(rx, project, list.search.as_deref(), &mut args).await?;
     if let Some(subscribed) = list.subscribed {
         args.push(subscribed.into());
@@ -482,27 +480,38 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
     .await
 }
 
+/// How many contacts a list has in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Total {
+    /// How many.
+    pub count: i64,
+    /// Whether many contacts had to be gone through to know that.
+    pub scanned: bool,
+}
+
 /// How many contacts a list has in all: from the counters, or counted where a search narrows it.
-pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<i64> {
+pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Total> {
     if list.search.is_none() {
         let subscribed = crate::counter::value(rx, project, Counter::Subscribed, "").await?;
-        return match list.subscribed {
-            Some(true) => Ok(subscribed),
-            other => {
-                let all = crate::counter::value(rx, project, Counter::Contacts, "").await?;
-                Ok(if other == Some(false) { all - subscribed } else { all })
-            }
+        let all = crate::counter::value(rx, project, Counter::Contacts, "").await?;
+        let count = match list.subscribed {
+            Some(true) => subscribed,
+            Some(false) => all - subscribed,
+            None => all,
         };
+        return Ok(Total { count, scanned: false });
     }
     let mut args: Vec<Arg<'_>> = vec![project.into()];
-    let Filter { condition: mut filter, plus } =
+    let Filter { condition: mut filter, plus, scans } =
         search::filter(rx, project, list.search.as_deref(), &mut args).await?;
     if let Some(subscribed) = list.subscribed {
         args.push(subscribed.into());
         filter += &format!(" and {plus}c.subscribed = ${}", args.len());
     }
-    rx.one(format!("select count(*) from contacts c where {plus}c.project_id = $1{filter}"), &args, |r| {
-        r.get(0)
-    })
-    .await
+    let count = rx
+        .one(format!("select count(*) from contacts c where {plus}c.project_id = $1{filter}"), &args, |r| {
+            r.get(0)
+        })
+        .await?;
+    Ok(Total { count, scanned: scans && count > search::COMMON as i64 })
 }

@@ -58,11 +58,7 @@ pub async fn save(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Time
 }
 
 /// Stores attachments that are not there yet.
-pub async fn save_attachments(
-    tx: &Tx<'_>,
-    files: &[(ProjectNumber, &Bytes)],
-    now: Timestamp,
-) -> Result<()> {
+pub async fn save_attachments(tx: &Tx<'_>, files: &[(ProjectNumber, &Bytes)], now: Timestamp) -> Result<()> {
     tx.each(
         "insert into attachments (project_id, hash, content, created_at) \
          select r.project_id, r.hash, r.content, $4 \

@@ -14,6 +14,8 @@ use crate::value::Arg;
 pub enum Counter {
     /// Contacts; the name is empty.
     Contacts,
+    /// Contacts that were removed or got another address; the name is empty. It only grows.
+    Moves,
     /// Subscribed contacts; the name is empty.
     Subscribed,
     /// Contacts that have a custom field; the name is the field's.
@@ -32,6 +34,7 @@ impl Counter {
     fn as_str(self) -> &'static str {
         match self {
             Self::Contacts => "contacts",
+            Self::Moves => "moves",
             Self::Subscribed => "subscribed",
             Self::Field => "field",
             Self::Event => "event",

@@ -61,11 +61,7 @@ pub struct NewEmail {
 }
 
 /// Puts mails into the outbox, due at once. They are counted at once, and written when the future is awaited.
-pub fn enqueue<'t>(
-    tx: &'t Tx<'_>,
-    emails: &'t [NewEmail],
-    deltas: &mut Deltas,
-) -> BoxFuture<'t, Result<()>> {
+pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for email in emails {
         deltas.add(email.project, Counter::Email, EmailStatus::Pending.as_str(), 1);
         if let Some(template) = email.template {
@@ -268,11 +264,7 @@ fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
 
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
 /// others were taken over or removed meanwhile.
-pub async fn mark_sending(
-    tx: &Tx<'_>,
-    claims: &[ClaimRef],
-    lease_until: Timestamp,
-) -> Result<Vec<EmailId>> {
+pub async fn mark_sending(tx: &Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each_returning(
         "update emails set status = 'SENDING', due_at = $4 \

@@ -58,11 +58,7 @@ pub struct Event {
 }
 
 /// Appends events. They are counted at once, and written when the future is awaited.
-pub fn append<'t>(
-    tx: &'t Tx<'_>,
-    events: &'t [NewEvent],
-    deltas: &mut Deltas,
-) -> BoxFuture<'t, Result<()>> {
+pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for event in events {
         deltas.add(event.project, Counter::Event, &event.name, 1);
     }

@@ -48,12 +48,7 @@ fn read(row: &Row<'_>) -> Result<Used> {
 }
 
 /// Who uses a key now, if anybody does.
-pub async fn holder(
-    rx: &Rx<'_>,
-    project: ProjectNumber,
-    key: &str,
-    now: Timestamp,
-) -> Result<Option<Used>> {
+pub async fn holder(rx: &Rx<'_>, project: ProjectNumber, key: &str, now: Timestamp) -> Result<Option<Used>> {
     rx.optional(
         "select method, path, status_code, created_at from idempotency_keys \
          where project_id = $1 and key = $2 and expires_at > $3",

@@ -12,6 +12,7 @@ mod sqlite;
 mod tx;
 mod value;
 
+pub mod address_book;
 pub mod api_key;
 pub mod contact;
 pub mod contact_field;

@@ -18,7 +18,7 @@ use crate::value::Arg;
 /// A project with at least this many contacts gets an index.
 pub const LARGE_PROJECT: i64 = 20_000;
 /// A substring that more contacts than this have is common.
-const COMMON: usize = 2_000;
+pub(crate) const COMMON: usize = 2_000;
 /// The shortest text a trigram index can look up.
 const SHORTEST: usize = 3;
 /// How long a process has the building of an index on PostgreSQL for itself. `filled_to` holds when that ends, in
@@ -35,6 +35,8 @@ pub(crate) struct Filter {
     /// What stands before the columns of conditions and order that must not choose the index: the lookup is to drive
     /// the query, and SQLite takes a column with a unary plus for no column of an index.
     pub(crate) plus: &'static str,
+    /// Whether contacts are gone through one after the other.
+    pub(crate) scans: bool,
 }
 
 /// The filter for a substring, its pattern appended to the arguments.
@@ -48,10 +50,10 @@ pub(crate) async fn filter(
     if let Some(lookup) = lookup(rx, project, search).await? {
         args.push(lookup.pattern.into());
         let condition = lookup.condition.replace("$pattern", &format!("${}", args.len()));
-        return Ok(Filter { condition, plus: if rx.is_postgres() { "" } else { "+" } });
+        return Ok(Filter { condition, plus: if rx.is_postgres() { "" } else { "+" }, scans: false });
     }
     args.push(search.to_owned().into());
-    Ok(Filter { condition: format!(" and {{contains c.email ${}}}", args.len()), plus: "" })
+    Ok(Filter { condition: format!(" and {{contains c.email ${}}}", args.len()), plus: "", scans: true })
 }
 
 struct Lookup {

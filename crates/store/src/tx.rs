@@ -43,7 +43,9 @@ impl<'c> Session<'c> {
     }
 }
 
-fn lock<'g, 'c>(connection: &'g Mutex<&'c mut rusqlite::Connection>) -> MutexGuard<'g, &'c mut rusqlite::Connection> {
+fn lock<'g, 'c>(
+    connection: &'g Mutex<&'c mut rusqlite::Connection>,
+) -> MutexGuard<'g, &'c mut rusqlite::Connection> {
     connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -140,7 +142,9 @@ impl<'c> Rx<'c> {
     fn visit<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> BoxFuture<'f, Result<()>> {
         let text = self.texts.text(&sql);
         match &self.session {
-            Session::Sqlite(connection) => Box::pin(ready(sqlite_rows(&lock(connection), &text, args, None, visit))),
+            Session::Sqlite(connection) => {
+                Box::pin(ready(sqlite_rows(&lock(connection), &text, args, None, visit)))
+            }
             _ => Box::pin(async move {
                 for row in self.query(&text, args).await? {
                     visit(&Row::Postgres(&row))?;

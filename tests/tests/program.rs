@@ -106,6 +106,9 @@ fn a_wrong_command_line_fails_and_says_so() {
     fail(&["fly"], &[], &["fly"]);
     fail(&["serve", "--no-such-option"], &[], &["no-such-option"]);
     fail(&["bootstrap", "--json"], &[], &["--email"]);
+    for language in ["", "english", "pt_BR", "PT"] {
+        fail(&[BOOTSTRAP, &["--language", language]].concat(), &[], &["--language"]);
+    }
 }
 
 #[test]

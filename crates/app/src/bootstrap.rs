@@ -20,6 +20,8 @@ pub struct Bootstrap {
     pub password: String,
     /// Name of the project.
     pub project: String,
+    /// Language of the project's pages and footers, when it is created now.
+    pub language: String,
     /// Sender domain; the operator vouches for it.
     pub domain: DomainName,
     /// Make another secret key even when the project exists.
@@ -52,6 +54,7 @@ impl App {
         let (secret_hash, public_hash, public_text) =
             (secret.hash(), public.hash(), public.reveal().to_owned());
         let (name, email, always_key) = (wanted.project.clone(), wanted.email.clone(), wanted.new_secret_key);
+        let language = wanted.language;
         let now = self.0.clock.now();
         let (found, new_key, public_key) = self
             .0
@@ -62,7 +65,7 @@ impl App {
                     let is_new = existing.is_none();
                     let found = match existing {
                         Some(found) => found,
-                        None => project::create(tx, &name, now).await?,
+                        None => project::create(tx, &name, &language, now).await?,
                     };
                     let user = match project::user_by_email(tx, &email).await? {
                         Some(user) => user,

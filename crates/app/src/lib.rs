@@ -12,6 +12,7 @@ mod error;
 pub mod event;
 pub mod idempotency;
 pub mod key;
+mod letterhead;
 pub mod limit;
 pub mod mailbox;
 pub mod metrics;

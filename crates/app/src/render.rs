@@ -4,13 +4,13 @@
 //! with the same `Message-ID`.
 
 use mailwright_core::email::EmailSource;
-use mailwright_core::project::Project;
 use mailwright_core::template::TemplateType;
-use mailwright_core::templating::{Escape, Scope, escape_html};
+use mailwright_core::templating::{Escape, Scope};
 use mailwright_mail::message::{Mailbox, Message};
 use mailwright_store::email::Claimed;
 
 use crate::content::Prepared;
+use crate::letterhead::Letterhead;
 
 /// A mail ready for the wire.
 pub(crate) struct Rendered {
@@ -37,7 +37,12 @@ impl Links {
 }
 
 /// Renders a mail for its recipient.
-pub(crate) fn render(base_url: &str, project: &Project, mail: &Claimed, content: &Prepared) -> Rendered {
+pub(crate) fn render(
+    base_url: &str,
+    letterhead: &Letterhead,
+    mail: &Claimed,
+    content: &Prepared,
+) -> Rendered {
     let links = Links::new(base_url, mail);
     let contact = mail.contact.to_string();
     let scope = Scope::new()
@@ -52,9 +57,11 @@ pub(crate) fn render(base_url: &str, project: &Project, mail: &Claimed, content:
     let subject = single_line(&content.subject.render(&scope, Escape::Text));
     let mut html = content.body.render(&scope, Escape::Html);
     if mail.kind == TemplateType::Marketing {
-        insert_footer(&mut html, &footer(&project.name, &links.unsubscribe));
+        let locale = mail.variables.get("locale").and_then(|locale| locale.as_str());
+        letterhead.footer(locale).insert(&mut html, &links.unsubscribe, &links.manage);
     }
-    let from_name = mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| project.name.clone());
+    let from_name =
+        mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| letterhead.name.clone());
     let sender = format!("{from_name} <{}>", mail.from);
     let message = Message {
         from: Mailbox { name: Some(from_name), address: mail.from.to_string() },
@@ -99,34 +106,9 @@ fn headers(mail: &Claimed, content: &Prepared, links: &Links) -> Vec<(String, St
     headers
 }
 
-fn footer(project: &str, unsubscribe: &str) -> String {
-    format!(
-        "<div style=\"margin-top:24px;padding-top:16px;border-top:1px solid #d8d8d8;text-align:center;font-size:12px;color:#6b6b6b\">\
-         You receive this email because you agreed to receive emails from {}. \
-         <a href=\"{unsubscribe}\" style=\"color:#6b6b6b\">Update your preferences</a></div>",
-        escape_html(project)
-    )
-}
-
-/// Puts the footer before the end of the body, or at the end where there is none.
-fn insert_footer(html: &mut String, footer: &str) {
-    let at = html.to_ascii_lowercase().rfind("</body>").unwrap_or(html.len());
-    html.insert_str(at, footer);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_footer_stands_before_the_end_of_the_body() {
-        let mut html = "<html><BODY>x</BODY></html>".to_owned();
-        insert_footer(&mut html, "F");
-        assert_eq!(html, "<html><BODY>xF</BODY></html>");
-        let mut fragment = "x".to_owned();
-        insert_footer(&mut fragment, "F");
-        assert_eq!(fragment, "xF");
-    }
 
     #[test]
     fn a_subject_has_one_line() {

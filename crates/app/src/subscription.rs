@@ -2,6 +2,7 @@
 
 use mailwright_core::event::subscription_event;
 use mailwright_core::ids::{ContactId, EmailId, EventId};
+use mailwright_core::locale::Locale;
 use mailwright_core::project::Project;
 use mailwright_store::contact::{self, Change};
 use mailwright_store::counter::Deltas;
@@ -20,8 +21,10 @@ pub struct PublicContact {
     pub email: String,
     /// State of the subscription.
     pub subscribed: bool,
-    /// Language of the pages.
+    /// The language that the contact, or else the project, asks for. There may be no texts in it.
     pub language: String,
+    /// The language of the pages.
+    pub locale: Locale,
     /// Whose mails these are.
     pub project: Project,
 }
@@ -45,6 +48,7 @@ impl App {
             id,
             email: contact.email.to_string(),
             subscribed: contact.subscribed,
+            locale: Locale::resolve(locale, &project.language),
             language: locale.map_or_else(|| project.language.clone(), str::to_owned),
             project,
         })

@@ -12,6 +12,7 @@ pub mod event;
 pub mod given;
 pub mod ids;
 pub mod issue;
+pub mod locale;
 pub mod project;
 pub mod template;
 pub mod templating;

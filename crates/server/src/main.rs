@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use mailwright_app::bootstrap::Bootstrap;
 use mailwright_core::address::{DomainName, EmailAddress};
+use mailwright_core::locale::is_language_code;
 use serde_json::json;
 
 use crate::config::Config;
@@ -69,6 +70,9 @@ struct BootstrapArgs {
     /// Sender domain; it counts as verified, because you vouch for it.
     #[arg(long)]
     domain: String,
+    /// Language of the project's pages and footers, such as en or pt-BR, if the project is created now.
+    #[arg(long, default_value = "en")]
+    language: String,
     /// Make another secret key even when the project exists.
     #[arg(long)]
     new_secret_key: bool,
@@ -141,6 +145,7 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
         email: EmailAddress::parse(&args.email).context("--email is not an email address")?,
         password: args.password,
         project: args.project,
+        language: args.language,
         domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,
         new_secret_key: args.new_secret_key,
     };
@@ -149,6 +154,9 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
         || wanted.project.contains(char::is_control)
     {
         bail!("--project must have 1 to 100 characters and no control characters");
+    }
+    if !is_language_code(&wanted.language) {
+        bail!("--language must be a language such as en, or with a region such as pt-BR");
     }
     if wanted.password.len() < 8 {
         bail!("--password must have at least 8 characters");

@@ -94,6 +94,7 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
                 email: EmailAddress::parse("demo@example.com").context("the demo address")?,
                 password: hex::encode(rand::random::<[u8; 16]>()),
                 project: "Demo".into(),
+                language: "en".into(),
                 domain: DomainName::parse("example.com").context("the demo domain")?,
                 new_secret_key: false,
             })

@@ -70,12 +70,12 @@ pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Se
     .await
 }
 
-/// Creates a project.
-pub async fn create(tx: &mut Tx<'_>, name: &str, now: Timestamp) -> Result<Project> {
+/// Creates a project. `language` is that of its public pages and footers.
+pub async fn create(tx: &mut Tx<'_>, name: &str, language: &str, now: Timestamp) -> Result<Project> {
     let id = ProjectId::new(now);
     tx.execute_one(
-        "insert into projects (id, name, language, tracking, created_at, updated_at) values ($1, $2, 'en', 'ENABLED', $3, $3)",
-        args![id, name, now],
+        "insert into projects (id, name, language, tracking, created_at, updated_at) values ($1, $2, $3, 'ENABLED', $4, $4)",
+        args![id, name, language, now],
     )
     .await?;
     tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![id], read).await

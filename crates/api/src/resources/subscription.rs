@@ -2,26 +2,26 @@
 //!
 //! A `GET` never changes anything, because link scanners follow links.
 
+mod page;
+
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use mailwright_app::subscription::PublicContact;
 use mailwright_app::{App, Error, Resource};
-use mailwright_core::ids::ContactId;
-use mailwright_core::templating::escape_html;
+use mailwright_core::ids::{ContactId, EmailId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::error::{ErrorEnvelope, Result};
+use self::page::Purpose;
+use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::{self, Params, PathText};
 
-/// Forms of our own pages post to our own origin; nothing else is loaded.
-const PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;background:#f6f6f7;color:#1c1c1e;margin:0}\
-    main{max-width:28rem;margin:12vh auto;padding:2rem;background:#fff;border-radius:12px;box-shadow:0 1px 3px #0002}\
-    h1{font-size:1.3rem;margin:0 0 .5rem}button{font:inherit;padding:.6rem 1.2rem;border:0;border-radius:8px;\
-    background:#1c1c1e;color:#fff;cursor:pointer}";
+/// Most bytes of a form that are read. A form of RFC 8058 has 26, or some hundred as `multipart/form-data`.
+const MAX_FORM: usize = 64 * 1024;
 
 /// A contact as its own pages know it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -29,7 +29,7 @@ pub(crate) struct PublicView {
     id: ContactId,
     email: String,
     subscribed: bool,
-    /// Language of the pages.
+    /// The language that the contact, or else the project, asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
 }
@@ -55,8 +55,7 @@ pub(crate) async fn get(State(app): State<App>, PathText(id): PathText) -> Resul
 }
 
 async fn set(app: &App, id: &str, subscribed: bool, params: &Params) -> Result<PublicContact> {
-    let because_of = params.text("e").and_then(|text| text.parse().ok());
-    Ok(app.set_subscription(query::id(id, Resource::Contact)?, subscribed, because_of).await?)
+    Ok(app.set_subscription(query::id(id, Resource::Contact)?, subscribed, mail(params)).await?)
 }
 
 /// Subscribe
@@ -83,117 +82,211 @@ pub(crate) async fn unsubscribe(
     Ok(Json(PublicView::new(set(&app, &id, false, &params).await?, false)))
 }
 
+/// The mail whose link was followed; what cannot be read counts as absent.
+fn mail(params: &Params) -> Option<EmailId> {
+    params.text("e").and_then(|text| text.parse().ok())
+}
+
 /// The unsubscribe page
+///
+/// In the recipient's language, with a button that posts to the same path. Who is not subscribed sees the preferences.
 #[utoipa::path(get, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "unsubscribePage",
-    params(("id" = String, Path)),
-    responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    responses(
+        (status = 200, description = "A page with a button", content_type = "text/html", body = String),
+        (status = 404, description = "A page that says so", content_type = "text/html", body = String),
+    ))]
 pub(crate) async fn unsubscribe_page(
     State(app): State<App>,
     PathText(id): PathText,
     params: Params,
+    headers: HeaderMap,
 ) -> Response {
-    page(&app, &id, &params, false).await
+    show(&app, &id, &params, &headers, Purpose::Unsubscribe).await
 }
 
-/// Unsubscribe with one click (RFC 8058)
+/// Unsubscribe with one click (RFC 8058), or from the page
 ///
-/// Answers 200 for unknown ids too. The body is ignored.
+/// Mail programs are answered 200 in plain text, for unknown ids too. A browser that sent the page's form sees a page.
 #[utoipa::path(post, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "oneClickUnsubscribe",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose header was used")),
-    responses((status = 200, description = "Done", content_type = "text/plain", body = String)))]
-pub(crate) async fn one_click(State(app): State<App>, PathText(id): PathText, params: Params) -> Response {
-    match form(&app, &id, &params, false).await {
-        Ok(()) => "You are unsubscribed.\n".into_response(),
-        Err(error) => crate::error::ApiError::from(error).into_response(),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link or header was used")),
+    responses(
+        (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
+        (status = 404, description = "For browsers: a page that says so", content_type = "text/html", body = String),
+    ))]
+pub(crate) async fn one_click(
+    State(app): State<App>,
+    PathText(id): PathText,
+    params: Params,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let form = read(body).await;
+    if takes_html(&headers) && !is_one_click(&form) {
+        return submit(&app, &id, &params, &headers, false).await;
     }
+    confirm(&app, &id, &params, false, "You are unsubscribed.\n").await
 }
 
 /// The subscribe page
+///
+/// In the recipient's language, with a button that posts to the same path. Who is subscribed sees the preferences.
 #[utoipa::path(get, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribePage",
-    params(("id" = String, Path)),
-    responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    responses(
+        (status = 200, description = "A page with a button", content_type = "text/html", body = String),
+        (status = 404, description = "A page that says so", content_type = "text/html", body = String),
+    ))]
 pub(crate) async fn subscribe_page(
     State(app): State<App>,
     PathText(id): PathText,
     params: Params,
+    headers: HeaderMap,
 ) -> Response {
-    page(&app, &id, &params, true).await
+    show(&app, &id, &params, &headers, Purpose::Subscribe).await
 }
 
 /// Subscribe from the page
+///
+/// Programs are answered 200 in plain text, for unknown ids too. A browser sees a page.
 #[utoipa::path(post, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribeForm",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
-    responses((status = 200, description = "Done", content_type = "text/plain", body = String)))]
+    responses(
+        (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
+        (status = 404, description = "For browsers: a page that says so", content_type = "text/html", body = String),
+    ))]
 pub(crate) async fn subscribe_form(
     State(app): State<App>,
     PathText(id): PathText,
     params: Params,
+    headers: HeaderMap,
+    body: Body,
 ) -> Response {
-    match form(&app, &id, &params, true).await {
-        Ok(()) => "You are subscribed.\n".into_response(),
-        Err(error) => crate::error::ApiError::from(error).into_response(),
+    read(body).await;
+    if takes_html(&headers) {
+        return submit(&app, &id, &params, &headers, true).await;
     }
+    confirm(&app, &id, &params, true, "You are subscribed.\n").await
 }
 
-/// The page to change the subscription either way
+/// The preferences page
+///
+/// Shows the subscription in the recipient's language, with a button to change it.
 #[utoipa::path(get, path = "/manage/{id}", tag = "Recipients", operation_id = "managePage",
-    params(("id" = String, Path)),
-    responses((status = 200, description = "A page with a button", content_type = "text/html", body = String)))]
-pub(crate) async fn manage_page(State(app): State<App>, PathText(id): PathText, params: Params) -> Response {
-    let subscribed = match id.parse() {
-        Ok(id) => app.public_contact(id).await.is_ok_and(|contact| contact.subscribed),
-        Err(_) => false,
-    };
-    page(&app, &id, &params, !subscribed).await
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    responses(
+        (status = 200, description = "A page with a button", content_type = "text/html", body = String),
+        (status = 404, description = "A page that says so", content_type = "text/html", body = String),
+    ))]
+pub(crate) async fn manage_page(
+    State(app): State<App>,
+    PathText(id): PathText,
+    params: Params,
+    headers: HeaderMap,
+) -> Response {
+    show(&app, &id, &params, &headers, Purpose::Manage).await
 }
 
-/// Sets the subscription; an unknown contact is no error, so that the answer tells nobody which ids exist.
-async fn form(app: &App, id: &str, params: &Params, subscribed: bool) -> std::result::Result<(), Error> {
-    let Ok(id) = id.parse() else { return Ok(()) };
-    let because_of = params.text("e").and_then(|text| text.parse().ok());
-    match app.set_subscription(id, subscribed, because_of).await {
-        Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
-        Err(error) => Err(error),
-    }
+/// Whether the request comes from a browser: those ask for HTML by name, mail programs do not.
+fn takes_html(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted
+        .flat_map(|value| value.split(','))
+        .filter_map(|range| range.split(';').next())
+        .any(|kind| kind.trim().eq_ignore_ascii_case("text/html"))
 }
 
-/// A page that asks whether the subscription should become `subscribed`.
-async fn page(app: &App, id: &str, params: &Params, subscribed: bool) -> Response {
-    let contact = match id.parse() {
+/// The form that came with a request; one that is too long counts as empty.
+///
+/// It is read even where it does not matter: a body that arrives after the answer would meet a closed connection, and the
+/// client might never see the answer.
+async fn read(body: Body) -> Bytes {
+    axum::body::to_bytes(body, MAX_FORM).await.unwrap_or_default()
+}
+
+/// Whether this is the form of RFC 8058, in either encoding. Our own form is empty.
+fn is_one_click(form: &[u8]) -> bool {
+    let has = |word: &[u8]| form.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+    has(b"List-Unsubscribe") && has(b"One-Click")
+}
+
+/// Answers `GET`: looks the contact up and shows the page.
+async fn show(app: &App, id: &str, params: &Params, headers: &HeaderMap, purpose: Purpose) -> Response {
+    let found = match id.parse() {
         Ok(id) => app.public_contact(id).await,
         Err(_) => Err(Error::not_found(Resource::Contact, id)),
     };
-    let (status, body) = match contact {
-        Ok(contact) => (StatusCode::OK, question(&contact, params, subscribed)),
-        Err(Error::NotFound { .. }) => (
-            StatusCode::NOT_FOUND,
-            "<h1>This link is not valid</h1><p>It may have been cut off.</p>".to_owned(),
-        ),
-        Err(error) => return crate::error::ApiError::from(error).into_response(),
-    };
-    let html = format!(
-        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <meta name=\"robots\" content=\"noindex\"><title>Email preferences</title><style>{STYLE}</style></head>\
-         <body><main>{body}</main></body></html>"
-    );
-    let mut response = (status, Html(html)).into_response();
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(PAGE_POLICY));
-    response
+    answer(found, params, headers, purpose)
 }
 
-fn question(contact: &PublicContact, params: &Params, subscribed: bool) -> String {
-    let mail = params.text("e").and_then(|text| text.parse::<mailwright_core::ids::EmailId>().ok());
-    let query = mail.map(|mail| format!("?e={mail}")).unwrap_or_default();
-    let (email, project) = (escape_html(&contact.email), escape_html(&contact.project.name));
-    let (path, verb, title) = if subscribed {
-        ("subscribe", "Subscribe", "Subscribe to emails?")
-    } else {
-        ("unsubscribe", "Unsubscribe", "Unsubscribe from emails?")
+/// Answers the form of a page: sets the subscription and says so.
+async fn submit(app: &App, id: &str, params: &Params, headers: &HeaderMap, subscribed: bool) -> Response {
+    let changed = match id.parse() {
+        Ok(id) => app.set_subscription(id, subscribed, mail(params)).await,
+        Err(_) => Err(Error::not_found(Resource::Contact, id)),
     };
-    let now = if contact.subscribed { "is subscribed" } else { "is not subscribed" };
-    format!(
-        "<h1>{title}</h1><p>{email} {now} to emails from {project}.</p>\
-         <form method=\"post\" action=\"/{path}/{}{query}\"><button>{verb}</button></form>",
-        contact.id
-    )
+    answer(changed, params, headers, Purpose::Done)
+}
+
+fn answer(
+    contact: std::result::Result<PublicContact, Error>,
+    params: &Params,
+    headers: &HeaderMap,
+    purpose: Purpose,
+) -> Response {
+    match contact {
+        Ok(contact) => page::about(&contact, purpose, mail(params)),
+        Err(Error::NotFound { .. }) => page::invalid_link(page::visitor_locale(headers)),
+        Err(error) => page::failed(page::visitor_locale(headers), error),
+    }
+}
+
+/// Answers a program: sets the subscription. An unknown contact is no error, there is nothing left to do for it.
+async fn confirm(app: &App, id: &str, params: &Params, subscribed: bool, done: &'static str) -> Response {
+    let Ok(id) = id.parse() else { return done.into_response() };
+    match app.set_subscription(id, subscribed, mail(params)).await {
+        Ok(_) | Err(Error::NotFound { .. }) => done.into_response(),
+        Err(error) => ApiError::from(error).into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn browsers_ask_for_html_by_name() {
+        for (accept, expected) in [
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", true),
+            ("application/json, Text/HTML;q=0.5", true),
+            ("*/*", false),
+            ("text/*", false),
+            ("text/plain", false),
+            ("text/htmlx", false),
+            ("", false),
+        ] {
+            let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(takes_html(&headers), expected, "{accept}");
+        }
+        assert!(!takes_html(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_form_of_rfc_8058_is_known_in_both_encodings() {
+        let multipart =
+            "--b\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--b--\r\n";
+        for (form, expected) in
+            [("List-Unsubscribe=One-Click", true), (multipart, true), ("", false), ("One-Click", false)]
+        {
+            assert_eq!(is_one_click(form.as_bytes()), expected, "{form}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_form_that_is_too_long_counts_as_empty() {
+        assert_eq!(read(Body::from("x".repeat(MAX_FORM))).await.len(), MAX_FORM);
+        assert!(read(Body::from("x".repeat(MAX_FORM + 1))).await.is_empty());
+    }
 }

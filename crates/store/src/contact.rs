@@ -17,9 +17,9 @@ use crate::search::{self, Filter};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
 
-const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
+pub(crate) const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
 
-fn read(row: &Row<'_>) -> Result<Contact> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Contact> {
     Ok(Contact {
         id: row.get(0)?,
         email: row.get(1)?,

@@ -70,10 +70,10 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let client = self.pool.get().await?;
-        let outcome =
-            patient(caught(async { body(&mut Rx::new(Session::Postgres(&client), &self.texts)).await }))
-                .await;
+        let client = scopeguard::guard(self.pool.get().await?, roll_back);
+        let session = Session::Postgres { client: &client, in_transaction: false };
+        let outcome = patient(caught(async { body(&mut Rx::new(session, &self.texts)).await })).await;
+        let client = ScopeGuard::into_inner(client);
         if leaves_doubt(&outcome) {
             drop(Object::take(client));
         }
@@ -108,7 +108,8 @@ where
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
         let begin = client.batch_execute("begin");
-        let body = caught(async { body(&mut Tx::new(Session::Postgres(client), texts)).await });
+        let session = Session::Postgres { client, in_transaction: true };
+        let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (begun, outcome) = join(begin, body).await;
         begun?;
         if outcome.is_err() {

@@ -4,12 +4,19 @@ use std::future::ready;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
 
 use crate::dialect::{Sql, Texts};
 use crate::error::{Error, Result};
 use crate::value::{Arg, Column};
+
+/// Lets PostgreSQL scan and hash in this transaction (see `Postgres::open`).
+const SCANS: &str = "set local enable_seqscan = on; set local enable_hashjoin = on; \
+                     set local enable_mergejoin = on; set local work_mem = '32MB'";
+/// Undoes [`SCANS`].
+const SCANS_NO_MORE: &str = "set local enable_seqscan to default; set local enable_hashjoin to default; \
+                             set local enable_mergejoin to default; set local work_mem to default";
 
 /// A row of a result.
 #[derive(Debug)]
@@ -34,7 +41,8 @@ impl Row<'_> {
 pub(crate) enum Session<'c> {
     /// The lock is never waited for: statements run one after the other on the thread that has the connection.
     Sqlite(Mutex<&'c mut rusqlite::Connection>),
-    Postgres(&'c deadpool_postgres::ClientWrapper),
+    /// A connection, in a transaction if it is a [`Tx`]'s.
+    Postgres { client: &'c deadpool_postgres::ClientWrapper, in_transaction: bool },
 }
 
 impl<'c> Session<'c> {
@@ -101,6 +109,62 @@ impl<'c> Rx<'c> {
         })
         .await?;
         Ok(out)
+    }
+
+    /// Every row of a query whose text is put together for the occasion: neither it nor its plan is kept.
+    pub(crate) async fn seldom<T: Send>(
+        &self,
+        sql: String,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.once(sql, args, false, read).await
+    }
+
+    /// The same for a query that looks at most rows of a table. PostgreSQL may read it from one end to the other.
+    pub(crate) async fn scan<T: Send>(
+        &self,
+        sql: String,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.once(sql, args, true, read).await
+    }
+
+    async fn once<T: Send>(
+        &self,
+        sql: String,
+        args: &[Arg<'_>],
+        scans: bool,
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let text = self.texts.text(&Sql::Built(sql));
+        let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
+        let rows = match &self.session {
+            Session::Sqlite(connection) => {
+                let mut out = Vec::new();
+                let mut visit = |row: &Row<'_>| {
+                    out.push(read(row)?);
+                    Ok(())
+                };
+                sqlite_visit(&mut lock(connection).prepare(&text)?, args, None, &mut visit)?;
+                return Ok(out);
+            }
+            Session::Postgres { client, .. } if !scans => client.query(&*text, &params).await?,
+            Session::Postgres { client, in_transaction: true } => {
+                client.batch_execute(SCANS).await?;
+                let rows = client.query(&*text, &params).await?;
+                client.batch_execute(SCANS_NO_MORE).await?;
+                rows
+            }
+            Session::Postgres { client, in_transaction: false } => {
+                client.batch_execute("begin read only").await?;
+                let rows = join(client.batch_execute(SCANS), client.query(&*text, &params)).await.1;
+                client.batch_execute("rollback").await?;
+                rows?
+            }
+        };
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
     /// The first row of a query, if there is one.
@@ -182,7 +246,7 @@ impl<'c> Rx<'c> {
     async fn query(&self, text: &str, args: &[Arg<'_>]) -> Result<Vec<tokio_postgres::Row>> {
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
         Ok(match &self.session {
-            Session::Postgres(client) => {
+            Session::Postgres { client, .. } => {
                 let statement = client.prepare_cached(text).await?;
                 client.query(&statement, &params).await?
             }
@@ -223,7 +287,7 @@ impl<'c> Tx<'c> {
         let text = self.0.texts.text(&sql);
         match &self.0.session {
             Session::Sqlite(connection) => Box::pin(ready(sqlite_run(&lock(connection), &text, args, None))),
-            Session::Postgres(client) => Box::pin(async move {
+            Session::Postgres { client, .. } => Box::pin(async move {
                 let params: Vec<&(dyn ToSql + Sync)> =
                     args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
                 let statement = client.prepare_cached(&text).await?;
@@ -253,7 +317,7 @@ impl<'c> Tx<'c> {
         let text = self.0.texts.text(&Sql::Fixed(sql));
         match &self.0.session {
             Session::Sqlite(connection) => Ok(lock(connection).execute_batch(&text)?),
-            Session::Postgres(client) => Ok(client.batch_execute(&text).await?),
+            Session::Postgres { client, .. } => Ok(client.batch_execute(&text).await?),
         }
     }
 }
@@ -284,8 +348,16 @@ fn sqlite_rows(
     row: Option<usize>,
     visit: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(text)?;
-    bind(&mut statement, args, row)?;
+    sqlite_visit(&mut *connection.prepare_cached(text)?, args, row, visit)
+}
+
+fn sqlite_visit(
+    statement: &mut rusqlite::Statement<'_>,
+    args: &[Arg<'_>],
+    row: Option<usize>,
+    visit: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
+) -> Result<()> {
+    bind(statement, args, row)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         visit(&Row::Sqlite(row))?;

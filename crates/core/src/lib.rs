@@ -4,14 +4,18 @@
 //! test can move; ids are made from a clock and the system's randomness in [`ids`].
 
 pub mod address;
+pub mod bulk;
 pub mod contact;
+pub mod csv;
 pub mod custom_data;
 pub mod domain;
 pub mod email;
 pub mod event;
 pub mod given;
 pub mod ids;
+pub mod import;
 pub mod issue;
+pub mod job;
 pub mod project;
 pub mod template;
 pub mod templating;

@@ -34,6 +34,11 @@ macro_rules! ids {
                 Self(uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid())
             }
 
+            /// The id that has these 16 bytes.
+            pub fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
             /// The id as its 16 bytes.
             pub fn as_uuid(&self) -> &Uuid {
                 &self.0

@@ -51,8 +51,7 @@ pub enum JobState {
 
 impl JobState {
     /// Every state.
-    pub const ALL: [Self; 5] =
-        [Self::Waiting, Self::Active, Self::Delayed, Self::Completed, Self::Failed];
+    pub const ALL: [Self; 5] = [Self::Waiting, Self::Active, Self::Delayed, Self::Completed, Self::Failed];
 
     /// The name that the API shows.
     pub fn as_str(self) -> &'static str {

@@ -21,6 +21,7 @@ pub mod domain;
 pub mod email;
 pub mod event;
 pub mod idempotency;
+pub mod job;
 pub mod mailbox;
 pub mod migrate;
 pub mod project;

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-const TENANT_TABLES: [&str; 14] = [
+const TENANT_TABLES: [&str; 17] = [
     "attachments",
     "contact_fields",
     "contacts",
@@ -14,6 +14,9 @@ const TENANT_TABLES: [&str; 14] = [
     "emails",
     "events",
     "idempotency_keys",
+    "job_failures",
+    "job_inputs",
+    "jobs",
     "mailbox",
     "rate_windows",
     "search_indexes",
@@ -77,7 +80,10 @@ fn statements_on_tenant_tables_name_the_project() {
 
 #[test]
 fn tenant_tables_are_keyed_by_project() {
-    let schema = include_str!("../migrations/0001_foundation.sql");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    let migrations =
+        fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    let schema: String = migrations.collect();
     for table in TENANT_TABLES {
         let start =
             schema.find(&format!("create table {table} (")).unwrap_or_else(|| panic!("{table} is gone"));

@@ -3,6 +3,7 @@
 
 pub mod bootstrap;
 pub mod bulk;
+pub mod command;
 pub mod contact;
 pub mod contact_field;
 pub mod content;

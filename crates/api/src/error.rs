@@ -227,6 +227,15 @@ pub(crate) enum Failure {
     Standard(ApiError),
     /// The legacy body, where the contract names it.
     Legacy(String),
+    /// The legacy body with a status other than 400.
+    LegacyStatus(StatusCode, String),
+}
+
+impl Failure {
+    /// The legacy body with any status.
+    pub(crate) fn legacy(status: StatusCode, message: impl Into<String>) -> Self {
+        Self::LegacyStatus(status, message.into())
+    }
 }
 
 impl From<ApiError> for Failure {
@@ -252,6 +261,7 @@ impl IntoResponse for Failure {
         match self {
             Self::Standard(error) => error.into_response(),
             Self::Legacy(error) => (StatusCode::BAD_REQUEST, Json(LegacyError { error })).into_response(),
+            Self::LegacyStatus(status, error) => (status, Json(LegacyError { error })).into_response(),
         }
     }
 }
@@ -283,6 +293,9 @@ impl From<mailwright_app::Error> for ApiError {
             }
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
+            E::QueueFull(message) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
+            }
             E::Unavailable(detail) => {
                 tracing::warn!(error = %detail, "a request was refused, a dependency is not available");
                 let message = "The service cannot store or read data right now.";

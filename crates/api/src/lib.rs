@@ -21,7 +21,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track,
+    bulk, contact, contact_field, docs, domain, email, event, health, import, mailbox, send, subscription,
+    template, track,
 };
 
 /// Every route, with its document.
@@ -38,6 +39,12 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(contact_field::usage))
         .routes(routes!(contact_field::delete))
         .routes(routes!(contact::get, contact::update, contact::delete))
+        .routes(routes!(import::upload))
+        .routes(routes!(import::status))
+        .routes(routes!(bulk::subscribe))
+        .routes(routes!(bulk::unsubscribe))
+        .routes(routes!(bulk::delete))
+        .routes(routes!(bulk::status))
         // templates
         .routes(routes!(template::list, template::create))
         .routes(routes!(template::get, template::update, template::delete))

@@ -87,6 +87,9 @@ pub enum Error {
     /// The project was disabled while the request was on its way.
     #[error("the project is disabled")]
     ProjectDisabled,
+    /// Too much work of the project is queued already; the same request may succeed later.
+    #[error("{0}")]
+    QueueFull(String),
     /// A dependency is not available; the same request may succeed later.
     #[error("{0}")]
     Unavailable(String),

@@ -2,6 +2,8 @@
 //! one transaction.
 
 pub mod bootstrap;
+pub mod bulk;
+pub mod command;
 pub mod contact;
 pub mod contact_field;
 pub mod content;
@@ -11,6 +13,8 @@ pub mod email;
 mod error;
 pub mod event;
 pub mod idempotency;
+pub mod import;
+pub mod job;
 pub mod key;
 mod letterhead;
 pub mod limit;
@@ -66,6 +70,7 @@ struct Inner {
     sends: Coalescer<send::Operation, send::Outcome>,
     upserts: Coalescer<contact::Operation, contact::Upserted>,
     dispatcher: Dispatcher,
+    jobs: job::Board,
 }
 
 impl std::fmt::Debug for App {
@@ -106,6 +111,7 @@ impl App {
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
+            jobs: job::Board::default(),
             db,
             clock,
             settings,
@@ -116,10 +122,11 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, domain checks, housekeeping.
+    /// Starts the background work: delivery, jobs, domain checks, housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
         upkeep::start(self, tasks);
+        job::start(self, tasks);
     }
 
     /// Whether the background work is alive; true as well when this process does none.

@@ -17,6 +17,8 @@ pub struct Settings {
     pub delivery: DeliverySettings,
     /// Sender domains.
     pub domains: DomainSettings,
+    /// Background jobs.
+    pub jobs: JobSettings,
 }
 
 /// Limits on attachments (contract, Limits).
@@ -62,4 +64,13 @@ pub struct DomainSettings {
     pub spf: Option<String>,
     /// Kind of new DKIM keys.
     pub key_type: mailwright_mail::dkim::KeyType,
+}
+
+/// How background jobs are done.
+#[derive(Debug, Clone, Copy)]
+pub struct JobSettings {
+    /// Projects whose jobs this process works on at the same time.
+    pub at_once: usize,
+    /// How long a claim holds without a sign of life. Every step is one.
+    pub lease: Duration,
 }

@@ -40,6 +40,11 @@ macro_rules! ids {
                 Timestamp(bytes[..6].iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte)))
             }
 
+            /// The id that has these 16 bytes.
+            pub fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
             /// The id as its 16 bytes.
             pub fn as_uuid(&self) -> &Uuid {
                 &self.0
@@ -108,6 +113,8 @@ ids! {
     CampaignId,
     /// A segment.
     SegmentId,
+    /// A background job.
+    JobId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

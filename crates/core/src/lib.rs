@@ -4,7 +4,9 @@
 //! test can move; ids are made from a clock and the system's randomness in [`ids`].
 
 pub mod address;
+pub mod bulk;
 pub mod contact;
+pub mod csv;
 pub mod custom_data;
 pub mod domain;
 pub mod email;
@@ -12,7 +14,9 @@ pub mod event;
 pub mod filter;
 pub mod given;
 pub mod ids;
+pub mod import;
 pub mod issue;
+pub mod job;
 pub mod locale;
 pub mod project;
 pub mod template;

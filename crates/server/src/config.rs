@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
-use mailwright_app::settings::{AttachmentLimits, DeliverySettings, DomainSettings, Settings};
+use mailwright_app::settings::{AttachmentLimits, DeliverySettings, DomainSettings, JobSettings, Settings};
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;
@@ -37,6 +37,7 @@ pub(crate) struct Config {
     sending: Sending,
     idempotency: Idempotency,
     domains: Domains,
+    jobs: Jobs,
     attachments: Attachments,
 }
 
@@ -86,6 +87,13 @@ struct Domains {
     check_interval_seconds: u64,
     spf: String,
     key_type: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Jobs {
+    at_once: usize,
+    lease_ms: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -203,6 +211,10 @@ impl Config {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds.max(1)),
                 spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),
                 key_type,
+            },
+            jobs: JobSettings {
+                at_once: self.jobs.at_once.clamp(1, 100),
+                lease: Duration::from_millis(self.jobs.lease_ms.max(1000)),
             },
         })
     }

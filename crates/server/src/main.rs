@@ -2,6 +2,8 @@
 
 mod config;
 mod doctor;
+mod export;
+mod import;
 mod serve;
 mod setup;
 
@@ -40,6 +42,10 @@ enum Command {
     Migrate,
     /// Create the first user, project and sender domain, and print the project's keys. Harmless when repeated.
     Bootstrap(BootstrapArgs),
+    /// Import contacts from a CSV file of any size. Harmless when repeated. Ends with 2 when some rows failed.
+    Import(import::ImportArgs),
+    /// Write every contact of a project as CSV or NDJSON.
+    Export(export::ExportArgs),
     /// Check the set-up and say what is wrong with it.
     Doctor,
     /// Print the API document (`OpenAPI` 3.1).
@@ -109,6 +115,8 @@ fn run() -> Result<ExitCode> {
             }
             Command::Migrate => migrate(&config).await,
             Command::Bootstrap(args) => bootstrap(&config, args).await,
+            Command::Import(args) => import::import(&config, args).await,
+            Command::Export(args) => export::export(&config, args).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),
         }

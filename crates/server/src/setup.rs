@@ -118,7 +118,8 @@ pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
+/// Creates a file that only its owner can read.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

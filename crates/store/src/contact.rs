@@ -321,6 +321,54 @@ pub struct Change {
     pub patch: DataPatch,
 }
 
+/// A contact that [`subscribe`] found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Which contact.
+    pub id: ContactId,
+    /// Whether its subscription flipped. Otherwise it was in the wanted state already.
+    pub flipped: bool,
+}
+
+/// Sets the subscription of many contacts. Returns those that exist.
+pub async fn subscribe(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    ids: &[ContactId],
+    subscribed: bool,
+    now: Timestamp,
+    deltas: &mut Deltas,
+) -> Result<Vec<Found>> {
+    let mut rows = tx
+        .all(
+            "select id, email, subscribed, revision from contacts where project_id = $1 and id {in $2}",
+            &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+            |r| Ok((r.get::<ContactId>(0)?, r.get::<String>(1)?, r.get::<bool>(2)?, r.get::<i64>(3)?)),
+        )
+        .await?;
+    // in the order in which other writers lock contacts, so that nobody waits for each other
+    rows.sort_by(|(_, one, ..), (_, other, ..)| one.cmp(other));
+    let flips: Vec<_> = rows.iter().filter(|(_, _, before, _)| *before != subscribed).collect();
+    let changed = tx
+        .each(
+            "update contacts set subscribed = $4, updated_at = $5, revision = contacts.revision + 1 \
+             from {rows r: project_id int, contact_id id, revision int} \
+             where contacts.project_id = r.project_id and contacts.id = r.contact_id and contacts.revision = r.revision",
+            &[
+                Arg::Ints(flips.iter().map(|_| Some(project.0)).collect()),
+                Arg::Ids(flips.iter().map(|(id, ..)| Some((*id).into())).collect()),
+                Arg::Ints(flips.iter().map(|(.., revision)| Some(*revision)).collect()),
+                subscribed.into(),
+                now.into(),
+            ],
+        )
+        .await?;
+    expect(changed, flips.len(), "a contact was changed meanwhile")?;
+    let flipped = flips.len() as i64;
+    deltas.add(project, Counter::Subscribed, "", if subscribed { flipped } else { -flipped });
+    Ok(rows.into_iter().map(|(id, _, before, _)| Found { id, flipped: before != subscribed }).collect())
+}
+
 /// How many rows of each other table one call of [`delete`] removes at most.
 const DELETE_CHUNK: i64 = 500;
 

@@ -23,6 +23,7 @@ pub mod email;
 pub mod event;
 pub mod filter;
 pub mod idempotency;
+pub mod job;
 pub mod mailbox;
 pub mod migrate;
 pub mod project;

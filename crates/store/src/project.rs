@@ -36,6 +36,11 @@ pub async fn by_name(rx: &mut Rx<'_>, name: &str) -> Result<Option<Project>> {
     .await
 }
 
+/// The project with an id.
+pub async fn by_id(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Project>> {
+    rx.optional(format!("select {COLUMNS} from projects p where p.id = $1"), args![id], read).await
+}
+
 /// How many projects there are.
 pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
     rx.one("select count(*) from projects", &[], |r| r.get(0)).await

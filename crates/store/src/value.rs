@@ -7,7 +7,7 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, ProjectId, ProjectNumber, SegmentId,
+    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, JobId, ProjectId, ProjectNumber, SegmentId,
     TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
@@ -205,7 +205,7 @@ pub fn json_text(data: &serde_json::Map<String, Json>) -> String {
 }
 
 macro_rules! ids {
-    ($($id:ty),+) => { $(
+    ($($id:ty),+ $(,)?) => { $(
         impl From<$id> for Arg<'_> {
             fn from(v: $id) -> Self {
                 Arg::Id(v.into())
@@ -224,7 +224,10 @@ macro_rules! ids {
     )+ };
 }
 
-ids!(ProjectId, UserId, ApiKeyId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId, SegmentId);
+ids!(
+    ProjectId, UserId, ApiKeyId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId, SegmentId,
+    JobId,
+);
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
     fn from(value: Option<T>) -> Self {

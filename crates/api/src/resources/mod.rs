@@ -1,5 +1,6 @@
 //! One module per resource.
 
+pub(crate) mod bulk;
 pub(crate) mod contact;
 pub(crate) mod contact_field;
 pub(crate) mod docs;
@@ -7,6 +8,8 @@ pub(crate) mod domain;
 pub(crate) mod email;
 pub(crate) mod event;
 pub(crate) mod health;
+pub(crate) mod import;
+pub(crate) mod job;
 pub(crate) mod mailbox;
 pub(crate) mod send;
 pub(crate) mod subscription;

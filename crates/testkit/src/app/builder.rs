@@ -67,6 +67,7 @@ impl AppBuilder {
             ("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "50"),
             ("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "500"),
             ("MAILWRIGHT_DELIVERY_LEASE_MS", "1000"),
+            ("MAILWRIGHT_JOBS_LEASE_MS", "2000"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into();

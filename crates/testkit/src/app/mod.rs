@@ -4,7 +4,7 @@ mod builder;
 mod process;
 
 use std::fmt::Write as _;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -202,10 +202,7 @@ impl App {
 
     /// Runs another command of the program with the server's environment and returns what it prints.
     pub async fn run(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new(&self.server.binary);
-        self.server.environment(&mut command);
-        command.args(arguments).stdin(Stdio::null());
-        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        let output = self.try_run(arguments).await;
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
             output.status.success(),
@@ -215,6 +212,14 @@ impl App {
             String::from_utf8_lossy(&output.stderr)
         );
         stdout
+    }
+
+    /// Runs another command of the program with the server's environment, whether it succeeds or not.
+    pub async fn try_run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(&self.server.binary);
+        self.server.environment(&mut command);
+        command.args(arguments).stdin(Stdio::null());
+        tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap()
     }
 
     /// Starts another process on the same database with the same environment (PostgreSQL only).

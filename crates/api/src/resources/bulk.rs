@@ -1,0 +1,159 @@
+//! `/contacts/bulk-*` and `/contacts/bulk/:jobId`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::App;
+use mailwright_app::bulk::BulkDone;
+use mailwright_core::bulk::{ContactFailure, Operation};
+use mailwright_core::ids::ContactId;
+use mailwright_core::project::Project;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::job::{JobView, QueuedJob, not_found};
+use crate::auth::SecretKey;
+use crate::error::{ErrorEnvelope, Failure, LegacyError};
+use crate::query::PathText;
+use crate::schema::{Body, Payload};
+
+/// How the contacts are chosen.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// By their ids.
+    Ids,
+}
+
+/// The contacts to change.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BulkRequest {
+    /// `ids`, which is the default.
+    #[serde(rename = "mode")]
+    _mode: Option<Mode>,
+    /// 1 to 1,000 ids. One that comes twice counts once.
+    #[schema(min_items = 1, max_items = 1000)]
+    contact_ids: Vec<ContactId>,
+}
+
+impl Payload for BulkRequest {
+    fn legacy(body: &Value) -> Option<&'static str> {
+        Some(match body.get("mode") {
+            None | Some(Value::Null) => "contactIds must be an array of 1 to 1000 contact ids (UUIDs)",
+            Some(mode) if mode == "ids" => "contactIds must be an array of 1 to 1000 contact ids (UUIDs)",
+            Some(_) => "mode must be \"ids\"",
+        })
+    }
+}
+
+/// What came of a bulk operation.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BulkResult {
+    /// `subscribe`, `unsubscribe` or `delete`.
+    operation: &'static str,
+    /// Contacts asked for; an id that came twice counts once.
+    total_requested: u64,
+    /// Contacts that were changed.
+    success_count: u64,
+    /// Contacts that were in the wanted state already.
+    unchanged_count: u64,
+    /// Ids that are no contact of the project.
+    failure_count: u64,
+    /// The failures, in the order of the request.
+    errors: Vec<ContactFailure>,
+}
+
+impl From<BulkDone> for BulkResult {
+    fn from(done: BulkDone) -> Self {
+        Self {
+            operation: done.operation.as_str(),
+            total_requested: done.counts.total,
+            success_count: done.counts.succeeded,
+            unchanged_count: done.counts.unchanged,
+            failure_count: done.counts.failed,
+            errors: done.failures,
+        }
+    }
+}
+
+async fn queue(
+    app: &App,
+    project: &Project,
+    operation: Operation,
+    body: BulkRequest,
+    message: &str,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    let id = app.queue_bulk(project, operation, body.contact_ids).await?;
+    Ok((StatusCode::ACCEPTED, Json(QueuedJob::new(message, id))))
+}
+
+/// Subscribe many contacts
+///
+/// In the background. Each contact whose subscription flips gets an event.
+#[utoipa::path(post, path = "/contacts/bulk-subscribe", tag = "Contacts", operation_id = "bulkSubscribeContacts", security(("secretKey" = [])),
+    request_body = BulkRequest,
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 400, description = "Not 1 to 1,000 ids", body = LegacyError),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn subscribe(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    Body(body): Body<BulkRequest>,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    queue(&app, &project, Operation::Subscribe, body, "The contacts are being subscribed.").await
+}
+
+/// Unsubscribe many contacts
+///
+/// In the background. Each contact whose subscription flips gets an event.
+#[utoipa::path(post, path = "/contacts/bulk-unsubscribe", tag = "Contacts", operation_id = "bulkUnsubscribeContacts", security(("secretKey" = [])),
+    request_body = BulkRequest,
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 400, description = "Not 1 to 1,000 ids", body = LegacyError),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn unsubscribe(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    Body(body): Body<BulkRequest>,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    queue(&app, &project, Operation::Unsubscribe, body, "The contacts are being unsubscribed.").await
+}
+
+/// Delete many contacts
+///
+/// In the background, for good, with their events and mails.
+#[utoipa::path(post, path = "/contacts/bulk-delete", tag = "Contacts", operation_id = "bulkDeleteContacts", security(("secretKey" = [])),
+    request_body = BulkRequest,
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 400, description = "Not 1 to 1,000 ids", body = LegacyError),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    Body(body): Body<BulkRequest>,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    queue(&app, &project, Operation::Delete, body, "The contacts are being deleted.").await
+}
+
+/// Get the status of a bulk operation
+#[utoipa::path(get, path = "/contacts/bulk/{jobId}", tag = "Contacts", operation_id = "getBulkJob", security(("secretKey" = [])),
+    params(("jobId" = String, Path)),
+    responses((status = 200, body = JobView<BulkResult>), (status = 404, body = LegacyError)))]
+pub(crate) async fn status(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+) -> Result<Json<JobView<BulkResult>>, Failure> {
+    let id = id.parse().map_err(|_| not_found())?;
+    let status = app.bulk_status(&project, id).await?.ok_or_else(not_found)?;
+    Ok(Json(JobView::new(status, BulkResult::from)))
+}

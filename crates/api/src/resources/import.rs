@@ -1,0 +1,170 @@
+//! `/contacts/import`.
+
+use std::convert::Infallible;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use mailwright_app::App;
+use mailwright_app::import::Imported;
+use mailwright_core::import::{MAX_UPLOAD, RowFailure};
+use multer::{Field, Multipart};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::job::{JobView, QueuedJob, not_found};
+use crate::auth::SecretKey;
+use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
+use crate::query::PathText;
+
+/// Bytes that a body may have around the file: the lines between the parts, and small other fields.
+const AROUND: usize = 64 * 1024;
+/// Most bytes of a body that is too large that are read, so that its sender gets to see the answer.
+const MAX_DRAINED: usize = 64 * 1024 * 1024;
+
+/// A file to import.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it documents the form, which is read part by part")]
+pub(crate) struct ImportForm {
+    /// CSV in UTF-8, at most 5 MB, with a header that has a column `email`. A column `subscribed` is the subscription;
+    /// every other column is a custom field.
+    #[schema(value_type = String, format = Binary)]
+    file: Vec<u8>,
+}
+
+/// What came of an import.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ImportResult {
+    /// Rows of the file, empty ones left out.
+    total_rows: u64,
+    /// Rows that were imported.
+    success_count: u64,
+    /// Rows that created a contact.
+    created_count: u64,
+    /// Rows whose contact was there already.
+    updated_count: u64,
+    /// Rows that failed.
+    failure_count: u64,
+    /// The first 1,000 failures.
+    errors: Vec<RowFailure>,
+}
+
+impl From<Imported> for ImportResult {
+    fn from(imported: Imported) -> Self {
+        let counts = imported.counts;
+        Self {
+            total_rows: counts.rows,
+            success_count: counts.created + counts.updated,
+            created_count: counts.created,
+            updated_count: counts.updated,
+            failure_count: counts.failed,
+            errors: imported.failures,
+        }
+    }
+}
+
+/// Import contacts
+///
+/// From a CSV file, in the background. A contact is created or updated for each row; of several rows with one address
+/// the last counts.
+#[utoipa::path(post, path = "/contacts/import", tag = "Contacts", operation_id = "importContacts", security(("secretKey" = [])),
+    request_body(content = ImportForm, content_type = "multipart/form-data"),
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 400, description = "Without a file", body = LegacyError),
+        (status = 413, description = "The file is larger than 5 MB", body = ErrorEnvelope),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn upload(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    request: Request,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    let file = file(request).await?;
+    let id = app.queue_import(&project, file).await?;
+    Ok((StatusCode::ACCEPTED, Json(QueuedJob::new("The contacts are being imported.", id))))
+}
+
+/// Get the status of an import
+#[utoipa::path(get, path = "/contacts/import/{jobId}", tag = "Contacts", operation_id = "getImportJob", security(("secretKey" = [])),
+    params(("jobId" = String, Path)),
+    responses((status = 200, body = JobView<ImportResult>), (status = 404, body = LegacyError)))]
+pub(crate) async fn status(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+) -> Result<Json<JobView<ImportResult>>, Failure> {
+    let id = id.parse().map_err(|_| not_found())?;
+    let status = app.import_status(&project, id).await?.ok_or_else(not_found)?;
+    Ok(Json(JobView::new(status, ImportResult::from)))
+}
+
+/// The content of the part `file`.
+async fn file(request: Request) -> Result<Vec<u8>, Failure> {
+    let boundary = boundary(request.headers());
+    let body = collect(request.into_body()).await?;
+    let Some(boundary) = boundary else { return Err(no_file()) };
+    let stream = futures_util::stream::iter([Ok::<Bytes, Infallible>(body)]);
+    let mut parts = Multipart::new(stream, boundary);
+    while let Some(part) = parts.next_field().await.map_err(|error| malformed(&error))? {
+        if part.name() != Some("file") {
+            continue;
+        }
+        if !is_csv(&part) {
+            return Err(ApiError::bad_request(
+                "The file must be CSV: of the type text/csv, or with a name that ends with .csv.",
+            )
+            .into());
+        }
+        let content = part.bytes().await.map_err(|error| malformed(&error))?;
+        if content.len() > MAX_UPLOAD {
+            return Err(ApiError::body_too_large(MAX_UPLOAD).into());
+        }
+        return Ok(content.into());
+    }
+    Err(no_file())
+}
+
+fn boundary(headers: &HeaderMap) -> Option<String> {
+    multer::parse_boundary(headers.get(CONTENT_TYPE)?.to_str().ok()?).ok()
+}
+
+fn no_file() -> Failure {
+    Failure::legacy(
+        StatusCode::BAD_REQUEST,
+        "No file was uploaded: send a multipart form with a part named file",
+    )
+}
+
+fn malformed(error: &multer::Error) -> Failure {
+    ApiError::bad_request(format!("The form cannot be read: {error}.")).into()
+}
+
+fn is_csv(part: &Field<'_>) -> bool {
+    let named = part.file_name().is_some_and(|name| name.to_ascii_lowercase().ends_with(".csv"));
+    named || part.content_type().is_some_and(|kind| kind.essence_str() == "text/csv")
+}
+
+/// Reads a body that has room for the largest file. One that is too large is read on and dropped, up to a point: a
+/// client that is still sending would see a broken connection instead of the answer.
+async fn collect(body: Body) -> Result<Bytes> {
+    let mut stream = body.into_data_stream();
+    let (mut content, mut dropped) = (Vec::new(), 0);
+    while let Some(piece) = futures_util::StreamExt::next(&mut stream).await {
+        let piece = piece.map_err(|_| ApiError::bad_request("The body could not be read."))?;
+        if dropped == 0 && content.len() + piece.len() <= MAX_UPLOAD + AROUND {
+            content.extend_from_slice(&piece);
+            continue;
+        }
+        dropped += content.len() + piece.len();
+        content = Vec::new();
+        if dropped > MAX_DRAINED {
+            break;
+        }
+    }
+    if dropped > 0 { Err(ApiError::body_too_large(MAX_UPLOAD)) } else { Ok(content.into()) }
+}

@@ -1,0 +1,325 @@
+//! Imports of contacts from CSV: uploaded files as background jobs, files of any size from the command line.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use mailwright_core::contact::Subscription;
+use mailwright_core::csv::{MAX_RECORD, Position, Read, Reader};
+use mailwright_core::event::subscription_event;
+use mailwright_core::ids::{JobId, ProjectNumber};
+use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES, Row, RowFailure};
+use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::contact::{Contacts, Upsert};
+use mailwright_store::counter::Deltas;
+use mailwright_store::event::{self, NewEvent};
+use mailwright_store::job::{self as store, ClaimRef, Progress};
+use mailwright_store::{Error as StoreError, Tx};
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::job::{Piece, Status, Step, Work, from_value, to_value};
+use crate::{App, contact};
+
+/// Most rows of one transaction.
+const CHUNK_ROWS: usize = 500;
+/// Bytes of the file from which on a chunk is closed, however few rows it has: bounds the memory.
+const CHUNK_BYTES: u64 = 512 * 1024;
+
+/// What came of an import.
+#[derive(Debug)]
+pub struct Imported {
+    /// The counts.
+    pub counts: ImportProgress,
+    /// The first rows that failed, in their order.
+    pub failures: Vec<RowFailure>,
+}
+
+/// What writing a chunk did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// Rows that created a contact.
+    pub created: u64,
+    /// Rows that found their contact.
+    pub updated: u64,
+}
+
+impl App {
+    /// Queues the import of an uploaded file.
+    pub async fn queue_import(&self, project: &Project, file: Vec<u8>) -> Result<JobId> {
+        self.queue(project, JobKind::ImportContacts, file, to_value(&ImportProgress::default())).await
+    }
+
+    /// How an import is getting on; `None` when the project has no such import.
+    pub async fn import_status(&self, project: &Project, id: JobId) -> Result<Option<Status<Imported>>> {
+        let found = self.job(project, id, &[JobKind::ImportContacts], MAX_FAILURES).await?;
+        let Some((job, failures)) = found else { return Ok(None) };
+        let counts = from_value(&job.progress).unwrap_or_default();
+        Ok(Some(Status {
+            id: job.id,
+            state: job.state,
+            percent: job.percent,
+            result: (job.state == JobState::Completed).then_some(Imported { counts, failures }),
+            failed_reason: job.failed_reason,
+        }))
+    }
+
+    /// Writes a chunk of a file that is read from elsewhere. Contacts that the import creates are subscribed as
+    /// `default_for_new` says, where the file says nothing.
+    pub async fn import_chunk(
+        &self,
+        project: &Project,
+        chunk: &Arc<Chunk>,
+        default_for_new: bool,
+    ) -> Result<Applied> {
+        let number = project.number;
+        let mut tries = 0;
+        loop {
+            let (chunk, now) = (Arc::clone(chunk), self.0.clock.now());
+            let applied = self.0.db.write_bulk(move |tx| {
+                Box::pin(async move { apply(tx, number, &chunk.rows, default_for_new, now).await })
+            });
+            match applied.await {
+                Err(StoreError::Contention(_)) if tries < 100 => {
+                    tokio::time::sleep(contact::pause(tries)).await;
+                    tries += 1;
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+}
+
+/// Some rows of a file.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    rows: Vec<Row>,
+    /// Rows that cannot be imported.
+    pub failures: Vec<RowFailure>,
+    /// Where the file goes on.
+    pub end: Position,
+}
+
+impl Chunk {
+    /// How many rows of the file it is about.
+    pub fn len(&self) -> usize {
+        self.rows.len() + self.failures.len()
+    }
+
+    /// Whether it is about no row at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Cuts a file into chunks. It is given the file piece by piece and holds one chunk at most.
+#[derive(Debug, Default)]
+pub struct Chunks {
+    reader: Reader,
+    columns: Option<Arc<Columns>>,
+    chunk: Chunk,
+    started: u64,
+}
+
+impl Chunks {
+    /// Goes on at a position behind the header.
+    fn starting_at(columns: &Arc<Columns>, position: Position) -> Self {
+        Self {
+            reader: Reader::starting_at(position),
+            columns: Some(Arc::clone(columns)),
+            chunk: Chunk::default(),
+            started: position.bytes,
+        }
+    }
+
+    /// Reads from the front of `input` until a chunk is full. Returns how many bytes are done with, and the chunk, if
+    /// there was input enough for one. The error says what is wrong with the file.
+    pub fn read(&mut self, input: &[u8]) -> Result<(usize, Option<Chunk>), String> {
+        let mut taken = 0;
+        loop {
+            let (bytes, read) = self.reader.read(&input[taken..]);
+            taken += bytes;
+            if read != Read::Record {
+                return Ok((taken, None));
+            }
+            self.record()?;
+            let is_long = self.reader.position().bytes - self.started >= CHUNK_BYTES;
+            if self.chunk.len() >= CHUNK_ROWS || is_long {
+                return Ok((taken, Some(self.take())));
+            }
+        }
+    }
+
+    /// The last chunk, which may be empty, once all input was read.
+    pub fn finish(&mut self) -> Result<Chunk, String> {
+        if self.reader.finish() == Read::Record {
+            self.record()?;
+        }
+        if self.columns.is_none() {
+            return Err(NO_ROWS.to_owned());
+        }
+        Ok(self.take())
+    }
+
+    fn take(&mut self) -> Chunk {
+        let end = self.reader.position();
+        self.started = end.bytes;
+        Chunk { end, ..std::mem::take(&mut self.chunk) }
+    }
+
+    fn record(&mut self) -> Result<(), String> {
+        let line = self.reader.line();
+        let Some(cells) = self.reader.cells() else {
+            if self.columns.is_none() {
+                return Err(format!("The header is longer than {} MB.", MAX_RECORD / 1024 / 1024));
+            }
+            self.chunk.failures.push(RowFailure {
+                row: line,
+                email: String::new(),
+                error: "The row is too long. Perhaps a quotation mark was not closed.".to_owned(),
+            });
+            return Ok(());
+        };
+        let cells =
+            cells.map(std::str::from_utf8).collect::<Result<Vec<_>, _>>().map_err(|_| not_utf8(line))?;
+        let Some(columns) = &self.columns else {
+            self.columns = Some(Arc::new(Columns::new(cells.into_iter())?));
+            return Ok(());
+        };
+        match columns.row(line, cells.into_iter()) {
+            Some(Ok(row)) => self.chunk.rows.push(row),
+            Some(Err(failure)) => self.chunk.failures.push(failure),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+const NO_ROWS: &str = "The file has no rows.";
+
+fn not_utf8(line: u64) -> String {
+    format!("The file is not valid UTF-8: see line {line}. Save it as UTF-8 and import it again.")
+}
+
+/// An uploaded file that is being imported.
+#[derive(Debug)]
+pub(crate) struct Import {
+    project: ProjectNumber,
+    file: Vec<u8>,
+    columns: Arc<Columns>,
+    header_end: Position,
+}
+
+impl Import {
+    /// Checks the file as a whole: what is wrong with all of it must be found before a row is imported.
+    pub(crate) fn open(project: ProjectNumber, file: Vec<u8>) -> Result<Self, String> {
+        if let Err(error) = std::str::from_utf8(&file) {
+            let line_ends = file[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            return Err(not_utf8(line_ends as u64 + 1));
+        }
+        let (columns, header_end) = header(&file)?;
+        let import = Self { project, file, columns, header_end };
+        if import.chunk(header_end)?.0.is_empty() {
+            return Err(NO_ROWS.to_owned());
+        }
+        Ok(import)
+    }
+
+    /// The rows behind `position`, and whether they are the last.
+    fn chunk(&self, position: Position) -> Result<(Chunk, bool), String> {
+        let mut chunks = Chunks::starting_at(&self.columns, position);
+        let rest = self.file.get(position.bytes as usize..).unwrap_or_default();
+        match chunks.read(rest)? {
+            (_, Some(chunk)) => Ok((chunk, false)),
+            (_, None) => Ok((chunks.finish()?, true)),
+        }
+    }
+}
+
+fn header(file: &[u8]) -> Result<(Arc<Columns>, Position), String> {
+    let mut chunks = Chunks::default();
+    let (_, read) = chunks.reader.read(file);
+    if read != Read::Record && chunks.reader.finish() != Read::Record {
+        return Err(NO_ROWS.to_owned());
+    }
+    chunks.record()?;
+    let position = chunks.reader.position();
+    chunks.columns.map(|columns| (columns, position)).ok_or_else(|| NO_ROWS.to_owned())
+}
+
+impl Work for Import {
+    fn next(&self, progress: &Value) -> Result<Arc<dyn Piece>, String> {
+        let before: ImportProgress = from_value(progress)?;
+        let start = if before.bytes == 0 { self.header_end } else { before.position() };
+        let (chunk, is_last) = self.chunk(start)?;
+        Ok(Arc::new(Rows { project: self.project, before, chunk, size: self.file.len() as u64, is_last }))
+    }
+}
+
+/// Rows of an uploaded file.
+#[derive(Debug)]
+struct Rows {
+    project: ProjectNumber,
+    before: ImportProgress,
+    chunk: Chunk,
+    size: u64,
+    is_last: bool,
+}
+
+impl Piece for Rows {
+    fn run<'t>(
+        &'t self,
+        tx: &'t mut Tx<'_>,
+        claim: ClaimRef,
+        now: Timestamp,
+    ) -> BoxFuture<'t, mailwright_store::Result<Step>> {
+        Box::pin(async move {
+            let applied = apply(tx, self.project, &self.chunk.rows, true, now).await?;
+            let room = MAX_FAILURES.saturating_sub(self.before.failed) as usize;
+            let kept = self.chunk.failures.iter().take(room).map(|failure| to_value(failure).to_string());
+            store::add_failures(tx, claim, self.before.failed, &kept.collect::<Vec<_>>()).await?;
+            let counts = ImportProgress {
+                rows: self.before.rows + self.chunk.len() as u64,
+                created: self.before.created + applied.created,
+                updated: self.before.updated + applied.updated,
+                failed: self.before.failed + self.chunk.failures.len() as u64,
+                ..self.before.at(self.chunk.end)
+            };
+            let percent = (counts.bytes * 100 / self.size.max(1)) as i64;
+            let progress = Progress { progress: to_value(&counts), percent };
+            Ok(Step { progress, is_last: self.is_last })
+        })
+    }
+}
+
+/// Creates and updates the contacts of some rows; of several with one address, the last counts.
+async fn apply(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    rows: &[Row],
+    default_for_new: bool,
+    now: Timestamp,
+) -> mailwright_store::Result<Applied> {
+    let mut applied = Applied::default();
+    let mut contacts = Contacts::load(tx, rows.iter().map(|row| (project, &row.email))).await?;
+    let mut events = Vec::new();
+    for row in rows {
+        let subscription = Subscription { given: row.subscribed, default_for_new, preserve_existing: false };
+        let upserted =
+            contacts.upsert(Upsert { project, email: &row.email, subscription, patch: &row.patch }, now);
+        if upserted.is_new {
+            applied.created += 1;
+        } else {
+            applied.updated += 1;
+        }
+        if let Some(subscribed) = upserted.flip {
+            events.push(NewEvent::bare(project, subscription_event(subscribed), upserted.contact.id, now));
+        }
+    }
+    let mut deltas = Deltas::default();
+    contacts.save(tx, &mut deltas).await?;
+    event::append(tx, &events, &mut deltas).await?;
+    deltas.save(tx).await?;
+    Ok(applied)
+}

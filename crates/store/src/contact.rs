@@ -13,12 +13,13 @@ use crate::args;
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
 use crate::search::{self, Filter};
+use crate::segment;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
 
-const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
+pub(crate) const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
 
-fn read(row: &Row<'_>) -> Result<Contact> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Contact> {
     Ok(Contact {
         id: row.get(0)?,
         email: row.get(1)?,
@@ -135,6 +136,7 @@ impl Contacts {
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
             count(*project, state, deltas, &mut fields);
+            deltas.touch(*project, state.contact.id, state.contact.updated_at);
         }
         let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
         insert(tx, &new).await?;
@@ -245,6 +247,22 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
     .await
 }
 
+/// One contact, which nobody else changes or refers to before the transaction ends.
+async fn get_for_update(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+) -> Result<Option<Contact>> {
+    // differs because SQLite has one writer, which is us
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id = $2{lock}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
 /// The project of a contact: for public pages, which know the contact's id alone.
 pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<ProjectNumber>> {
     rx.optional(
@@ -289,6 +307,7 @@ pub async fn change(
     let state = State { contact, stored, dirty: true };
     let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
     count(project, &state, &mut deltas, &mut fields);
+    deltas.touch(project, id, now);
     let touched = tx
         .execute(
             "update contacts set email = $3, subscribed = $4, data = {json $5}, updated_at = $6, revision = revision + 1 \
@@ -331,7 +350,7 @@ pub enum Deleted {
 
 /// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Deleted> {
-    let Some(contact) = get(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    let Some(contact) = get_for_update(tx, project, id).await? else { return Ok(Deleted::NotFound) };
     let mut deltas = Deltas::default();
     let events = tx
         .all(
@@ -371,6 +390,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
+    segment::forget(tx, project, id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));

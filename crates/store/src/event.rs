@@ -75,6 +75,7 @@ pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent], deltas: &mut Deltas) -
     .await?;
     for event in events {
         deltas.add(event.project, Counter::Event, &event.name, 1);
+        deltas.touch(event.project, event.contact, event.at);
     }
     Ok(())
 }

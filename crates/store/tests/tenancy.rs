@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 16] = [
+const TENANT_TABLES: [&str; 20] = [
     "attachments",
+    "contact_changes",
     "contact_fields",
     "contacts",
     "contents",
@@ -18,6 +19,9 @@ const TENANT_TABLES: [&str; 16] = [
     "rate_windows",
     "search_indexes",
     "segment_members",
+    "segment_removals",
+    "segment_timers",
+    "segment_upkeep",
     "segments",
     "templates",
     "throttles",

@@ -17,6 +17,7 @@ pub mod mailbox;
 pub mod metrics;
 mod render;
 pub mod secret;
+pub mod segment;
 pub mod send;
 pub mod settings;
 pub mod subscription;
@@ -41,6 +42,7 @@ use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
 use crate::secret::InstanceSecret;
+use crate::segment::Desk;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
 
@@ -63,6 +65,7 @@ struct Inner {
     sends: Coalescer<send::Operation, send::Outcome>,
     upserts: Coalescer<contact::Operation, contact::Upserted>,
     dispatcher: Dispatcher,
+    segments: Desk,
 }
 
 impl std::fmt::Debug for App {
@@ -102,6 +105,7 @@ impl App {
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
+            segments: Desk::default(),
             db,
             clock,
             settings,
@@ -112,9 +116,10 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, domain checks, housekeeping.
+    /// Starts the background work: delivery, segments, domain checks, housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
+        segment::start(self, tasks);
         upkeep::start(self, tasks);
     }
 

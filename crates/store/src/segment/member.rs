@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use mailwright_core::contact::Contact;
+use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 
+use super::resolve;
 use crate::args;
 use crate::contact;
 use crate::error::Result;
+use crate::filter::{self, Segments};
 use crate::tx::{Rx, Tx};
 use crate::value::Arg;
 
@@ -206,27 +209,63 @@ pub async fn report(
     Ok((!changed.is_empty()).then_some(Reported { added, removed }))
 }
 
-/// The contacts of a part of the project, by id, whose stored membership is not what the condition says, and those
-/// for which `also` holds. Both conditions are SQL on `contacts c`; their arguments follow those for the project, the
-/// segment and the bounds, of which the first is excluded.
+/// A part of a project's contacts, by id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The last contact before the part.
+    pub after: ContactId,
+    /// The last contact of the part; `None` at the end of the project.
+    pub last: Option<ContactId>,
+}
+
+/// The part of `size` contacts that begins after one of them.
+pub async fn part(rx: &mut Rx<'_>, project: ProjectNumber, after: ContactId, size: usize) -> Result<Part> {
+    let last = rx
+        .optional(
+            "select id from contacts where project_id = $1 and id > $2 order by id limit 1 offset $3",
+            args![project, after, size - 1],
+            |r| r.get(0),
+        )
+        .await?;
+    Ok(Part { after, last })
+}
+
+/// The contacts of a part whose stored membership is not what the segment's condition says, and those for which `also`
+/// holds.
 pub async fn differing(
     rx: &mut Rx<'_>,
-    condition: &str,
-    also: Option<&str>,
-    args: &[Arg<'_>],
+    project: ProjectNumber,
+    segment: SegmentId,
+    part: Part,
+    tree: &Tree,
+    also: Option<&Tree>,
+    now: Timestamp,
 ) -> Result<Vec<ContactId>> {
-    let also = also.map(|also| format!(" or ({also})")).unwrap_or_default();
-    rx.all(
-        format!(
-            "select c.id from contacts c where c.project_id = $1 and c.id > $3 and c.id <= $4 \
-             and (case when {condition} then 1 else 0 end <> case when exists (select 1 from segment_members m \
-             where m.project_id = $1 and m.segment_id = $2 and m.contact_id = c.id and m.exited_at is null) \
-             then 1 else 0 end{also}) order by c.id"
-        ),
-        args,
-        |r| r.get(0),
-    )
-    .await
+    let segments = resolve(rx, project, tree).await?;
+    let counts = filter::event_counts(rx, project, &segments.references(tree).events).await?;
+    let postgres = rx.is_postgres();
+    let mut args: Vec<Arg<'static>> = vec![project.into(), segment.into(), part.after.into()];
+    let condition = filter::condition(tree, &segments, &counts, now, postgres, &mut args)?;
+    let also = match also {
+        Some(also) => {
+            format!(" or {}", filter::condition(also, &Segments::new(), &counts, now, postgres, &mut args)?)
+        }
+        None => String::new(),
+    };
+    let bound = match part.last {
+        Some(last) => {
+            args.push(last.into());
+            format!(" and c.id <= ${}", args.len())
+        }
+        None => String::new(),
+    };
+    let sql = format!(
+        "select c.id from contacts c where c.project_id = $1 and c.id > $3{bound} \
+         and (case when {condition} then 1 else 0 end <> case when exists (select 1 from segment_members m \
+         where m.project_id = $1 and m.segment_id = $2 and m.contact_id = c.id and m.exited_at is null) \
+         then 1 else 0 end{also}) order by c.id"
+    );
+    rx.seldom(sql, &args, |r| r.get(0)).await
 }
 
 fn of_segment(segment: SegmentId, contacts: &[ContactId]) -> Vec<Membership> {

@@ -10,24 +10,27 @@ mod member;
 mod upkeep;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::error::{Error, Result};
+use crate::filter::Segments;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
 pub use member::{
-    Membership, Reported, add, count_changes, differing, enter, exit, forget, hold, memberships, page, remove,
-    report,
+    Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, memberships, page,
+    part, remove, report,
 };
 pub(crate) use upkeep::note_touched;
 pub use upkeep::{
-    Swept, Upkeep, created_between, events_between, has_changes, lock, lock_if_free, note, pending, set_timers,
-    sweep_done, take, take_timers, tracking, upkeep,
+    Swept, Taken, Upkeep, changed, created_between, events_between, is_timer_due, lock, lock_if_free, pending,
+    set_timers, sweep_done, take, take_timers, tracking, upkeep,
 };
 
 const COLUMNS: &str = "s.id, s.name, s.description, s.type, {json_out s.condition}, s.track_membership, \
@@ -72,6 +75,22 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Resu
     .await
 }
 
+/// One segment, which nobody else changes before the transaction ends.
+pub async fn get_for_update(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: SegmentId,
+) -> Result<Option<Segment>> {
+    // differs because SQLite has one writer, which is us
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(
+        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id = $2{lock}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
 /// Several segments, as far as they exist.
 pub async fn some(
     rx: &mut Rx<'_>,
@@ -84,6 +103,37 @@ pub async fn some(
         read,
     )
     .await
+}
+
+/// What the segments are that a filter names, those that these name included.
+pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Tree) -> Result<Segments> {
+    let mut segments = Segments::new();
+    let mut known = BTreeSet::new();
+    let mut open = tree.references().segments;
+    while !open.is_empty() {
+        let found = some(rx, project, &open).await?;
+        known.append(&mut open);
+        for segment in found {
+            if segment.kind == SegmentType::Static || segment.track_membership {
+                segments.members(segment.id);
+                continue;
+            }
+            let tree = tree_of(&segment)?;
+            open.extend(tree.references().segments.into_iter().filter(|id| !known.contains(id)));
+            segments.tree(segment.id, Arc::new(tree));
+        }
+    }
+    Ok(segments)
+}
+
+/// The stored condition of a dynamic segment.
+pub fn tree_of(segment: &Segment) -> Result<Tree> {
+    let tree = segment.condition.as_ref().map(Tree::parse);
+    tree.and_then(std::result::Result::ok).ok_or_else(|| Error::Corrupt {
+        column: 4,
+        expected: "a condition",
+        detail: format!("segments.condition of {}", segment.id),
+    })
 }
 
 /// What the background work knows of a segment.
@@ -112,7 +162,7 @@ pub async fn state(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Re
 pub struct Standing {
     /// What a count by the condition found.
     pub counted: i64,
-    /// Whether the stored members are all there are.
+    /// Whether the stored members are all there are, provided that there are none yet.
     pub settled: bool,
     /// When the background work looks at the segment next.
     pub due_at: Option<Timestamp>,
@@ -173,7 +223,7 @@ pub async fn restate(
     standing: Standing,
 ) -> Result<()> {
     tx.execute_one(
-        "update segments set counted = $3, settled = $4, due_at = $5, revision = revision + 1 \
+        "update segments set counted = $3, settled = ($4 and member_count = 0), due_at = $5, revision = revision + 1 \
          where project_id = $1 and id = $2",
         args![project, id, standing.counted, standing.settled, standing.due_at],
     )
@@ -269,6 +319,11 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
 /// that are not over.
 pub async fn uses(_rx: &mut Rx<'_>, _project: ProjectNumber, _id: SegmentId) -> Result<i64> {
     Ok(0)
+}
+
+/// The projects in which removed segments left memberships behind.
+pub async fn removals(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
+    rx.all("select distinct project_id from segment_removals limit $1", args![limit], |r| r.get(0)).await
 }
 
 /// Removes a segment; whether there was one. Its memberships follow with [`remove_members_step`].

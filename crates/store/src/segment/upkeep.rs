@@ -57,7 +57,7 @@ pub async fn lock_if_free(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<Opt
 
 /// Notes that segments of a project changed, and whether it tracks any from now on. Time is followed from `now` on
 /// when it did not before.
-pub async fn note(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<()> {
+pub async fn changed(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<()> {
     tx.execute_one(
         "update segment_upkeep set version = version + 1, \
          swept_to = case when tracks then swept_to else cast($2 as {int}) end, \
@@ -120,31 +120,33 @@ pub async fn pending(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> 
     .await
 }
 
-/// Whether a project has contacts to judge.
-pub async fn has_changes(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
-    let found = rx
-        .optional("select 1 from contact_changes where project_id = $1 limit 1", args![project], |_| Ok(()))
-        .await?;
-    Ok(found.is_some())
+/// Entries of the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// The contacts they are about.
+    pub contacts: Vec<ContactId>,
+    /// How many entries there were.
+    pub entries: usize,
+    /// When the newest was made, by the clock of whoever made it.
+    pub newest: Timestamp,
 }
 
-/// Takes the oldest entries of the queue: the contacts they are about, and how many entries there were. The caller
-/// holds the lock.
-pub async fn take(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    limit: i64,
-) -> Result<(BTreeSet<ContactId>, usize)> {
+/// Takes the oldest entries of the queue. The caller holds the lock.
+pub async fn take(tx: &mut Tx<'_>, project: ProjectNumber, limit: usize) -> Result<Taken> {
     let taken = tx
         .all(
             "delete from contact_changes where project_id = $1 and id in \
-             (select id from contact_changes where project_id = $1 order by id limit $2) returning contact_id",
+             (select id from contact_changes where project_id = $1 order by id limit $2) returning id, contact_id",
             args![project, limit],
-            |r| r.get::<ContactId>(0),
+            |r| Ok((r.get::<ChangeId>(0)?, r.get::<ContactId>(1)?)),
         )
         .await?;
-    let count = taken.len();
-    Ok((taken.into_iter().collect(), count))
+    let contacts: BTreeSet<_> = taken.iter().map(|(_, contact)| *contact).collect();
+    Ok(Taken {
+        contacts: contacts.into_iter().collect(),
+        entries: taken.len(),
+        newest: taken.iter().map(|(id, _)| id.instant()).max().unwrap_or_default(),
+    })
 }
 
 /// Remembers when contacts are to be judged again; those without a time no longer are.

@@ -1,6 +1,6 @@
 //! Filters as the API document shows them. They are read and checked by `mailwright_core::filter`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ pub(crate) struct FilterTree {
 }
 
 /// How groups are combined.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 enum FilterLogic {
     /// All must hold.

@@ -22,7 +22,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    contact, contact_field, docs, domain, email, event, health, mailbox, segment, send, subscription, template, track,
+    contact, contact_field, docs, domain, email, event, health, mailbox, segment, send, subscription,
+    template, track,
 };
 
 /// Every route, with its document.

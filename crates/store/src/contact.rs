@@ -248,11 +248,7 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
 }
 
 /// One contact, which nobody else changes or refers to before the transaction ends.
-async fn get_for_update(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    id: ContactId,
-) -> Result<Option<Contact>> {
+async fn get_for_update(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Option<Contact>> {
     // differs because SQLite has one writer, which is us
     let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(

@@ -249,8 +249,7 @@ pub(crate) async fn contacts(
     params: Params,
 ) -> Result<Json<MemberPage>> {
     let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
-    let members =
-        app.segment_contacts(&project, segment_id(&id)?, (page - 1) * page_size, page_size).await?;
+    let members = app.segment_contacts(&project, segment_id(&id)?, (page - 1) * page_size, page_size).await?;
     Ok(Json(MemberPage {
         data: members.contacts.into_iter().map(ContactView::from).collect(),
         total: members.total,
@@ -314,8 +313,7 @@ pub(crate) async fn add_members(
     }
     let (create, subscribed) = (body.create_missing.unwrap_or(false), body.subscribed.unwrap_or(true));
     let given = body.emails.into_iter().map(String::from).collect();
-    let added =
-        app.add_segment_members(&project, segment_id(&id)?, given, create, subscribed).await?;
+    let added = app.add_segment_members(&project, segment_id(&id)?, given, create, subscribed).await?;
     Ok(Json(MembersAdded { added: added.added, created: added.created, not_found: added.not_found }))
 }
 

@@ -181,13 +181,10 @@ fn within_any(windows: BTreeSet<Window>) -> Option<Tree> {
         .into_iter()
         .filter_map(|window| {
             let condition = match window.source {
-                WindowSource::Data(path) => {
-                    Condition::Data { path, test: DataTest::Within(window.length) }
+                WindowSource::Data(path) => Condition::Data { path, test: DataTest::Within(window.length) },
+                WindowSource::UpdatedAt => {
+                    Condition::Time { field: TimeField::UpdatedAt, test: TimeTest::Within(window.length) }
                 }
-                WindowSource::UpdatedAt => Condition::Time {
-                    field: TimeField::UpdatedAt,
-                    test: TimeTest::Within(window.length),
-                },
                 WindowSource::CreatedAt | WindowSource::Event(_) | WindowSource::Activity(_) => return None,
             };
             Some(Group { conditions: vec![condition], nested: None })

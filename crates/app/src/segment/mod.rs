@@ -222,9 +222,7 @@ impl App {
         let counted = self.count_segment(number, segment, now).await?;
         self.0
             .db
-            .write(move |tx| {
-                Box::pin(async move { store::set_counted(tx, number, id, counted, None).await })
-            })
+            .write(move |tx| Box::pin(async move { store::set_counted(tx, number, id, counted, None).await }))
             .await?;
         Ok(counted)
     }

@@ -203,10 +203,8 @@ impl App {
     async fn sweep_segments(&self) -> Result<()> {
         let mut after = ProjectNumber(i64::MIN);
         loop {
-            let read = self
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { store::tracking(rx, after, PROJECTS).await }));
+            let read =
+                self.0.db.read(move |rx| Box::pin(async move { store::tracking(rx, after, PROJECTS).await }));
             let projects = read.await?;
             let Some(last) = projects.last() else { return Ok(()) };
             after = *last;
@@ -274,9 +272,9 @@ impl App {
                 while let Some(from) = next {
                     let name = name.clone();
                     let read = self.0.db.read(move |rx| {
-                        Box::pin(async move {
-                            store::events_between(rx, project, &name, from, end, PAGE).await
-                        })
+                        Box::pin(
+                            async move { store::events_between(rx, project, &name, from, end, PAGE).await },
+                        )
                     });
                     let page: Swept<EventId> = read.await?;
                     next = page.next;
@@ -340,9 +338,7 @@ impl App {
             while self
                 .0
                 .db
-                .write_bulk(move |tx| {
-                    Box::pin(async move { store::remove_members_step(tx, project).await })
-                })
+                .write_bulk(move |tx| Box::pin(async move { store::remove_members_step(tx, project).await }))
                 .await?
             {}
         }

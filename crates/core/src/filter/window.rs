@@ -15,7 +15,9 @@ impl Window {
         let time = match &self.source {
             WindowSource::CreatedAt => contact.created_at,
             WindowSource::UpdatedAt => contact.updated_at,
-            WindowSource::Data(path) => last_instant(&Moment::of_stored(path.find(&contact.data)?.as_str()?)?),
+            WindowSource::Data(path) => {
+                last_instant(&Moment::of_stored(path.find(&contact.data)?.as_str()?)?)
+            }
             WindowSource::Event(_) | WindowSource::Activity(_) => return None,
         };
         // a window of a hundred million days, or a date of that year, is never left
@@ -96,9 +98,14 @@ mod tests {
     #[test]
     fn windows_pass_when_the_filter_changes_sides() {
         for field in ["createdAt", "updatedAt", "data.renewal"] {
-            for renewal in
-                ["2025-11-13", "2025-11-13T02:13:20", "2025-11-13T02:13:20.500Z", "2025-02-30", "2025-13-01", "2025-01-01T27:00:00"]
-            {
+            for renewal in [
+                "2025-11-13",
+                "2025-11-13T02:13:20",
+                "2025-11-13T02:13:20.500Z",
+                "2025-02-30",
+                "2025-13-01",
+                "2025-01-01T27:00:00",
+            ] {
                 let tree = Tree::parse(&json!({"logic": "AND", "groups": [{"filters": [
                     {"field": field, "operator": "within", "value": 3, "unit": "hours"}]}]}))
                 .unwrap();

@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn circles_are_found() {
-        for nodes in [&[(1, &[1][..])][..], &[(1, &[2]), (2, &[1])], &[(1, &[2]), (2, &[3]), (3, &[1]), (4, &[])]]
+        for nodes in
+            [&[(1, &[1][..])][..], &[(1, &[2]), (2, &[1])], &[(1, &[2]), (2, &[3]), (3, &[1]), (4, &[])]]
         {
             assert_eq!(graph(nodes).check(), Err(Problem::Circle), "{nodes:?}");
         }

@@ -68,7 +68,8 @@ impl Live {
             segments.iter().filter(|s| s.is_tracked()).map(|s| s.id).collect();
         let mut definitions = Vec::new();
         for id in order.into_iter().rev() {
-            let Some(segment) = by_id.get(&id).filter(|s| needed.contains(&id) && s.kind == SegmentType::Dynamic)
+            let Some(segment) =
+                by_id.get(&id).filter(|s| needed.contains(&id) && s.kind == SegmentType::Dynamic)
             else {
                 continue;
             };

@@ -190,11 +190,7 @@ pub struct Reported {
 const REPORT_CHUNK: i64 = 500;
 
 /// Counts who joined and who left since the last report, a chunk per call. `None` when nobody is left to report.
-pub async fn report(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    segment: SegmentId,
-) -> Result<Option<Reported>> {
+pub async fn report(tx: &mut Tx<'_>, project: ProjectNumber, segment: SegmentId) -> Result<Option<Reported>> {
     let changed = tx
         .all(
             "update segment_members set reported = not reported where project_id = $1 and segment_id = $2 \

@@ -29,8 +29,8 @@ pub use member::{
 };
 pub(crate) use upkeep::note_touched;
 pub use upkeep::{
-    Swept, Taken, Upkeep, changed, created_between, events_between, is_timer_due, lock, lock_if_free, pending,
-    set_timers, sweep_done, take, take_timers, tracking, upkeep,
+    Swept, Taken, Upkeep, changed, created_between, events_between, is_timer_due, lock, lock_if_free,
+    pending, set_timers, sweep_done, take, take_timers, tracking, upkeep,
 };
 
 const COLUMNS: &str = "s.id, s.name, s.description, s.type, {json_out s.condition}, s.track_membership, \
@@ -346,9 +346,11 @@ const REMOVE_CHUNK: i64 = 500;
 /// Removes some of the memberships that removed segments left behind. Returns whether there are more.
 pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
     let next: Option<SegmentId> = tx
-        .optional("select segment_id from segment_removals where project_id = $1 limit 1", args![project], |r| {
-            r.get(0)
-        })
+        .optional(
+            "select segment_id from segment_removals where project_id = $1 limit 1",
+            args![project],
+            |r| r.get(0),
+        )
         .await?;
     let Some(segment) = next else { return Ok(false) };
     let removed = tx

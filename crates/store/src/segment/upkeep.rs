@@ -84,8 +84,7 @@ pub(crate) async fn note_touched(
             |r| r.get(0),
         )
         .await?;
-    let noted: Vec<_> =
-        touched.iter().filter(|((project, _), _)| tracking.contains(project)).collect();
+    let noted: Vec<_> = touched.iter().filter(|((project, _), _)| tracking.contains(project)).collect();
     tx.each(
         "insert into contact_changes (project_id, id, contact_id) \
          select r.project_id, r.id, r.contact_id from {rows r: project_id int, id id, contact_id id}",

@@ -148,6 +148,14 @@ impl ApiError {
         error.suggest(suggestion)
     }
 
+    /// The one validation failure that is answered with 400 (reference 5.5).
+    fn invalid_condition(issues: Vec<Issue>) -> Self {
+        let message = "The condition is not valid.";
+        let mut error = Self::new(StatusCode::BAD_REQUEST, "VALIDATION_ERROR", message);
+        error.0.issues = issues;
+        error.suggest("Correct the parts of the condition that are listed in errors.")
+    }
+
     pub(crate) fn rate_limited(retry_after: i64, limit: i64) -> Self {
         let message = format!("More than {limit} requests in a minute. Try again in {retry_after} seconds.");
         Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
@@ -164,7 +172,8 @@ impl ApiError {
             | Resource::Project
             | Resource::Email
             | Resource::CapturedEmail
-            | Resource::Field => "RESOURCE_NOT_FOUND",
+            | Resource::Field
+            | Resource::Segment => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));
@@ -273,6 +282,10 @@ impl From<mailwright_app::Error> for ApiError {
             E::Invalid(issues) => {
                 let repeated = json!({ "errors": issues });
                 Self::invalid(issues).details(repeated)
+            }
+            E::Condition(issues) => {
+                let repeated = json!({ "errors": issues });
+                Self::invalid_condition(issues).details(repeated)
             }
             E::BadRequest(message) | E::Legacy(message) => Self::bad_request(message),
             E::NotFound { resource, id } => Self::not_found(resource, &id),

@@ -63,7 +63,7 @@ impl App {
             Operation::Unsubscribe => JobKind::UnsubscribeContacts,
             Operation::Delete => JobKind::DeleteContacts,
         };
-        self.queue(project, kind, input, to_value(&progress)).await
+        self.queue_job(project, kind, input, to_value(&progress)).await
     }
 
     /// How a bulk operation is getting on; `None` when the project has no such job.

@@ -70,7 +70,9 @@ impl App {
             email,
         };
         let route = track::route(project.number, &operation.email);
-        Ok(self.0.upserts.call(route, operation).await?)
+        let upserted = self.0.upserts.call(route, operation).await?;
+        self.hint();
+        Ok(upserted)
     }
 
     /// One contact.
@@ -150,7 +152,10 @@ impl App {
             })
         });
         match updated.await {
-            Ok(Some(updated)) => Ok(updated.contact),
+            Ok(Some(updated)) => {
+                self.hint();
+                Ok(updated.contact)
+            }
             Ok(None) => Err(Error::not_found(Resource::Contact, id)),
             Err(error) if error.is_conflict_on("contacts", "email") => {
                 Err(Error::Conflict("Another contact of this project has that email address.".into()))

@@ -23,6 +23,8 @@ pub enum Resource {
     CapturedEmail,
     /// A custom field.
     Field,
+    /// A segment.
+    Segment,
 }
 
 impl Resource {
@@ -36,6 +38,7 @@ impl Resource {
             Self::Email => "Email",
             Self::CapturedEmail => "Captured email",
             Self::Field => "Field",
+            Self::Segment => "Segment",
         }
     }
 }
@@ -46,6 +49,9 @@ pub enum Error {
     /// Fields of the request are wrong.
     #[error("the request is not valid")]
     Invalid(Vec<Issue>),
+    /// The condition of a segment is wrong (reference 5.5).
+    #[error("the condition is not valid")]
+    Condition(Vec<Issue>),
     /// The request makes no sense as a whole.
     #[error("{0}")]
     BadRequest(String),

@@ -5,7 +5,7 @@
 //! whether other projects wait. If they do, it gives the job back and everybody gets a turn.
 //!
 //! **A new kind of job** is a variant of [`JobKind`], a type that implements [`Work`], and a line in [`open`]. It is
-//! queued with [`App::queue`].
+//! queued with [`App::queue_job`].
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ pub(crate) fn from_value<T: DeserializeOwned>(progress: &Value) -> Result<T, Str
 
 impl App {
     /// Queues a job of a project.
-    pub(crate) async fn queue(
+    pub(crate) async fn queue_job(
         &self,
         project: &Project,
         kind: JobKind,

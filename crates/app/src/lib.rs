@@ -22,6 +22,7 @@ pub mod mailbox;
 pub mod metrics;
 mod render;
 pub mod secret;
+pub mod segment;
 pub mod send;
 pub mod settings;
 pub mod subscription;
@@ -47,6 +48,7 @@ use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
 use crate::secret::InstanceSecret;
+use crate::segment::Desk;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
 
@@ -71,6 +73,7 @@ struct Inner {
     upserts: Coalescer<contact::Operation, contact::Upserted>,
     dispatcher: Dispatcher,
     jobs: job::Board,
+    segments: Desk,
 }
 
 impl std::fmt::Debug for App {
@@ -112,6 +115,7 @@ impl App {
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
             jobs: job::Board::default(),
+            segments: Desk::default(),
             db,
             clock,
             settings,
@@ -122,9 +126,10 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, jobs, domain checks, housekeeping.
+    /// Starts the background work: delivery, segments, jobs, domain checks, housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
+        segment::start(self, tasks);
         upkeep::start(self, tasks);
         job::start(self, tasks);
     }

@@ -115,6 +115,8 @@ ids! {
     SegmentId,
     /// A background job.
     JobId,
+    /// A note that a contact changed.
+    ChangeId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

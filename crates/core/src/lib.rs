@@ -19,6 +19,7 @@ pub mod issue;
 pub mod job;
 pub mod locale;
 pub mod project;
+pub mod segment;
 pub mod template;
 pub mod templating;
 pub mod time;

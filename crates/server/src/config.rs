@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
-use mailwright_app::settings::{AttachmentLimits, DeliverySettings, DomainSettings, JobSettings, Settings};
+use mailwright_app::settings::{
+    AttachmentLimits, DeliverySettings, DomainSettings, JobSettings, SegmentSettings, Settings,
+};
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;
@@ -38,6 +40,7 @@ pub(crate) struct Config {
     idempotency: Idempotency,
     domains: Domains,
     jobs: Jobs,
+    segments: Segments,
     attachments: Attachments,
 }
 
@@ -94,6 +97,12 @@ struct Domains {
 struct Jobs {
     at_once: usize,
     lease_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Segments {
+    refresh_interval_seconds: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -215,6 +224,9 @@ impl Config {
             jobs: JobSettings {
                 at_once: self.jobs.at_once.clamp(1, 100),
                 lease: Duration::from_millis(self.jobs.lease_ms.max(1000)),
+            },
+            segments: SegmentSettings {
+                refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds.max(1)),
             },
         })
     }

@@ -14,6 +14,7 @@ use crate::args;
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
 use crate::search::{self, Filter};
+use crate::segment;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
 
@@ -136,6 +137,7 @@ impl Contacts {
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
             count(*project, state, deltas, &mut fields);
+            deltas.touch(*project, state.contact.id, state.contact.updated_at);
         }
         Box::pin(write(tx, changed, fields))
     }
@@ -250,6 +252,18 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
     .await
 }
 
+/// One contact, which nobody else changes or refers to before the transaction ends.
+async fn get_for_update(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Option<Contact>> {
+    // differs because SQLite has one writer, which is us
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id = $2{lock}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
 /// The project of a contact: for public pages, which know the contact's id alone.
 pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<ProjectNumber>> {
     rx.optional(
@@ -295,6 +309,7 @@ pub async fn change(
     let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
     count(project, &state, &mut deltas, &mut fields);
     deltas.add(project, Counter::Moves, "", i64::from(state.contact.email != before.email));
+    deltas.touch(project, id, now);
     let touched = tx
         .execute(
             "update contacts set email = $3, subscribed = $4, data = {json $5}, updated_at = $6, revision = revision + 1 \
@@ -385,7 +400,7 @@ pub enum Deleted {
 
 /// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Deleted> {
-    let Some(contact) = get(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    let Some(contact) = get_for_update(tx, project, id).await? else { return Ok(Deleted::NotFound) };
     let mut deltas = Deltas::default();
     let events = tx
         .all(
@@ -425,6 +440,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
+    segment::forget(tx, project, id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::Moves, "", 1);

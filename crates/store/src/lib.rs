@@ -29,6 +29,7 @@ pub mod migrate;
 pub mod project;
 pub mod rate;
 pub mod search;
+pub mod segment;
 pub mod template;
 
 pub use coalesce::{Coalescer, ReadGroup, WriteGroup};

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, JobId, ProjectId, ProjectNumber, SegmentId,
-    TemplateId, UserId,
+    ApiKeyId, CampaignId, ChangeId, ContactId, DomainId, EmailId, EventId, JobId, ProjectId, ProjectNumber,
+    SegmentId, TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
@@ -225,8 +225,8 @@ macro_rules! ids {
 }
 
 ids!(
-    ProjectId, UserId, ApiKeyId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId, SegmentId,
-    JobId,
+    ProjectId, UserId, ApiKeyId, ChangeId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId,
+    SegmentId, JobId,
 );
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {

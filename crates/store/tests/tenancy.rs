@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 19] = [
+const TENANT_TABLES: [&str; 23] = [
     "attachments",
+    "contact_changes",
     "contact_fields",
     "contacts",
     "contents",
@@ -21,6 +22,9 @@ const TENANT_TABLES: [&str; 19] = [
     "rate_windows",
     "search_indexes",
     "segment_members",
+    "segment_removals",
+    "segment_timers",
+    "segment_upkeep",
     "segments",
     "templates",
     "throttles",

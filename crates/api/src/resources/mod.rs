@@ -11,6 +11,7 @@ pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod job;
 pub(crate) mod mailbox;
+pub(crate) mod segment;
 pub(crate) mod send;
 pub(crate) mod subscription;
 pub(crate) mod template;

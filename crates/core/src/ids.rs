@@ -100,6 +100,8 @@ ids! {
     DomainId,
     /// A campaign.
     CampaignId,
+    /// A segment.
+    SegmentId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

@@ -4,6 +4,7 @@
 //! test can move; ids are made from a clock and the system's randomness in [`ids`].
 
 pub mod address;
+pub mod campaign;
 pub mod contact;
 pub mod custom_data;
 pub mod domain;

@@ -13,6 +13,7 @@ mod tx;
 mod value;
 
 pub mod api_key;
+pub mod campaign;
 pub mod contact;
 pub mod contact_field;
 pub mod content;
@@ -26,6 +27,7 @@ pub mod migrate;
 pub mod project;
 pub mod rate;
 pub mod search;
+pub mod suppression;
 pub mod template;
 
 pub use coalesce::{Coalescer, ReadGroup, WriteGroup};

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, ProjectId, ProjectNumber, TemplateId, UserId,
+    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, ProjectId, ProjectNumber, SegmentId, TemplateId,
+    UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
@@ -223,7 +224,7 @@ macro_rules! ids {
     )+ };
 }
 
-ids!(ProjectId, UserId, ApiKeyId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId);
+ids!(ProjectId, UserId, ApiKeyId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId, SegmentId);
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
     fn from(value: Option<T>) -> Self {

@@ -160,11 +160,13 @@ impl ApiError {
         let code = match resource {
             Resource::Contact => "CONTACT_NOT_FOUND",
             Resource::Template => "TEMPLATE_NOT_FOUND",
+            Resource::Campaign => "CAMPAIGN_NOT_FOUND",
             Resource::Domain
             | Resource::Project
             | Resource::Email
             | Resource::CapturedEmail
-            | Resource::Field => "RESOURCE_NOT_FOUND",
+            | Resource::Field
+            | Resource::Segment => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));
@@ -263,6 +265,11 @@ impl From<mailwright_app::Error> for ApiError {
             E::Invalid(issues) => {
                 let repeated = json!({ "errors": issues });
                 Self::invalid(issues).details(repeated)
+            }
+            E::Unusable(issues) => {
+                let mut error = Self::invalid(issues);
+                error.0.status = StatusCode::BAD_REQUEST;
+                error
             }
             E::BadRequest(message) | E::Legacy(message) => Self::bad_request(message),
             E::NotFound { resource, id } => Self::not_found(resource, &id),

@@ -21,7 +21,7 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track,
+    campaign, contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track,
 };
 
 /// Every route, with its document.
@@ -43,6 +43,19 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(template::get, template::update, template::delete))
         .routes(routes!(template::duplicate))
         .routes(routes!(template::usage))
+        // campaigns
+        .routes(routes!(campaign::list, campaign::create))
+        .routes(routes!(campaign::get, campaign::update, campaign::delete))
+        .routes(routes!(campaign::duplicate))
+        .routes(routes!(campaign::send))
+        .routes(routes!(campaign::cancel))
+        .routes(routes!(campaign::pause))
+        .routes(routes!(campaign::resume))
+        .routes(routes!(campaign::retry))
+        .routes(routes!(campaign::test))
+        .routes(routes!(campaign::stats))
+        .routes(routes!(campaign::audience))
+        .routes(routes!(campaign::ledger))
         // events
         .routes(routes!(event::track))
         .routes(routes!(event::list))

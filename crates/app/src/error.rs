@@ -23,6 +23,10 @@ pub enum Resource {
     CapturedEmail,
     /// A custom field.
     Field,
+    /// A campaign.
+    Campaign,
+    /// A segment.
+    Segment,
 }
 
 impl Resource {
@@ -36,6 +40,8 @@ impl Resource {
             Self::Email => "Email",
             Self::CapturedEmail => "Captured email",
             Self::Field => "Field",
+            Self::Campaign => "Campaign",
+            Self::Segment => "Segment",
         }
     }
 }
@@ -46,6 +52,9 @@ pub enum Error {
     /// Fields of the request are wrong.
     #[error("the request is not valid")]
     Invalid(Vec<Issue>),
+    /// Fields of the request are in their place but cannot be used: answered with 400.
+    #[error("the request cannot be used")]
+    Unusable(Vec<Issue>),
     /// The request makes no sense as a whole.
     #[error("{0}")]
     BadRequest(String),

@@ -2,6 +2,7 @@
 //! one transaction.
 
 pub mod bootstrap;
+pub mod campaign;
 pub mod contact;
 pub mod contact_field;
 pub mod content;
@@ -35,6 +36,7 @@ pub use delivery::Transport;
 pub use error::{Error, Resource, Result};
 pub use mailwright_store::api_key::KeyKind;
 
+use crate::campaign::runner::Wake;
 use crate::content::Contents;
 use crate::delivery::Dispatcher;
 use crate::key::Keyring;
@@ -63,6 +65,7 @@ struct Inner {
     sends: Coalescer<send::Operation, send::Outcome>,
     upserts: Coalescer<contact::Operation, contact::Upserted>,
     dispatcher: Dispatcher,
+    campaigns: Wake,
 }
 
 impl std::fmt::Debug for App {
@@ -102,6 +105,7 @@ impl App {
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
+            campaigns: Wake::default(),
             db,
             clock,
             settings,
@@ -112,9 +116,10 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, domain checks, housekeeping.
+    /// Starts the background work: delivery, campaigns, domain checks, housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
+        campaign::runner::start(self, tasks);
         upkeep::start(self, tasks);
     }
 

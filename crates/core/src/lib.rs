@@ -10,6 +10,7 @@ pub mod custom_data;
 pub mod domain;
 pub mod email;
 pub mod event;
+pub mod filter;
 pub mod given;
 pub mod ids;
 pub mod issue;

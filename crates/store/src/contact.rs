@@ -10,15 +10,17 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::campaign::{self, ledger};
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
 use crate::search::{self, Filter};
+use crate::suppression;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
 
-const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
+pub(crate) const COLUMNS: &str = "c.id, c.email, c.subscribed, {json_out c.data}, c.created_at, c.updated_at";
 
-fn read(row: &Row<'_>) -> Result<Contact> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Contact> {
     Ok(Contact {
         id: row.get(0)?,
         email: row.get(1)?,
@@ -139,6 +141,12 @@ impl Contacts {
         let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
         insert(tx, &new).await?;
         update(tx, &old).await?;
+        let subscribed_again = |state: &State| {
+            state.contact.subscribed && state.stored.as_ref().is_some_and(|(_, before, _)| !before)
+        };
+        let lifted: Vec<_> =
+            old.iter().filter(|(_, s)| subscribed_again(s)).map(|((project, email), _)| (*project, email)).collect();
+        suppression::lift(tx, &lifted).await?;
         register_fields(tx, &fields).await
     }
 }
@@ -297,6 +305,12 @@ pub async fn change(
         )
         .await?;
     expect(touched, 1, "the contact was changed meanwhile")?;
+    if flip == Some(true) {
+        suppression::lift(tx, &[(project, &state.contact.email)]).await?;
+    }
+    if before.email != state.contact.email {
+        campaign::leave_address(tx, project, id, &before.email).await?;
+    }
     register_fields(tx, &fields).await?;
     deltas.save(tx).await?;
     Ok(Some(Upserted { contact: state.contact, is_new: false, flip }))
@@ -330,8 +344,16 @@ pub enum Deleted {
 }
 
 /// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
-pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Deleted> {
+///
+/// The mails of campaigns stay in their ledgers, without what is personal.
+pub async fn delete(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+    now: Timestamp,
+) -> Result<Deleted> {
     let Some(contact) = get(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    campaign::hold_freezing(tx, project).await?;
     let mut deltas = Deltas::default();
     let events = tx
         .all(
@@ -346,8 +368,8 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
     }
     let emails = tx
         .all(
-            "delete from emails where project_id = $1 and id in \
-             (select id from emails where project_id = $1 and contact_id = $2 limit $3) returning status",
+            "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \
+             and contact_id = $2 and campaign_id is null limit $3) returning status",
             args![project, id, DELETE_CHUNK],
             |r| r.get::<String>(0),
         )
@@ -358,6 +380,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         let counted = if waiting { EmailStatus::Pending.as_str() } else { status };
         deltas.add(project, Counter::Email, counted, -1);
     }
+    let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = tx
         .execute(
             "delete from mailbox where project_id = $1 and id in \
@@ -366,7 +389,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         )
         .await?;
     deltas.add(project, Counter::Mailbox, "", -(captured as i64));
-    let most = events.len().max(emails.len()).max(captured as usize) as i64;
+    let most = events.len().max(emails.len()).max(kept).max(captured as usize) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);

@@ -6,6 +6,8 @@
 //! The mails of campaigns wait by campaign (see [`crate::campaign::queue`]); the functions here that take a lane are
 //! about all others.
 
+use std::collections::HashSet;
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
@@ -352,9 +354,18 @@ pub(crate) fn move_count(deltas: &mut Deltas, project: ProjectNumber, from: Emai
     deltas.add(project, Counter::Email, counted(to).as_str(), 1);
 }
 
-/// Stores outcomes. Returns the mails that were changed: an outcome under a claim that is no longer the newest, or of a
-/// mail that was removed meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer
-/// claim. There must be one outcome per mail. It ends the claim, so that nothing late can change what it says.
+/// Which outcomes were stored.
+#[derive(Debug, Default)]
+pub struct Concluded {
+    /// The mails that were changed.
+    pub changed: HashSet<EmailId>,
+    /// Those of them whose contact was removed while they were on the wire.
+    pub without_contact: HashSet<EmailId>,
+}
+
+/// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
+/// meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer claim. There must be
+/// one outcome per mail. It ends the claim, so that nothing late can change what it says.
 ///
 /// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
 pub async fn conclude(
@@ -362,10 +373,10 @@ pub async fn conclude(
     outcomes: &[Outcome],
     deltas: &mut Deltas,
     now: Timestamp,
-) -> Result<std::collections::HashSet<EmailId>> {
+) -> Result<Concluded> {
     let claims: Vec<_> = outcomes.iter().map(|o| o.claim).collect();
     let [projects, ids, numbers] = claim_columns(&claims);
-    let changed: std::collections::HashSet<EmailId> = tx
+    let stored: Vec<(EmailId, bool)> = tx
         .each_returning(
             "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, attempts = r.attempts, \
              in_doubt = r.in_doubt, settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, \
@@ -376,7 +387,7 @@ pub async fn conclude(
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, attempts int, in_doubt int, \
              log json, error text, subject text, sent_at int, bounced_at int, settlement text, reason text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or r.status = 'SENT') returning id",
+             and (emails.claim = r.claim or r.status = 'SENT') returning id, recipient = ''",
             &[
                 projects,
                 ids,
@@ -396,11 +407,10 @@ pub async fn conclude(
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 now.into(),
             ],
-            |r| r.get(0),
+            |r| Ok((r.get(0)?, r.get(1)?)),
         )
-        .await?
-        .into_iter()
-        .collect();
+        .await?;
+    let changed: HashSet<EmailId> = stored.iter().map(|(id, _)| *id).collect();
     for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
         move_count(deltas, outcome.claim.project, outcome.from, outcome.status);
         if let Some(campaign) = outcome.campaign {
@@ -409,7 +419,8 @@ pub async fn conclude(
             ledger::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
         }
     }
-    Ok(changed)
+    let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
+    Ok(Concluded { changed, without_contact })
 }
 
 /// A mail as lists show it.

@@ -115,7 +115,7 @@ pub async fn recent(
     .await
 }
 
-/// The newest events of a contact.
+/// The newest events of a contact. The index has them by name, so all of them are looked up there and sorted.
 pub async fn of_contact(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -124,8 +124,10 @@ pub async fn of_contact(
 ) -> Result<Vec<Event>> {
     rx.all(
         format!(
-            "select {COLUMNS} from events e left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
-             where e.project_id = $1 and e.contact_id = $2 order by e.id desc limit $3"
+            "with newest as materialized (select id from events where project_id = $1 and contact_id = $2) \
+             select {COLUMNS} from newest n join events e on e.project_id = $1 and e.id = n.id \
+             left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
+             order by n.id desc limit $3"
         ),
         args![project, contact, limit],
         read,

@@ -15,6 +15,7 @@ struct Migration {
 
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
+    Migration { number: 2, name: "segments", sql: include_str!("../migrations/0002_segments.sql") },
     Migration { number: 4, name: "campaigns", sql: include_str!("../migrations/0004_campaigns.sql") },
 ];
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, ProjectId, ProjectNumber, SegmentId, TemplateId,
-    UserId,
+    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, ProjectId, ProjectNumber, SegmentId,
+    TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};

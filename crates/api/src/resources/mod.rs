@@ -1,5 +1,6 @@
 //! One module per resource.
 
+pub(crate) mod campaign;
 pub(crate) mod contact;
 pub(crate) mod contact_field;
 pub(crate) mod docs;

@@ -13,9 +13,10 @@ use mailwright_core::ids::{ContactId, EmailId, EventId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, ClaimRef, Outcome};
+use mailwright_store::email::{self, ClaimRef, Concluded, Outcome};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured};
+use mailwright_store::suppression::{self, Cause};
 use mailwright_store::{Error, Result, Tx};
 
 use super::Delivery;
@@ -86,9 +87,10 @@ async fn conclude(
     }
     let outcomes: Vec<_> =
         records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
-    let changed = email::conclude(tx, &outcomes, deltas, now).await?;
+    let Concluded { changed, without_contact } = email::conclude(tx, &outcomes, deltas, now).await?;
+    let concerns_somebody = |id: &EmailId| changed.contains(id) && !without_contact.contains(id);
     let current: Vec<&Record> =
-        records.iter().map(|(_, r)| *r).filter(|r| changed.contains(&r.outcome.claim.id)).collect();
+        records.iter().map(|(_, r)| *r).filter(|r| concerns_somebody(&r.outcome.claim.id)).collect();
     let mut events = Vec::new();
     for record in &current {
         if let Some((name, data)) = &record.event {
@@ -106,7 +108,7 @@ async fn conclude(
     event::append(tx, &events, deltas).await
 }
 
-/// Unsubscribes the contacts whose address was refused as not existing.
+/// Unsubscribes the contacts whose address was refused as not existing, and suppresses the address.
 async fn unsubscribe(
     tx: &mut Tx<'_>,
     records: &[&Record],
@@ -116,6 +118,12 @@ async fn unsubscribe(
     let gone: Vec<_> = records.iter().filter(|r| r.unsubscribe).collect();
     if gone.is_empty() {
         return Ok(());
+    }
+    let mut addresses: Vec<_> = gone.iter().map(|r| (r.outcome.claim.project, &r.recipient)).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    if let Some(first) = gone.first() {
+        suppression::add(tx, &addresses, Cause::Bounce, first.at).await?;
     }
     let none = DataPatch::default();
     let mut contacts =

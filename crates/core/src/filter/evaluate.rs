@@ -1,0 +1,151 @@
+//! Judges one contact in memory. `store::filter` says the same in SQL.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::date::Moment;
+use super::{
+    Comparison, Condition, DataPath, DataTest, EventTest, Facts, Group, Logic, Operand, Ordered, TextTest,
+    TimeField, TimeTest, Tree,
+};
+use crate::custom_data::Data;
+use crate::time::Timestamp;
+
+const DAY: Duration = Duration::from_hours(24);
+
+impl Tree {
+    /// Whether the filter holds for a contact at an instant.
+    pub fn matches(&self, facts: &impl Facts, now: Timestamp) -> bool {
+        match self.logic {
+            Logic::And => self.groups.iter().all(|group| group.matches(facts, now)),
+            Logic::Or => self.groups.iter().any(|group| group.matches(facts, now)),
+        }
+    }
+}
+
+impl Group {
+    fn matches(&self, facts: &impl Facts, now: Timestamp) -> bool {
+        self.conditions.iter().all(|condition| condition.matches(facts, now))
+            && self.nested.as_ref().is_none_or(|tree| tree.matches(facts, now))
+    }
+}
+
+impl Condition {
+    fn matches(&self, facts: &impl Facts, now: Timestamp) -> bool {
+        let contact = facts.contact();
+        match self {
+            Self::Email(test) => test.matches(contact.email.as_str()),
+            Self::Subscribed(wanted) => contact.subscribed == *wanted,
+            Self::Time { field, test } => {
+                let time = match field {
+                    TimeField::CreatedAt => contact.created_at,
+                    TimeField::UpdatedAt => contact.updated_at,
+                };
+                test.matches(time, now)
+            }
+            Self::Data { path, test } => test.matches(path.find(&contact.data), now),
+            Self::Event { name, test } => test.matches(facts.last_event(name), now),
+            Self::Activity { kind, test } => test.matches(facts.last_activity(*kind), now),
+            Self::Segment { id, member } => facts.is_member(*id) == *member,
+        }
+    }
+}
+
+impl TextTest {
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Equals(wanted) => text == wanted,
+            Self::NotEquals(wanted) => text != wanted,
+            Self::Contains(part) => text.contains(part.as_str()),
+            Self::NotContains(part) => !text.contains(part.as_str()),
+        }
+    }
+}
+
+impl TimeTest {
+    fn matches(self, time: Timestamp, now: Timestamp) -> bool {
+        let on = |day: Timestamp| time >= day && time < day.plus(DAY);
+        match self {
+            Self::OnDay(day) => on(day),
+            Self::NotOnDay(day) => !on(day),
+            Self::Compare(comparison, instant) => comparison.holds(&time, &instant),
+            Self::Within(length) => time >= now.minus(length),
+            Self::OlderThan(length) => time < now.minus(length),
+        }
+    }
+}
+
+impl DataPath {
+    /// The value at this place; `None` when there is none, or null.
+    fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
+        let found = data.get(self.as_str()).or_else(|| {
+            let mut keys = self.keys();
+            let first = data.get(keys.next()?)?;
+            keys.try_fold(first, |value, key| value.as_object()?.get(key))
+        });
+        found.filter(|value| !value.is_null())
+    }
+}
+
+impl DataTest {
+    fn matches(&self, value: Option<&Value>, now: Timestamp) -> bool {
+        let Some(value) = value else { return matches!(self, Self::NotExists) };
+        let text = value.as_str();
+        match self {
+            Self::Equals(operand) => operand.equals(value),
+            Self::NotEquals(operand) => !operand.equals(value),
+            Self::Contains(part) => text.is_some_and(|text| text.contains(part.as_str())),
+            Self::NotContains(part) => text.is_some_and(|text| !text.contains(part.as_str())),
+            Self::Compare(comparison, operand) => operand.stands(*comparison, value),
+            Self::Exists => true,
+            Self::NotExists => false,
+            Self::Within(length) => {
+                text.and_then(Moment::of_stored).is_some_and(|date| date >= Moment::of(now.minus(*length)))
+            }
+            Self::OlderThan(length) => {
+                text.and_then(Moment::of_stored).is_some_and(|date| date < Moment::of(now.minus(*length)))
+            }
+        }
+    }
+}
+
+impl Operand {
+    fn equals(&self, value: &Value) -> bool {
+        match self {
+            Self::Bool(wanted) => value.as_bool() == Some(*wanted),
+            Self::Ordered(Ordered::Number(wanted)) => value.as_f64() == Some(*wanted),
+            Self::Ordered(Ordered::Text(wanted)) => value.as_str() == Some(wanted),
+            Self::Ordered(Ordered::Date(wanted)) => {
+                value.as_str().and_then(Moment::of_stored).is_some_and(|date| date.day() == wanted.day())
+            }
+        }
+    }
+}
+
+impl Ordered {
+    /// Whether a value has this type and stands so to this.
+    fn stands(&self, comparison: Comparison, value: &Value) -> bool {
+        match self {
+            Self::Number(number) => value.as_f64().is_some_and(|value| comparison.holds(&value, number)),
+            Self::Text(text) => value.as_str().is_some_and(|value| comparison.holds(value, text.as_str())),
+            Self::Date(moment) => value
+                .as_str()
+                .and_then(Moment::of_stored)
+                .is_some_and(|value| comparison.holds(&value, moment)),
+        }
+    }
+}
+
+impl EventTest {
+    fn matches(self, last: Option<Timestamp>, now: Timestamp) -> bool {
+        let within = |length| last.is_some_and(|last| last >= now.minus(length));
+        match self {
+            Self::Triggered => last.is_some(),
+            Self::NotTriggered => last.is_none(),
+            Self::Within(length) => within(length),
+            Self::OlderThan(length) => last.is_some() && !within(length),
+            Self::NotWithin(length) => !within(length),
+        }
+    }
+}

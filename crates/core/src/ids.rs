@@ -34,6 +34,12 @@ macro_rules! ids {
                 Self(uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid())
             }
 
+            /// The instant whose id this is.
+            pub fn instant(&self) -> Timestamp {
+                let bytes = self.0.as_bytes();
+                Timestamp(bytes[..6].iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte)))
+            }
+
             /// The id as its 16 bytes.
             pub fn as_uuid(&self) -> &Uuid {
                 &self.0
@@ -119,6 +125,7 @@ mod tests {
         assert!(early < late);
         assert!(ContactId::first_of(Timestamp(1000)) <= early);
         assert!(early < ContactId::first_of(Timestamp(1001)));
+        assert_eq!((early.instant(), late.instant()), (Timestamp(1000), Timestamp(1001)));
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod counter;
 pub mod domain;
 pub mod email;
 pub mod event;
+pub mod filter;
 pub mod idempotency;
 pub mod mailbox;
 pub mod migrate;

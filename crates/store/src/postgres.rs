@@ -66,9 +66,9 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let client = self.pool.get().await?;
+        let mut client = self.pool.get().await?;
         let outcome =
-            patient(caught(async { body(&mut Rx::new(Session::Postgres(&client), &self.texts)).await }))
+            patient(caught(async { body(&mut Rx::new(Session::Postgres(&mut client), &self.texts)).await }))
                 .await;
         discard_if_in_doubt(client, &outcome);
         outcome

@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, select};
 use futures_util::future::BoxFuture;
+use mailwright_core::filter::date::Moment;
 use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
 use tokio::sync::oneshot;
 
 use crate::db::StoreMetrics;
@@ -150,7 +152,18 @@ fn connect(path: &Path) -> Result<Connection> {
     connection.execute_batch("pragma foreign_keys = on; pragma temp_store = memory;")?;
     connection.set_prepared_statement_cache_capacity(256);
     rusqlite::vtab::array::load_module(&connection)?;
+    add_functions(&connection)?;
     Ok(connection)
+}
+
+/// `canonical_date(text)`: the canonical form of a date for filters, null for anything else.
+fn add_functions(connection: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("canonical_date", 1, flags, |context| {
+        let text = context.get_raw(0).as_str().ok();
+        Ok(text.and_then(Moment::of_stored).map(|date| date.as_str().to_owned()))
+    })?;
+    Ok(())
 }
 
 /// SQLite answers at once, so a body is ready at its first poll; one that is not awaited something it must not.

@@ -10,6 +10,13 @@ use crate::dialect::{Sql, Texts};
 use crate::error::{Error, Result};
 use crate::value::{Arg, Column};
 
+/// Lets PostgreSQL scan and hash in this transaction (see `Postgres::open`).
+const SCANS: &str = "set local enable_seqscan = on; set local enable_hashjoin = on; \
+                     set local enable_mergejoin = on; set local work_mem = '32MB'";
+/// Undoes [`SCANS`].
+const SCANS_NO_MORE: &str = "set local enable_seqscan to default; set local enable_hashjoin to default; \
+                             set local enable_mergejoin to default; set local work_mem to default";
+
 /// A row of a result.
 #[derive(Debug)]
 pub enum Row<'r> {
@@ -57,7 +64,7 @@ impl Row<'_> {
 /// Where statements go. The one place that tells the engines apart at run time.
 pub(crate) enum Session<'c> {
     Sqlite(&'c mut rusqlite::Connection),
-    Postgres(&'c deadpool_postgres::ClientWrapper),
+    Postgres(&'c mut deadpool_postgres::ClientWrapper),
     Transaction(&'c deadpool_postgres::Transaction<'c>),
 }
 
@@ -110,6 +117,67 @@ impl<'c> Rx<'c> {
         })
         .await?;
         Ok(out)
+    }
+
+    /// Every row of a query whose text is put together for the occasion: neither it nor its plan is kept.
+    pub(crate) async fn seldom<T: Send>(
+        &mut self,
+        sql: String,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.once(sql, args, false, read).await
+    }
+
+    /// The same for a query that looks at most rows of a table. PostgreSQL may read it from one end to the other.
+    pub(crate) async fn scan<T: Send>(
+        &mut self,
+        sql: String,
+        args: &[Arg<'_>],
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.once(sql, args, true, read).await
+    }
+
+    async fn once<T: Send>(
+        &mut self,
+        sql: String,
+        args: &[Arg<'_>],
+        scans: bool,
+        read: fn(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let text = self.texts.text(&Sql::Built(sql));
+        let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
+        let rows = match &mut self.session {
+            Session::Sqlite(connection) => {
+                let mut out = Vec::new();
+                let mut visit = |row: &Row<'_>| {
+                    out.push(read(row)?);
+                    Ok(())
+                };
+                sqlite_visit(&mut connection.prepare(&text)?, args, None, &mut visit)?;
+                return Ok(out);
+            }
+            Session::Postgres(client) if scans => {
+                let tx = client.build_transaction().read_only(true).start().await?;
+                tx.batch_execute(SCANS).await?;
+                let rows = tx.query(&*text, &params).await?;
+                tx.commit().await?;
+                rows
+            }
+            Session::Postgres(client) => client.query(&*text, &params).await?,
+            Session::Transaction(tx) => {
+                if scans {
+                    tx.batch_execute(SCANS).await?;
+                }
+                let rows = tx.query(&*text, &params).await?;
+                if scans {
+                    tx.batch_execute(SCANS_NO_MORE).await?;
+                }
+                rows
+            }
+        };
+        rows.iter().map(|row| read(&Row::Postgres(row))).collect()
     }
 
     /// The first row of a query, if there is one.
@@ -297,8 +365,16 @@ fn sqlite_rows(
     row: Option<usize>,
     visit: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
 ) -> Result<()> {
-    let mut statement = connection.prepare_cached(text)?;
-    bind(&mut statement, args, row)?;
+    sqlite_visit(&mut *connection.prepare_cached(text)?, args, row, visit)
+}
+
+fn sqlite_visit(
+    statement: &mut rusqlite::Statement<'_>,
+    args: &[Arg<'_>],
+    row: Option<usize>,
+    visit: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
+) -> Result<()> {
+    bind(statement, args, row)?;
     let mut rows = statement.raw_query();
     while let Some(row) = rows.next()? {
         visit(&Row::Sqlite(row))?;

@@ -138,13 +138,12 @@ impl Reader {
 
     fn operator(&mut self, json: Option<&Value>, at: &str) -> Option<Operator> {
         let name = self.text(json, at)?;
-        match Operator::ALL.into_iter().find(|operator| operator.as_str() == name) {
-            Some(operator) => Some(operator),
-            None => {
-                let names = Operator::ALL.map(Operator::as_str).join(", ");
-                self.note(unknown(at, format!("Must be one of {names}."), name))
-            }
+        let operator = Operator::ALL.into_iter().find(|operator| operator.as_str() == name);
+        if operator.is_none() {
+            let names = Operator::ALL.map(Operator::as_str).join(", ");
+            return self.note(unknown(at, format!("Must be one of {names}."), name));
         }
+        operator
     }
 
     /// The field; a name by itself is an event's when the operator is one for events.
@@ -412,13 +411,12 @@ impl<'j> Filter<'_, 'j> {
 
     /// The value, which must be there; null counts as missing.
     fn value(&mut self) -> Option<&'j Value> {
-        match self.object.get("value").filter(|value| !value.is_null()) {
-            Some(value) => Some(value),
-            None => {
-                let message = format!("{} needs a value.", self.operator.as_str());
-                self.reader.note(missing(&join(self.at, "value"), message))
-            }
+        let value = self.object.get("value").filter(|value| !value.is_null());
+        if value.is_none() {
+            let message = format!("{} needs a value.", self.operator.as_str());
+            return self.reader.note(missing(&join(self.at, "value"), message));
         }
+        value
     }
 
     fn wrong_value<T>(&mut self, expected: &str, value: &Value) -> Option<T> {

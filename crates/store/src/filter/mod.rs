@@ -1,0 +1,260 @@
+//! Filters in the database: the SQL that a [`Tree`] becomes, the contacts it finds, and the facts that let
+//! [`Tree::matches`] judge contacts in memory.
+//!
+//! The SQL says what `core::filter` says; `tests/filter.rs` holds the two together on both engines. Every value and
+//! every name is a bound argument. Every condition is true or false, never null, so that nothing depends on where in
+//! a tree it stands.
+
+mod compile;
+mod custom_data;
+mod facts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mailwright_core::contact::Contact;
+use mailwright_core::filter::{References, Tree, Window, WindowSource};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::contact::{COLUMNS, read};
+use crate::counter::{self, Counter};
+use crate::error::{Error, Result};
+use crate::tx::Rx;
+use crate::value::Arg;
+
+pub use compile::condition;
+pub use facts::{FactsOf, facts};
+
+/// The most conditions of one query, those of segments it refers to included: databases bound the length of a query.
+pub const MAX_COMPILED: usize = 2_000;
+
+/// What the segments are that a filter names, those they name in turn included.
+#[derive(Debug, Clone, Default)]
+pub struct Segments {
+    stored: BTreeSet<SegmentId>,
+    trees: BTreeMap<SegmentId, Arc<Tree>>,
+}
+
+impl Segments {
+    /// None. A filter may name a segment that is not here: nobody is in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a segment whose members are stored: a static one, or one that is tracked.
+    pub fn members(&mut self, id: SegmentId) {
+        self.stored.insert(id);
+    }
+
+    /// Adds a segment whose members are whoever its filter finds.
+    pub fn tree(&mut self, id: SegmentId, tree: Arc<Tree>) {
+        self.trees.insert(id, tree);
+    }
+
+    /// The filters of those segments that have no stored members: for [`mailwright_core::filter::Resolved`].
+    pub fn trees(&self) -> &BTreeMap<SegmentId, Arc<Tree>> {
+        &self.trees
+    }
+
+    /// What a filter names, with what the filters of the segments name that are evaluated on the way.
+    pub fn references(&self, tree: &Tree) -> References {
+        let mut references = References::default();
+        self.reached(tree).into_iter().for_each(|tree| references.extend(tree.references()));
+        references
+    }
+
+    /// A filter and those of the segments that are evaluated on the way, each once.
+    fn reached<'t>(&'t self, tree: &'t Tree) -> Vec<&'t Tree> {
+        let mut seen = BTreeSet::new();
+        let mut reached = vec![tree];
+        let mut next = 0;
+        while let Some(tree) = reached.get(next) {
+            let named = tree.references().segments.into_iter().filter(|id| seen.insert(*id));
+            let found: Vec<_> = named.filter_map(|id| self.trees.get(&id).map(Arc::as_ref)).collect();
+            reached.extend(found);
+            next += 1;
+        }
+        reached
+    }
+}
+
+/// Up to so many events, the contacts that have one are collected once; beyond that, it is asked for each contact
+/// whether it has one. To collect them takes about a millisecond for each thousand, before the first row is found.
+const FEW: i64 = 50_000;
+/// The same for a query that looks at every contact anyway.
+const FEW_OF_ALL: i64 = 300_000;
+
+/// How many events of each name a project has, for the names that a filter looks at.
+#[derive(Debug, Clone)]
+pub struct EventCounts {
+    few: i64,
+    all: BTreeMap<String, i64>,
+    /// Those among them that are many, but few since an event of the past.
+    recent: BTreeSet<(String, EventId)>,
+}
+
+impl EventCounts {
+    /// Whether a project has so few events of a name, since `since` if that is given, that they are best collected.
+    fn are_few(&self, name: &str, since: Option<EventId>) -> bool {
+        self.all.get(name).is_none_or(|count| *count <= self.few)
+            || since.is_some_and(|since| self.recent.contains(&(name.to_owned(), since)))
+    }
+}
+
+impl FromIterator<(String, i64)> for EventCounts {
+    fn from_iter<I: IntoIterator<Item = (String, i64)>>(counts: I) -> Self {
+        Self { few: FEW, all: counts.into_iter().collect(), recent: BTreeSet::new() }
+    }
+}
+
+/// Reads from the counters how many events of the given names a project has.
+pub async fn event_counts(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    names: &BTreeSet<String>,
+) -> Result<EventCounts> {
+    if names.is_empty() {
+        return Ok(EventCounts::from_iter([]));
+    }
+    let counts = rx
+        .all(
+            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'event' \
+             and name {in $2} group by name",
+            &[project.into(), Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect())],
+            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    Ok(counts.into_iter().collect())
+}
+
+/// Finds out of which names, that have many events, only few are as new as a window of the filter asks for.
+async fn recent_events(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    windows: Vec<Window>,
+    now: Timestamp,
+    counts: &mut EventCounts,
+) -> Result<()> {
+    for window in windows {
+        let since = EventId::first_of(now.minus(window.length));
+        let WindowSource::Event(name) = window.source else { continue };
+        if counts.are_few(&name, Some(since)) {
+            continue;
+        }
+        let found: i64 = rx
+            .one(
+                "select count(*) from (select 1 from events where project_id = $1 and name = $2 and id >= $3 \
+                 limit $4) as newest",
+                args![project, &name, since, counts.few + 1],
+                |r| r.get(0),
+            )
+            .await?;
+        if found <= counts.few {
+            counts.recent.insert((name, since));
+        }
+    }
+    Ok(())
+}
+
+/// A filter made ready for one project.
+struct Query {
+    /// `project_id = $1` and the condition.
+    condition: String,
+    args: Vec<Arg<'static>>,
+}
+
+async fn query(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+    few: i64,
+) -> Result<Query> {
+    let windows = segments.reached(tree).into_iter().flat_map(Tree::windows).collect();
+    let mut counts = event_counts(rx, project, &segments.references(tree).events).await?;
+    counts.few = few;
+    recent_events(rx, project, windows, now, &mut counts).await?;
+    let mut args = vec![project.into()];
+    let condition = condition(tree, segments, &counts, now, rx.is_postgres(), &mut args)?;
+    Ok(Query { condition, args })
+}
+
+/// How many contacts a filter finds.
+pub async fn count(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+) -> Result<i64> {
+    let looks_at_rows = !segments.references(tree).fields.is_empty();
+    let plus = if looks_at_rows && owns_most(rx, project).await? { "+" } else { "" };
+    let Query { condition, args } = query(rx, project, tree, segments, now, FEW_OF_ALL).await?;
+    let sql = format!("select count(*) from contacts c where {plus}c.project_id = $1 and {condition}");
+    let counted = rx.scan(sql, &args, |r| r.get::<i64>(0)).await?;
+    counted.into_iter().next().ok_or(Error::NotFound)
+}
+
+/// Whether SQLite should read the table from one end to the other, since most contacts are this project's: quicker
+/// than to look up row after row through an index. PostgreSQL knows by itself.
+async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
+    if rx.is_postgres() {
+        return Ok(false);
+    }
+    let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
+    // the number of the last row: of the contacts of all projects, of which only the number is looked at
+    let rows = rx
+        .optional("select seq, project_id from contacts order by seq desc limit 1", args![], |r| {
+            r.get::<i64>(0)
+        })
+        .await?;
+    Ok(contacts * 2 > rows.unwrap_or(0))
+}
+
+/// A page of the contacts a filter finds, newest first; those after `after`, if it is given.
+pub async fn page(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+    after: Option<ContactId>,
+    limit: usize,
+) -> Result<Vec<Contact>> {
+    let Query { condition, mut args } = query(rx, project, tree, segments, now, FEW).await?;
+    args.push(limit.into());
+    let limit = args.len();
+    let beyond = after.map(|after| {
+        args.push(after.into());
+        format!("c.id < ${} and ", args.len())
+    });
+    let beyond = beyond.unwrap_or_default();
+    let sql = format!(
+        "select {COLUMNS} from contacts c where c.project_id = $1 and {beyond}{condition} order by c.id desc limit ${limit}"
+    );
+    rx.seldom(sql, &args, read).await
+}
+
+/// The same for a page asked for by its number: `offset` contacts are passed over.
+pub async fn page_at(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+    offset: usize,
+    limit: usize,
+) -> Result<Vec<Contact>> {
+    let Query { condition, mut args } = query(rx, project, tree, segments, now, FEW).await?;
+    args.push(limit.into());
+    args.push(offset.into());
+    let (limit, offset) = (args.len() - 1, args.len());
+    let sql = format!(
+        "select {COLUMNS} from contacts c where c.project_id = $1 and {condition} order by c.id desc \
+         limit ${limit} offset ${offset}"
+    );
+    rx.seldom(sql, &args, read).await
+}

@@ -42,7 +42,7 @@ impl App {
             None => Some(self.recipients_now(project, id).await?),
         };
         let number = project.number;
-        let sent = self
+        let (sent, ()) = self
             .change_campaign(number, id, move |tx, campaign| {
                 Box::pin(async move {
                     if let Err(refused) = check_editable(campaign) {
@@ -205,19 +205,19 @@ impl App {
                 store::save_state(tx, number, campaign).await.map(Ok)
             })
         });
-        change.await.map(Into::into)
+        let (changed, ()) = change.await?;
+        Ok(changed)
     }
 
     /// Changes a campaign that nobody else changes meanwhile, and returns it with what the change returned.
-    async fn change_campaign<T, R>(
+    async fn change_campaign<T>(
         &self,
         number: ProjectNumber,
         id: CampaignId,
         change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> Changing<'t, T> + Clone + Send + Sync + 'static,
-    ) -> Result<R>
+    ) -> Result<(Overview, T)>
     where
         T: Send + 'static,
-        R: From<(Overview, T)>,
     {
         let changed = self.retry(move |tx| {
             let change = change.clone();
@@ -233,7 +233,7 @@ impl App {
                 Ok(Ok((changed, outcome)))
             })
         });
-        changed.await?.map(Into::into)
+        changed.await?
     }
 
     /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
@@ -288,12 +288,6 @@ impl App {
         stored.await??;
         self.0.dispatcher.wake(Lane::Transactional, number);
         Ok(mail)
-    }
-}
-
-impl From<(Self, ())> for Overview {
-    fn from((overview, ()): (Self, ())) -> Self {
-        overview
     }
 }
 

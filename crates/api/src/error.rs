@@ -168,6 +168,7 @@ impl ApiError {
         let code = match resource {
             Resource::Contact => "CONTACT_NOT_FOUND",
             Resource::Template => "TEMPLATE_NOT_FOUND",
+            Resource::Campaign => "CAMPAIGN_NOT_FOUND",
             Resource::Domain
             | Resource::Project
             | Resource::Email
@@ -286,6 +287,11 @@ impl From<mailwright_app::Error> for ApiError {
             E::Condition(issues) => {
                 let repeated = json!({ "errors": issues });
                 Self::invalid_condition(issues).details(repeated)
+            }
+            E::Unusable(issues) => {
+                let mut error = Self::invalid(issues);
+                error.0.status = StatusCode::BAD_REQUEST;
+                error
             }
             E::BadRequest(message) | E::Legacy(message) => Self::bad_request(message),
             E::NotFound { resource, id } => Self::not_found(resource, &id),

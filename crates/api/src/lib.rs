@@ -22,8 +22,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    bulk, contact, contact_field, docs, domain, email, event, health, import, mailbox, segment, send,
-    subscription, template, track,
+    bulk, campaign, contact, contact_field, docs, domain, email, event, health, import, mailbox, segment,
+    send, subscription, template, track,
 };
 
 /// Every route, with its document.
@@ -58,6 +58,19 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(segment::add_members, segment::remove_members))
         .routes(routes!(segment::compute))
         .routes(routes!(segment::refresh))
+        // campaigns
+        .routes(routes!(campaign::list, campaign::create))
+        .routes(routes!(campaign::get, campaign::update, campaign::delete))
+        .routes(routes!(campaign::duplicate))
+        .routes(routes!(campaign::send))
+        .routes(routes!(campaign::cancel))
+        .routes(routes!(campaign::pause))
+        .routes(routes!(campaign::resume))
+        .routes(routes!(campaign::retry))
+        .routes(routes!(campaign::test))
+        .routes(routes!(campaign::stats))
+        .routes(routes!(campaign::audience))
+        .routes(routes!(campaign::ledger))
         // events
         .routes(routes!(event::track))
         .routes(routes!(event::list))

@@ -8,6 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::extract::{Path, Query};
 use axum::http::request::Parts;
 use mailwright_app::Resource;
+use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 
 use crate::error::{ApiError, Result};
@@ -94,6 +95,17 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
 /// An id in a path. Whatever is not the id of something is not found.
 pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
     text.parse().map_err(|_| ApiError::not_found(resource, text))
+}
+
+/// An id in a path whose form is part of the contract.
+pub(crate) fn uuid<T: FromStr>(text: &str) -> Result<T> {
+    text.parse().map_err(|_| {
+        ApiError::invalid(vec![Issue::new("id", "invalid_string", "Must be a UUID.").received(clip(text))])
+    })
+}
+
+fn clip(text: &str) -> String {
+    text.chars().take(100).collect()
 }
 
 #[cfg(test)]

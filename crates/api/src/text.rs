@@ -118,6 +118,10 @@ text!(
     DisplayName, 0..=255, "single-line"
 );
 text!(
+    /// The name of a campaign's sender.
+    SenderName, 0..=100, "single-line"
+);
+text!(
     /// The internal name of something.
     Name, 1..=100, ""
 );

@@ -136,7 +136,7 @@ impl Piece for Selection {
             let fates = match self.operation {
                 Operation::Subscribe => subscribe(tx, self.project, &self.ids, true, now).await?,
                 Operation::Unsubscribe => subscribe(tx, self.project, &self.ids, false, now).await?,
-                Operation::Delete => delete(tx, self.project, &self.ids).await?,
+                Operation::Delete => delete(tx, self.project, &self.ids, now).await?,
             };
             let count = |fate: Fate| fates.iter().filter(|found| **found == fate).count() as u64;
             let unknown = self.ids.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Unknown);
@@ -197,10 +197,11 @@ async fn delete(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     ids: &[ContactId],
+    now: Timestamp,
 ) -> mailwright_store::Result<Vec<Fate>> {
     let mut fates = Vec::with_capacity(ids.len());
     for id in ids {
-        fates.push(match contact::delete(tx, project, *id).await? {
+        fates.push(match contact::delete(tx, project, *id, now).await? {
             Deleted::Wholly => Fate::Changed,
             Deleted::NotFound => Fate::Unknown,
             Deleted::Partly => break,

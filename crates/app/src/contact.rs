@@ -186,9 +186,11 @@ impl App {
 
     /// Removes a contact with everything that is about it.
     pub async fn delete_contact(&self, project: &Project, id: ContactId) -> Result<()> {
-        let number = project.number;
+        let (number, now) = (project.number, self.0.clock.now());
         loop {
-            match self.retry(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await? {
+            let step =
+                self.retry(move |tx| Box::pin(async move { store::delete(tx, number, id, now).await }));
+            match step.await? {
                 Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
                 Deleted::Partly => {}
                 Deleted::Wholly => return Ok(()),

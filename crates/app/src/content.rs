@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mailwright_core::contact::Contact;
+use mailwright_core::custom_data::Data;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::template::TemplateType;
 use mailwright_core::templating::Template;
@@ -51,6 +53,30 @@ impl Prepared {
     /// Whether the body links to the recipient's own subscription pages.
     pub(crate) fn has_subscription_link(&self) -> bool {
         self.names.contains("unsubscribeUrl") || self.names.contains("manageUrl")
+    }
+
+    /// The values a mail is rendered with, as they are now: of the names its content uses, the request's values before
+    /// the contact's. `data` as a whole, when the content refers to it.
+    pub(crate) fn variables(&self, contact: &Contact, request: &Data) -> Data {
+        let value = |name: &str| request.get(name).or_else(|| contact.data.get(name));
+        let mut variables = Data::new();
+        if self.names.contains("data") {
+            variables.clone_from(&contact.data);
+            variables.extend(request.clone());
+        }
+        for name in &self.names {
+            if let Some(found) = value(name) {
+                variables.insert(name.clone(), found.clone());
+            }
+        }
+        if self.names.contains("subscribed") && !variables.contains_key("subscribed") {
+            variables.insert("subscribed".into(), contact.subscribed.into());
+        }
+        if let Some(locale @ Value::String(_)) = value("locale") {
+            // what the mail says around its content can be in the recipient's language
+            variables.insert("locale".into(), locale.clone());
+        }
+        variables
     }
 }
 

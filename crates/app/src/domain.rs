@@ -6,7 +6,7 @@ use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_mail::dkim::{KeyType, SigningKey, dkim_record};
 use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
-use mailwright_store::{domain as store, template};
+use mailwright_store::{Rx, campaign, domain as store, template};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Resource, Result};
@@ -164,7 +164,10 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(domain) = store::get(tx, number, id).await? else { return Ok(None) };
-                    if template::uses_domain(tx, number, domain.name.as_str()).await? {
+                    let name = domain.name.as_str();
+                    if template::uses_domain(tx, number, name).await?
+                        || campaign::uses_domain(tx, number, name).await?
+                    {
                         return Ok(Some(false));
                     }
                     store::delete(tx, number, id).await.map(Some)
@@ -174,7 +177,7 @@ impl App {
         match removed {
             Some(true) => Ok(()),
             Some(false) => Err(Error::Conflict(
-                "Templates send from this domain. Give them another sender before you remove it.".into(),
+                "Templates or campaigns send from this domain. Give them another sender before you remove it.".into(),
             )),
             None => Err(Error::not_found(Resource::Domain, id)),
         }
@@ -219,6 +222,25 @@ impl App {
             .collect();
         DomainWithRecords { domain, records }
     }
+}
+
+/// Why the project may not send from an address; `None` when it may.
+pub(crate) async fn sender_refused(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    from: &str,
+) -> mailwright_store::Result<Option<Error>> {
+    let name = from.rsplit_once('@').map_or("", |(_, name)| name);
+    let domains = store::may_send(rx, &[(project, name)]).await?;
+    Ok(match domains.get(&(project, name.to_owned())) {
+        Some(true) => None,
+        Some(false) => Some(Error::SenderRefused(format!(
+            "The domain {name} is not verified. Create its DNS records and verify it before sending from it."
+        ))),
+        None => Some(Error::SenderRefused(format!(
+            "The domain {name} is not registered for this project. Add it and verify it before sending from it."
+        ))),
+    })
 }
 
 fn taken(name: &DomainName) -> Error {

@@ -23,6 +23,8 @@ pub enum Resource {
     CapturedEmail,
     /// A custom field.
     Field,
+    /// A campaign.
+    Campaign,
     /// A segment.
     Segment,
 }
@@ -38,6 +40,7 @@ impl Resource {
             Self::Email => "Email",
             Self::CapturedEmail => "Captured email",
             Self::Field => "Field",
+            Self::Campaign => "Campaign",
             Self::Segment => "Segment",
         }
     }
@@ -52,6 +55,9 @@ pub enum Error {
     /// The condition of a segment is wrong (reference 5.5).
     #[error("the condition is not valid")]
     Condition(Vec<Issue>),
+    /// Fields of the request are in their place but cannot be used: answered with 400.
+    #[error("the request cannot be used")]
+    Unusable(Vec<Issue>),
     /// The request makes no sense as a whole.
     #[error("{0}")]
     BadRequest(String),

@@ -3,6 +3,7 @@
 
 pub mod bootstrap;
 pub mod bulk;
+pub mod campaign;
 pub mod command;
 pub mod contact;
 pub mod contact_field;
@@ -42,6 +43,7 @@ pub use delivery::Transport;
 pub use error::{Error, Resource, Result};
 pub use mailwright_store::api_key::KeyKind;
 
+use crate::campaign::runner::Wake;
 use crate::content::Contents;
 use crate::delivery::Dispatcher;
 use crate::key::Keyring;
@@ -74,6 +76,7 @@ struct Inner {
     dispatcher: Dispatcher,
     jobs: job::Board,
     segments: Desk,
+    campaigns: Wake,
 }
 
 impl std::fmt::Debug for App {
@@ -116,6 +119,7 @@ impl App {
             dispatcher: Dispatcher::default(),
             jobs: job::Board::default(),
             segments: Desk::default(),
+            campaigns: Wake::default(),
             db,
             clock,
             settings,
@@ -126,9 +130,10 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, segments, jobs, domain checks, housekeeping.
+    /// Starts the background work: delivery, campaigns, segments, jobs, domain checks, housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
+        campaign::runner::start(self, tasks);
         segment::start(self, tasks);
         upkeep::start(self, tasks);
         job::start(self, tasks);

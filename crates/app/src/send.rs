@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join3, join4};
 use mailwright_core::address::EmailAddress;
-use mailwright_core::contact::{Contact, Subscription};
+use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::event::subscription_event;
@@ -23,7 +23,6 @@ use mailwright_store::email::{self, NewEmail};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::idempotency::{self, Claim, Used};
 use mailwright_store::{Tx, domain, json_text, template};
-use serde_json::Value;
 
 use crate::contact::check_locale;
 use crate::content::{File, INLINE_KIND, Prepared, compose};
@@ -345,12 +344,11 @@ impl<'o> Accepting<'o> {
             reply_to: operation.reply_to.clone(),
             subject: operation.content.subject.clone(),
             content_hash: operation.content.hash,
-            variables: json_text(&variables(operation, &upserted.contact, patch)),
+            variables: json_text(&operation.prepared.variables(&upserted.contact, &patch.request)),
             source: EmailSource::Transactional,
             kind: operation.kind,
             lane: Lane::Transactional,
             template: operation.template,
-            campaign: None,
             message_id: format!("{id}@{}", operation.from.domain()),
             at: operation.at,
             deadline_at: operation.at.plus(operation.deadline),
@@ -384,29 +382,4 @@ impl<'o> Accepting<'o> {
             join(what, join3(emails, events, deltas.save(tx))).await;
         contents.and(files).and(contacts).and(emails).and(events).and(counted)
     }
-}
-
-/// The values a mail is rendered with, as they are now: of the names its content uses, the request's values before the
-/// contact's. `data` as a whole, when the content refers to it.
-fn variables(operation: &Operation, contact: &Contact, patch: &DataPatch) -> Data {
-    let names = &operation.prepared.names;
-    let value = |name: &str| patch.request.get(name).or_else(|| contact.data.get(name));
-    let mut variables = Data::new();
-    if names.contains("data") {
-        variables.clone_from(&contact.data);
-        variables.extend(patch.request.clone());
-    }
-    for name in names {
-        if let Some(found) = value(name) {
-            variables.insert(name.clone(), found.clone());
-        }
-    }
-    if names.contains("subscribed") && !variables.contains_key("subscribed") {
-        variables.insert("subscribed".into(), contact.subscribed.into());
-    }
-    if let Some(locale @ Value::String(_)) = value("locale") {
-        // what the mail says around its content can be in the recipient's language
-        variables.insert("locale".into(), locale.clone());
-    }
-    variables
 }

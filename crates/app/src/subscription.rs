@@ -4,6 +4,7 @@ use mailwright_core::event::subscription_event;
 use mailwright_core::ids::{ContactId, EmailId, EventId};
 use mailwright_core::locale::Locale;
 use mailwright_core::project::Project;
+use mailwright_store::campaign::ledger;
 use mailwright_store::contact::{self, Change};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
@@ -83,6 +84,9 @@ impl App {
                             ..NewEvent::bare(number, subscription_event(subscribed), id, now)
                         };
                         event::append(tx, &[flip], &mut deltas).await?;
+                        if let (Some(mail), false) = (mail, subscribed) {
+                            ledger::count_unsubscribed(tx, number, mail, &mut deltas, now).await?;
+                        }
                         deltas.save(tx).await?;
                     }
                     Ok(changed.is_some())

@@ -9,9 +9,9 @@ use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::templating;
 use mailwright_core::time::Timestamp;
 use mailwright_store::template::{self as store, List};
-use mailwright_store::{Tx, domain};
 
 use crate::App;
+use crate::domain::sender_refused;
 use crate::error::{Error, Resource, Result};
 
 /// Fields of a new template, or of a change to one.
@@ -38,14 +38,7 @@ pub struct Fields {
 impl Fields {
     /// Errors in the templates' language, named by field with line and column (reference 4.3).
     fn syntax(&self) -> Result<()> {
-        let fields = [("subject", &self.subject), ("body", &self.body)];
-        let issues: Vec<Issue> = fields
-            .into_iter()
-            .filter_map(|(name, source)| {
-                let error = templating::Template::parse(source.as_ref()?).err()?;
-                Some(Issue::new(name, "invalid_template", error.to_string()))
-            })
-            .collect();
+        let issues = syntax_issues(self.subject.as_deref(), self.body.as_deref());
         if issues.is_empty() { Ok(()) } else { Err(Error::Invalid(issues)) }
     }
 
@@ -108,7 +101,7 @@ impl App {
                     };
                     fields.apply(&mut template);
                     template.updated_at = now;
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &template).await? {
+                    if check_sender && let Some(refused) = sender_refused(tx, number, &template.from).await? {
                         return Ok(Err(refused));
                     }
                     store::update(tx, number, &template).await?;
@@ -144,7 +137,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &stored).await? {
+                    if check_sender && let Some(refused) = sender_refused(tx, number, &stored.from).await? {
                         return Ok(Err(refused));
                     }
                     store::create(tx, number, &stored).await.map(Ok)
@@ -174,6 +167,16 @@ impl App {
     }
 }
 
+/// Errors in the templates' language, named by field with line and column.
+pub(crate) fn syntax_issues(subject: Option<&str>, body: Option<&str>) -> Vec<Issue> {
+    let fields = [("subject", subject), ("body", body)];
+    let issue = |(name, source): (&str, Option<&str>)| {
+        let error = templating::Template::parse(source?).err()?;
+        Some(Issue::new(name, "invalid_template", error.to_string()))
+    };
+    fields.into_iter().filter_map(issue).collect()
+}
+
 fn blank(now: Timestamp) -> Template {
     Template {
         id: TemplateId::new(now),
@@ -188,23 +191,4 @@ fn blank(now: Timestamp) -> Template {
         created_at: now,
         updated_at: now,
     }
-}
-
-/// Why the project may not send from the template's address; `None` when it may.
-async fn sender_refused(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    template: &Template,
-) -> mailwright_store::Result<Option<Error>> {
-    let name = template.from.rsplit_once('@').map_or("", |(_, name)| name);
-    let domains = domain::may_send(tx, &[(project, name)]).await?;
-    Ok(match domains.get(&(project, name.to_owned())) {
-        Some(true) => None,
-        Some(false) => Some(Error::SenderRefused(format!(
-            "The domain {name} is not verified. Create its DNS records and verify it before sending from it."
-        ))),
-        None => Some(Error::SenderRefused(format!(
-            "The domain {name} is not registered for this project. Add it and verify it before sending from it."
-        ))),
-    })
 }

@@ -9,6 +9,8 @@ use futures_util::{StreamExt, stream};
 use mailwright_core::domain::Domain;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+use mailwright_store::campaign::queue;
 use mailwright_store::{domain, email, idempotency, project, search};
 
 use crate::App;
@@ -108,21 +110,39 @@ impl App {
         }
     }
 
+    /// The projects that have a mail due in a lane.
+    pub(crate) async fn projects_with_mail(
+        &self,
+        lane: Lane,
+        now: Timestamp,
+    ) -> mailwright_store::Result<Vec<ProjectNumber>> {
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                if lane == Lane::Campaign {
+                    queue::due_projects(rx, now).await
+                } else {
+                    email::due_projects(rx, lane, now).await
+                }
+            })
+        });
+        read.await
+    }
+
     async fn measure_queue(&self) -> Result<()> {
         let now = self.0.clock.now();
         for lane in Lane::ALL {
             let (mut depth, mut oldest) = (0, now);
-            let projects = self
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await }))
-                .await?;
-            for number in projects {
-                let (count, since) = self
-                    .0
-                    .db
-                    .read(move |rx| Box::pin(async move { email::backlog(rx, number, lane, now).await }))
-                    .await?;
+            for number in self.projects_with_mail(lane, now).await? {
+                let backlog = self.0.db.read(move |rx| {
+                    Box::pin(async move {
+                        if lane == Lane::Campaign {
+                            queue::backlog(rx, number, now).await
+                        } else {
+                            email::backlog(rx, number, lane, now).await
+                        }
+                    })
+                });
+                let (count, since) = backlog.await?;
                 depth += count;
                 oldest = since.map_or(oldest, |since| since.min(oldest));
             }

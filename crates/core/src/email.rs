@@ -25,6 +25,8 @@ macro_rules! names {
     };
 }
 
+pub(crate) use names;
+
 names! {
     /// Where a mail stands.
     EmailStatus {
@@ -46,6 +48,8 @@ names! {
         Complained = "COMPLAINED",
         /// It cannot be sent, for a reason on the sender's side.
         Failed = "FAILED",
+        /// It is not sent, for a reason known before it was handed over.
+        Skipped = "SKIPPED",
         /// The connection broke between the content and the reply; nobody knows whether it was taken.
         InDoubt = "IN_DOUBT",
     }
@@ -60,6 +64,66 @@ names! {
         Campaign = "CAMPAIGN",
         /// A workflow step.
         Workflow = "WORKFLOW",
+    }
+}
+
+names! {
+    /// Where a campaign's mail stands in the campaign's ledger. It says what the hand-over came to, and stays when the
+    /// mail is opened, clicked or complained about later.
+    Settlement {
+        /// It waits, or is on the wire.
+        Waiting = "WAITING",
+        /// The next hop took it.
+        Accepted = "ACCEPTED",
+        /// It is not sent, for a reason known before.
+        Skipped = "SKIPPED",
+        /// It was tried in vain.
+        Failed = "FAILED",
+        /// Nobody knows whether it was taken.
+        InDoubt = "IN_DOUBT",
+    }
+}
+
+impl Settlement {
+    /// What a hand-over came to that left a mail in `status`.
+    pub fn of(status: EmailStatus) -> Self {
+        match status {
+            EmailStatus::Pending | EmailStatus::Sending => Self::Waiting,
+            EmailStatus::Sent
+            | EmailStatus::Delivered
+            | EmailStatus::Opened
+            | EmailStatus::Clicked
+            | EmailStatus::Complained => Self::Accepted,
+            EmailStatus::Skipped => Self::Skipped,
+            EmailStatus::Bounced | EmailStatus::Failed => Self::Failed,
+            EmailStatus::InDoubt => Self::InDoubt,
+        }
+    }
+}
+
+names! {
+    /// Why a mail is not sent.
+    Reason {
+        /// The contact is not subscribed.
+        Unsubscribed = "unsubscribed",
+        /// The address refused mail for good, or complained.
+        Suppressed = "suppressed",
+        /// The contact was removed.
+        Deleted = "deleted",
+        /// The campaign has written to that address already.
+        Duplicate = "duplicate",
+        /// The campaign was cancelled.
+        Cancelled = "cancelled",
+        /// It cannot be put together.
+        Unrenderable = "unrenderable",
+        /// The next hop says that there is no such address.
+        Bounced = "bounced",
+        /// The next hop refused recipient or content for good.
+        Rejected = "rejected",
+        /// It was tried for too long.
+        Expired = "expired",
+        /// The sender may not send: refused by the next hop, or its domain is gone.
+        Sender = "sender",
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod address;
 pub mod bulk;
+pub mod campaign;
 pub mod contact;
 pub mod csv;
 pub mod custom_data;

@@ -37,6 +37,31 @@ impl Timestamp {
         let date: jiff::civil::Date = text.parse().ok()?;
         Some(Self(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
     }
+
+    /// Parses whatever people write for a date: what [`Timestamp::parse`] takes, a date-time without an offset, which is
+    /// taken as UTC, the dates of mails, and a few common spellings such as `Jan 31, 2026 09:30` and `1/31/2026`.
+    pub fn parse_any(text: &str) -> Option<Self> {
+        const SPELLINGS: [&str; 5] = ["%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%m/%d/%Y"];
+        const TIMES: [&str; 3] = ["", " %H:%M", " %H:%M:%S"];
+        let text = text.trim();
+        if let Some(instant) = Self::parse(text) {
+            return Some(instant);
+        }
+        if let Ok(mailed) = jiff::fmt::rfc2822::parse(text) {
+            return Some(Self(mailed.timestamp().as_millisecond()));
+        }
+        let utc = |local: jiff::civil::DateTime| {
+            Some(Self(local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
+        };
+        if let Ok(local) = text.parse::<jiff::civil::DateTime>() {
+            return utc(local);
+        }
+        SPELLINGS.into_iter().flat_map(|date| TIMES.map(|time| format!("{date}{time}"))).find_map(|format| {
+            let parsed = jiff::fmt::strtime::parse(&format, text).ok()?;
+            let date = parsed.to_date().ok()?;
+            utc(date.to_datetime(parsed.to_time().unwrap_or(jiff::civil::Time::midnight())))
+        })
+    }
 }
 
 impl fmt::Display for Timestamp {
@@ -106,6 +131,28 @@ mod tests {
         assert_eq!(Timestamp::parse("1970-01-01T00:00:01.5Z"), Some(Timestamp(1500)));
         assert_eq!(Timestamp::parse("1970-01-01T01:00:00+01:00"), Some(Timestamp(0)));
         assert_eq!(Timestamp::parse("13/45/2020"), None);
+    }
+
+    #[test]
+    fn parses_what_people_write() {
+        let noon = Timestamp::parse("2030-01-31T12:00:00Z");
+        let midnight = Timestamp::parse("2030-01-31");
+        for (text, expected) in [
+            ("2030-01-31T12:00:00.000Z", noon),
+            ("2030-01-31T13:00:00+01:00", noon),
+            ("2030-01-31T12:00:00", noon),
+            ("2030-01-31 12:00", noon),
+            ("Thu, 31 Jan 2030 12:00:00 GMT", noon),
+            ("January 31, 2030 12:00", noon),
+            ("Jan 31, 2030", midnight),
+            ("1/31/2030", midnight),
+            (" 2030-01-31 ", midnight),
+            ("tomorrow", None),
+            ("2030-02-31", None),
+            ("", None),
+        ] {
+            assert_eq!(Timestamp::parse_any(text), expected, "{text:?}");
+        }
     }
 
     #[test]

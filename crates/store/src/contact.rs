@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::{BoxFuture, join3};
+use futures_util::future::{BoxFuture, join4};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch, FieldType};
@@ -11,10 +11,12 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::campaign::{self, ledger};
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
 use crate::search::{self, Filter};
 use crate::segment;
+use crate::suppression;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
 
@@ -175,9 +177,22 @@ fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, fields: &mu
 
 async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields) -> Result<()> {
     let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
-    let (inserted, updated, registered) =
-        join3(insert(tx, &new), update(tx, &old), register_fields(tx, &fields)).await;
-    inserted.and(updated).and(registered)
+    let subscribed_again = |state: &State| {
+        state.contact.subscribed && state.stored.as_ref().is_some_and(|(_, before, _)| !before)
+    };
+    let lifted: Vec<_> = old
+        .iter()
+        .filter(|(_, state)| subscribed_again(state))
+        .map(|((project, email), _)| (*project, email))
+        .collect();
+    let (inserted, updated, lifted, registered) = join4(
+        insert(tx, &new),
+        update(tx, &old),
+        suppression::lift(tx, &lifted),
+        register_fields(tx, &fields),
+    )
+    .await;
+    inserted.and(updated).and(lifted).and(registered)
 }
 
 async fn insert(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
@@ -318,6 +333,12 @@ pub async fn change(
         )
         .await?;
     expect(touched, 1, "the contact was changed meanwhile")?;
+    if flip == Some(true) {
+        suppression::lift(tx, &[(project, &state.contact.email)]).await?;
+    }
+    if before.email != state.contact.email {
+        campaign::leave_address(tx, project, id, &before.email).await?;
+    }
     register_fields(tx, &fields).await?;
     deltas.save(tx).await?;
     Ok(Some(Upserted { contact: state.contact, is_new: false, flip }))
@@ -358,7 +379,7 @@ pub async fn subscribe(
         .all(
             "select id, email, subscribed, revision from contacts where project_id = $1 and id {in $2}",
             &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
-            |r| Ok((r.get::<ContactId>(0)?, r.get::<String>(1)?, r.get::<bool>(2)?, r.get::<i64>(3)?)),
+            |r| Ok((r.get::<ContactId>(0)?, r.get::<EmailAddress>(1)?, r.get::<bool>(2)?, r.get::<i64>(3)?)),
         )
         .await?;
     // in the order in which other writers lock contacts, so that nobody waits for each other
@@ -379,6 +400,10 @@ pub async fn subscribe(
         )
         .await?;
     expect(changed, flips.len(), "a contact was changed meanwhile")?;
+    if subscribed {
+        let lifted: Vec<_> = flips.iter().map(|(_, email, ..)| (project, email)).collect();
+        suppression::lift(tx, &lifted).await?;
+    }
     let flipped = flips.len() as i64;
     deltas.add(project, Counter::Subscribed, "", if subscribed { flipped } else { -flipped });
     Ok(rows.into_iter().map(|(id, _, before, _)| Found { id, flipped: before != subscribed }).collect())
@@ -399,8 +424,16 @@ pub enum Deleted {
 }
 
 /// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
-pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Deleted> {
+///
+/// The mails of campaigns stay in their ledgers, without what is personal.
+pub async fn delete(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+    now: Timestamp,
+) -> Result<Deleted> {
     let Some(contact) = get_for_update(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    campaign::hold_freezing(tx, project).await?;
     let mut deltas = Deltas::default();
     let events = tx
         .all(
@@ -415,8 +448,8 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
     }
     let emails = tx
         .all(
-            "delete from emails where project_id = $1 and id in \
-             (select id from emails where project_id = $1 and contact_id = $2 limit $3) returning status",
+            "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \
+             and contact_id = $2 and campaign_id is null limit $3) returning status",
             args![project, id, DELETE_CHUNK],
             |r| r.get::<String>(0),
         )
@@ -427,6 +460,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         let counted = if waiting { EmailStatus::Pending.as_str() } else { status };
         deltas.add(project, Counter::Email, counted, -1);
     }
+    let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = tx
         .execute(
             "delete from mailbox where project_id = $1 and id in \
@@ -435,7 +469,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> R
         )
         .await?;
     deltas.add(project, Counter::Mailbox, "", -(captured as i64));
-    let most = events.len().max(emails.len()).max(captured as usize) as i64;
+    let most = events.len().max(emails.len()).max(kept).max(captured as usize) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);

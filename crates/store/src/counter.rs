@@ -31,6 +31,8 @@ pub enum Counter {
     Mailbox,
     /// Mails made from a template; the name is the template's id.
     Template,
+    /// Mails of a campaign; see [`crate::campaign::ledger`].
+    Campaign,
 }
 
 impl Counter {
@@ -44,6 +46,7 @@ impl Counter {
             Self::Email => "email",
             Self::Mailbox => "mailbox",
             Self::Template => "template",
+            Self::Campaign => "campaign",
         }
     }
 }
@@ -131,4 +134,27 @@ pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, counter: Counter, n
     )
     .await?;
     Ok(())
+}
+
+/// Forgets every counter whose name begins with `prefix`, which ends with a character of ASCII.
+pub(crate) async fn forget_all(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    prefix: &str,
+) -> Result<()> {
+    tx.execute(
+        "delete from counters where project_id = $1 and kind = $2 and name >= $3 and name < $4",
+        args![project, counter.as_str(), prefix, end_of(prefix)],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The first text after all those that begin with `prefix`, which ends with a character of ASCII.
+pub(crate) fn end_of(prefix: &str) -> String {
+    let mut end = prefix.to_owned();
+    let last = end.pop().unwrap_or('\0');
+    end.push(char::from(last as u8 + 1));
+    end
 }

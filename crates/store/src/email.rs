@@ -2,22 +2,28 @@
 //!
 //! `due_at` drives everything. A mail that waits is due at some time; a claim moves that time into the future, which is
 //! the lease; a terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+//!
+//! The mails of campaigns wait by campaign (see [`crate::campaign::queue`]); the functions here that take a lane are
+//! about all others.
+
+use std::collections::HashSet;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::email::{EmailSource, EmailStatus, Lane};
+use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
+use crate::campaign::ledger;
 use crate::counter::{Counter, Deltas};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
-/// A mail to put into the outbox.
+/// A mail to put into the outbox, of no campaign.
 #[derive(Debug, Clone)]
 pub struct NewEmail {
     /// Project.
@@ -50,8 +56,6 @@ pub struct NewEmail {
     pub lane: Lane,
     /// Template it came from.
     pub template: Option<TemplateId>,
-    /// Campaign it came from.
-    pub campaign: Option<CampaignId>,
     /// `Message-ID` without angle brackets.
     pub message_id: String,
     /// When it was accepted.
@@ -80,14 +84,14 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     }
     tx.each(
         "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
-         subject, content_hash, variables, source, type, lane, template_id, campaign_id, message_id, created_at, \
+         subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, \
          deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
-         r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.campaign_id, r.message_id, \
+         r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
          r.created_at, r.deadline_at, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
-         lane int, template_id id, campaign_id id, message_id text, created_at int, deadline_at int}",
+         lane int, template_id id, message_id text, created_at int, deadline_at int}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -104,7 +108,6 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             texts(emails, |e| Some(e.kind.as_str())),
             ints(emails, |e| e.lane.number()),
             Arg::Ids(emails.iter().map(|e| e.template.map(Into::into)).collect()),
-            Arg::Ids(emails.iter().map(|e| e.campaign.map(Into::into)).collect()),
             texts(emails, |e| Some(&e.message_id)),
             ints(emails, |e| e.at.0),
             ints(emails, |e| e.deadline_at.0),
@@ -167,7 +170,7 @@ pub struct Claimed {
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select p.number from projects p where p.disabled_at is null and exists \
-         (select 1 from emails e where e.project_id = p.number and e.lane = $1 and e.due_at <= $2)",
+         (select 1 from emails e where e.project_id = p.number and e.campaign_id is null and e.lane = $1 and e.due_at <= $2)",
         args![lane.number(), now],
         |r| r.get(0),
     )
@@ -183,7 +186,8 @@ pub async fn due(
     most: i64,
 ) -> Result<i64> {
     rx.one(
-        "select count(*) from (select 1 from emails where project_id = $1 and lane = $2 and due_at <= $3 limit $4) as due",
+        "select count(*) from (select 1 from emails where project_id = $1 and campaign_id is null and lane = $2 \
+         and due_at <= $3 limit $4) as due",
         args![project, lane.number(), now, most],
         |r| r.get(0),
     )
@@ -200,47 +204,47 @@ pub async fn claim(
     lease_until: Timestamp,
 ) -> Result<Vec<Claimed>> {
     tx.all(
-        "with picked as (select id from emails where project_id = $1 and lane = $2 and due_at <= $3 \
-         order by due_at limit $4 {skip_locked}) \
-         update emails set due_at = $5, claim = claim + 1 \
-         where project_id = $1 and id in (select id from picked) \
-         returning project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
-         content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-         {json_out log}, message_id, created_at, deadline_at",
+        format!(
+            "with picked as (select id from emails where project_id = $1 and campaign_id is null and lane = $2 \
+             and due_at <= $3 order by due_at limit $4 {{skip_locked}}) \
+             update emails set due_at = $5, claim = claim + 1 \
+             where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
+        ),
         args![project, lane.number(), now, limit, lease_until],
-        |r| {
-            Ok(Claimed {
-                project: r.get(0)?,
-                id: r.get(1)?,
-                claim: r.get(2)?,
-                contact: r.get(3)?,
-                recipient: r.get(4)?,
-                recipient_name: r.get(5)?,
-                from: r.get(6)?,
-                from_name: r.get(7)?,
-                reply_to: r.get(8)?,
-                content_hash: r.get(9)?,
-                variables: r.get(10)?,
-                kind: named(r, 11, "emails.type", TemplateType::from_name)?,
-                source: named(r, 12, "emails.source", EmailSource::from_name)?,
-                template: r.get(13)?,
-                campaign: r.get(14)?,
-                status: named(r, 15, "emails.status", EmailStatus::from_name)?,
-                attempts: r.get(16)?,
-                in_doubt: r.get(17)?,
-                log: r.get(18)?,
-                message_id: r.get(19)?,
-                created_at: r.get(20)?,
-                deadline_at: r.get(21)?,
-            })
-        },
+        read_claimed,
     )
     .await
 }
 
-fn named<T>(row: &Row<'_>, column: usize, what: &'static str, parse: fn(&str) -> Option<T>) -> Result<T> {
-    let text: String = row.get(column)?;
-    parse(&text).ok_or_else(|| Error::Corrupt { column, expected: what, detail: format!("it is {text:?}") })
+pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
+     reply_to, content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
+     {json_out log}, message_id, created_at, deadline_at";
+
+pub(crate) fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
+    Ok(Claimed {
+        project: row.get(0)?,
+        id: row.get(1)?,
+        claim: row.get(2)?,
+        contact: row.get(3)?,
+        recipient: row.get(4)?,
+        recipient_name: row.get(5)?,
+        from: row.get(6)?,
+        from_name: row.get(7)?,
+        reply_to: row.get(8)?,
+        content_hash: row.get(9)?,
+        variables: row.get(10)?,
+        kind: row.named(11, "emails.type", TemplateType::from_name)?,
+        source: row.named(12, "emails.source", EmailSource::from_name)?,
+        template: row.get(13)?,
+        campaign: row.get(14)?,
+        status: row.named(15, "emails.status", EmailStatus::from_name)?,
+        attempts: row.get(16)?,
+        in_doubt: row.get(17)?,
+        log: row.get(18)?,
+        message_id: row.get(19)?,
+        created_at: row.get(20)?,
+        deadline_at: row.get(21)?,
+    })
 }
 
 /// Identifies a claim.
@@ -311,6 +315,8 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
 pub struct Outcome {
     /// The claim under which it was made.
     pub claim: ClaimRef,
+    /// The campaign of the mail.
+    pub campaign: Option<CampaignId>,
     /// Where the mail stood when it was claimed.
     pub from: EmailStatus,
     /// Where it stands now.
@@ -323,8 +329,10 @@ pub struct Outcome {
     pub in_doubt: i64,
     /// What happened so far, as JSON text.
     pub log: String,
-    /// Why it is not sent, where it is not.
+    /// Why it is not sent, where it is not, in words.
     pub error: Option<String>,
+    /// Why it is not sent, where it is not and will not be.
+    pub reason: Option<Reason>,
     /// Rendered subject; `None` where it was not rendered.
     pub subject: Option<String>,
     /// When the next hop took it.
@@ -333,26 +341,54 @@ pub struct Outcome {
     pub bounced_at: Option<Timestamp>,
 }
 
-/// Stores outcomes. Returns the mails that were changed: an outcome under a claim that is no longer the newest, or of a
-/// mail that was removed meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer
-/// claim. There must be one outcome per mail. It ends the claim, so that nothing late can change what it says.
+impl Outcome {
+    fn settlement(&self) -> Settlement {
+        Settlement::of(self.status)
+    }
+}
+
+/// Counts a mail under another status.
+pub(crate) fn move_count(deltas: &mut Deltas, project: ProjectNumber, from: EmailStatus, to: EmailStatus) {
+    // the sums tell waiting from finished; whether a waiting mail is on the wire changes too fast to count
+    let counted = |status| if status == EmailStatus::Sending { EmailStatus::Pending } else { status };
+    deltas.add(project, Counter::Email, counted(from).as_str(), -1);
+    deltas.add(project, Counter::Email, counted(to).as_str(), 1);
+}
+
+/// Which outcomes were stored.
+#[derive(Debug, Default)]
+pub struct Concluded {
+    /// The mails that were changed.
+    pub changed: HashSet<EmailId>,
+    /// Those of them whose contact was removed while they were on the wire.
+    pub without_contact: HashSet<EmailId>,
+}
+
+/// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
+/// meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer claim. There must be
+/// one outcome per mail. It ends the claim, so that nothing late can change what it says.
+///
+/// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
 pub async fn conclude(
     tx: &Tx<'_>,
     outcomes: &[Outcome],
     deltas: &mut Deltas,
     now: Timestamp,
-) -> Result<std::collections::HashSet<EmailId>> {
+) -> Result<Concluded> {
     let claims: Vec<_> = outcomes.iter().map(|o| o.claim).collect();
     let [projects, ids, numbers] = claim_columns(&claims);
-    let changed: std::collections::HashSet<EmailId> = tx
+    let stored: Vec<(EmailId, bool)> = tx
         .each_returning(
-            "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, attempts = r.attempts, in_doubt = r.in_doubt, \
-             log = r.log, error = r.error, subject = coalesce(r.subject, emails.subject), sent_at = r.sent_at, bounced_at = r.bounced_at, \
-             updated_at = $13 \
+            "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, attempts = r.attempts, \
+             in_doubt = r.in_doubt, settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, \
+             bounced_at = r.bounced_at, updated_at = $15, \
+             log = case when emails.recipient = '' then emails.log else r.log end, \
+             error = case when emails.recipient = '' then null else r.error end, \
+             subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, attempts int, in_doubt int, \
-             log json, error text, subject text, sent_at int, bounced_at int} \
+             log json, error text, subject text, sent_at int, bounced_at int, settlement text, reason text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or r.status = 'SENT') returning id",
+             and (emails.claim = r.claim or r.status = 'SENT') returning id, recipient = ''",
             &[
                 projects,
                 ids,
@@ -366,20 +402,26 @@ pub async fn conclude(
                 Arg::Texts(outcomes.iter().map(|o| o.subject.as_deref().map(Into::into)).collect()),
                 Arg::Ints(outcomes.iter().map(|o| o.sent_at.map(|t| t.0)).collect()),
                 Arg::Ints(outcomes.iter().map(|o| o.bounced_at.map(|t| t.0)).collect()),
+                Arg::Texts(
+                    outcomes.iter().map(|o| o.campaign.map(|_| o.settlement().as_str().into())).collect(),
+                ),
+                Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 now.into(),
             ],
-            |r| r.get(0),
+            |r| Ok((r.get(0)?, r.get(1)?)),
         )
-        .await?
-        .into_iter()
-        .collect();
+        .await?;
+    let changed: HashSet<EmailId> = stored.iter().map(|(id, _)| *id).collect();
     for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
-        // the sums tell waiting from finished; whether a waiting mail is on the wire changes too fast to count
-        let waiting = |s: EmailStatus| if s == EmailStatus::Sending { EmailStatus::Pending } else { s };
-        deltas.add(outcome.claim.project, Counter::Email, waiting(outcome.from).as_str(), -1);
-        deltas.add(outcome.claim.project, Counter::Email, waiting(outcome.status).as_str(), 1);
+        move_count(deltas, outcome.claim.project, outcome.from, outcome.status);
+        if let Some(campaign) = outcome.campaign {
+            let (from, to) = ((Settlement::Waiting, None), (outcome.settlement(), outcome.reason));
+            ledger::shift(deltas, outcome.claim.project, campaign, from, to);
+            ledger::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
+        }
     }
-    Ok(changed)
+    let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
+    Ok(Concluded { changed, without_contact })
 }
 
 /// A mail as lists show it.
@@ -417,8 +459,12 @@ pub struct Email {
     pub in_doubt: i64,
     /// When it is looked at again.
     pub due_at: Option<Timestamp>,
-    /// Why it is not sent.
+    /// Why it is not sent, in words.
     pub error: Option<String>,
+    /// Why it is not sent.
+    pub reason: Option<Reason>,
+    /// Where it stands in its campaign's ledger.
+    pub settlement: Option<Settlement>,
     /// What happened so far: an array.
     pub log: Json,
     /// Opens counted.
@@ -433,11 +479,11 @@ pub struct Email {
     pub updated_at: Timestamp,
 }
 
-const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
+pub(crate) const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
      template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_out log}, opens, clicks, \
-     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at";
+     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, settlement";
 
-fn read(row: &Row<'_>) -> Result<Email> {
+pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
     Ok(Email {
         id: row.get(0)?,
         contact: row.get(1)?,
@@ -447,11 +493,11 @@ fn read(row: &Row<'_>) -> Result<Email> {
         from: row.get(5)?,
         from_name: row.get(6)?,
         reply_to: row.get(7)?,
-        source: named(row, 8, "emails.source", EmailSource::from_name)?,
+        source: row.named(8, "emails.source", EmailSource::from_name)?,
         template: row.get(9)?,
         campaign: row.get(10)?,
         message_id: row.get(11)?,
-        status: named(row, 12, "emails.status", EmailStatus::from_name)?,
+        status: row.named(12, "emails.status", EmailStatus::from_name)?,
         attempts: row.get(13)?,
         in_doubt: row.get(14)?,
         due_at: row.get(15)?,
@@ -462,6 +508,8 @@ fn read(row: &Row<'_>) -> Result<Email> {
         times: [row.get(20)?, row.get(21)?, row.get(22)?, row.get(23)?, row.get(24)?, row.get(25)?],
         created_at: row.get(26)?,
         updated_at: row.get(27)?,
+        reason: row.named_or_null(28, "emails.reason", Reason::from_name)?,
+        settlement: row.named_or_null(29, "emails.settlement", Settlement::from_name)?,
     })
 }
 
@@ -500,13 +548,9 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Result
         args.push(contact.into());
         filter += &format!(" and contact_id = ${}", args.len());
     }
-    match list.status {
-        // in the text, so that the partial indexes apply
-        Some(status @ (EmailStatus::Pending | EmailStatus::Sending)) => {
-            filter += &format!(" and status = '{}' and due_at is not null", status.as_str());
-        }
-        Some(status) => filter += &format!(" and status = '{}'", status.as_str()),
-        None => {}
+    if let Some(status) = list.status {
+        // in the text, so that the partial index applies
+        filter += &format!(" and status = '{}'", status.as_str());
     }
     rx.all(
         format!("select {COLUMNS} from emails where project_id = $1{filter} order by id desc limit $2"),
@@ -538,16 +582,14 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Resul
 }
 
 async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
-    rx.one(
-        "select count(*) from emails where project_id = $1 and status = 'SENDING' and due_at is not null",
-        args![project],
-        |r| r.get(0),
-    )
+    rx.one("select count(*) from emails where project_id = $1 and status = 'SENDING'", args![project], |r| {
+        r.get(0)
+    })
     .await
 }
 
 /// Most mails that [`backlog`] counts.
-const BACKLOG: i64 = 100_000;
+pub(crate) const BACKLOG: i64 = 100_000;
 
 /// How many mails wait in a lane of a project, counted up to 100,000, and since when the first of them does.
 pub async fn backlog(
@@ -557,8 +599,8 @@ pub async fn backlog(
     now: Timestamp,
 ) -> Result<(i64, Option<Timestamp>)> {
     rx.one(
-        "select count(*), min(due_at) from (select due_at from emails where project_id = $1 and lane = $2 \
-         and due_at <= $3 order by due_at limit $4) as waiting",
+        "select count(*), min(due_at) from (select due_at from emails where project_id = $1 and campaign_id is null \
+         and lane = $2 and due_at <= $3 order by due_at limit $4) as waiting",
         args![project, lane.number(), now, BACKLOG],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )

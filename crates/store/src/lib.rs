@@ -14,6 +14,7 @@ mod value;
 
 pub mod address_book;
 pub mod api_key;
+pub mod campaign;
 pub mod contact;
 pub mod contact_field;
 pub mod content;
@@ -30,6 +31,7 @@ pub mod project;
 pub mod rate;
 pub mod search;
 pub mod segment;
+pub mod suppression;
 pub mod template;
 
 pub use coalesce::{Coalescer, ReadGroup, WriteGroup};

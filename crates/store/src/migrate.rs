@@ -17,6 +17,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
     Migration { number: 2, name: "segments", sql: include_str!("../migrations/0002_segments.sql") },
     Migration { number: 3, name: "jobs", sql: include_str!("../migrations/0003_jobs.sql") },
+    Migration { number: 4, name: "campaigns", sql: include_str!("../migrations/0004_campaigns.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

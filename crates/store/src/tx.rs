@@ -37,6 +37,31 @@ impl Row<'_> {
     }
 }
 
+impl Row<'_> {
+    /// A name in column `index`, which `parse` reads; `what` says in errors which column of which table it is.
+    pub fn named<T>(&self, index: usize, what: &'static str, parse: fn(&str) -> Option<T>) -> Result<T> {
+        let text: String = self.get(index)?;
+        parse(&text).ok_or_else(|| Error::Corrupt {
+            column: index,
+            expected: what,
+            detail: format!("it is {text:?}"),
+        })
+    }
+
+    /// The same where the column may be null.
+    pub fn named_or_null<T>(
+        &self,
+        index: usize,
+        what: &'static str,
+        parse: fn(&str) -> Option<T>,
+    ) -> Result<Option<T>> {
+        if self.get::<Option<String>>(index)?.is_none() {
+            return Ok(None);
+        }
+        self.named(index, what, parse).map(Some)
+    }
+}
+
 /// Where statements go. The one place that tells the engines apart at run time.
 pub(crate) enum Session<'c> {
     /// The lock is never waited for: statements run one after the other on the thread that has the connection.

@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 23] = [
+const TENANT_TABLES: [&str; 25] = [
     "attachments",
+    "campaigns",
     "contact_changes",
     "contact_fields",
     "contacts",
@@ -26,6 +27,7 @@ const TENANT_TABLES: [&str; 23] = [
     "segment_timers",
     "segment_upkeep",
     "segments",
+    "suppressions",
     "templates",
     "throttles",
 ];

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::App;
+use mailwright_core::ids::CampaignId;
 use mailwright_core::segment::Segment;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -110,6 +111,10 @@ impl Reference {
     pub(crate) fn segments(segments: Vec<Segment>) -> Vec<Self> {
         segments.into_iter().map(|s| Self { id: s.id.to_string(), name: s.name }).collect()
     }
+
+    fn campaigns(campaigns: Vec<(CampaignId, String)>) -> Vec<Self> {
+        campaigns.into_iter().map(|(id, name)| Self { id: id.to_string(), name }).collect()
+    }
 }
 
 /// What refers to a field.
@@ -140,9 +145,10 @@ pub(crate) async fn usage(
         Some(name) if name.contains('\0') => 0,
         custom => app.contact_field_count(&project, custom).await?,
     };
+    let name = full_name(&field);
     Ok(Json(FieldUsage {
-        used_in_segments: Reference::segments(app.segments_with_field(&project, &full_name(&field)).await?),
-        used_in_campaigns: Vec::new(),
+        used_in_segments: Reference::segments(app.segments_with_field(&project, &name).await?),
+        used_in_campaigns: Reference::campaigns(app.campaigns_with_field(&project, &name).await?),
         used_in_workflows: Vec::new(),
         contact_count,
         can_delete: custom.is_some(),

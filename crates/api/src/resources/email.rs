@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use mailwright_app::email::Email;
 use mailwright_app::{App, Resource};
-use mailwright_core::email::{EmailSource, EmailStatus};
+use mailwright_core::email::{EmailSource, EmailStatus, Reason};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, TemplateId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::email::List;
@@ -43,8 +43,10 @@ pub(crate) struct EmailView {
     /// When it is tried again, while it waits.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_attempt_at: Time,
-    /// Why it is not sent.
+    /// Why it is not sent, in words.
     error: Option<String>,
+    /// Why it is not sent, where it is not and will not be.
+    reason: Option<Reason>,
     opens: i64,
     clicks: i64,
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -86,6 +88,7 @@ impl From<&Email> for EmailView {
             attempt_count: email.attempts,
             next_attempt_at: email.due_at.filter(|_| email.status == EmailStatus::Pending),
             error: email.error.clone(),
+            reason: email.reason,
             opens: email.opens,
             clicks: email.clicks,
             sent_at,

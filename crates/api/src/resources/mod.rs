@@ -1,6 +1,7 @@
 //! One module per resource.
 
 pub(crate) mod bulk;
+pub(crate) mod campaign;
 pub(crate) mod contact;
 pub(crate) mod contact_field;
 pub(crate) mod docs;

@@ -6,8 +6,11 @@ use std::time::Duration;
 use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
+use mailwright_store::campaign::queue;
+use mailwright_store::counter::Deltas;
 use mailwright_store::email::{self, Claimed};
 use mailwright_store::{Tx, project, rate};
+use rand::seq::SliceRandom;
 
 use super::{Delivery, outcome, reference};
 
@@ -56,12 +59,7 @@ async fn feed(
     }
     if *sweep_at <= now {
         for lane in Lane::ALL {
-            let due = delivery
-                .app
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { email::due_projects(rx, lane, now).await }));
-            delivery.app.0.dispatcher.add_due(lane, due.await?);
+            delivery.app.0.dispatcher.add_due(lane, delivery.app.projects_with_mail(lane, now).await?);
         }
         *sweep_at = now.plus(SWEEP);
     }
@@ -90,21 +88,29 @@ async fn feed_lane(delivery: &Delivery, lane: Lane, now: Timestamp) -> mailwrigh
             break;
         }
         let wanted = share.min(room as usize);
-        let claimed = match claim(delivery, project, lane, wanted, now).await {
-            Ok(claimed) => claimed,
+        let claims = match claim(delivery, project, lane, wanted, now).await {
+            Ok(claims) => claims,
             Err(error) => {
                 dispatcher.add_due(lane, projects[position..].to_vec());
                 return Err(error);
             }
         };
-        if claimed.len() == wanted {
+        if claims.more {
             dispatcher.add_due(lane, vec![project]);
         }
-        room -= claimed.len() as i64;
-        worked |= !claimed.is_empty();
-        enqueue(delivery, lane, claimed).await;
+        room -= claims.mails.len() as i64;
+        worked |= claims.more || !claims.mails.is_empty();
+        enqueue(delivery, lane, claims.mails).await;
     }
     Ok(worked)
+}
+
+/// What was claimed of a project.
+#[derive(Default)]
+struct Claims {
+    mails: Vec<Claimed>,
+    /// Whether there may be more to claim at once.
+    more: bool,
 }
 
 async fn claim(
@@ -113,44 +119,84 @@ async fn claim(
     lane: Lane,
     wanted: usize,
     now: Timestamp,
-) -> mailwright_store::Result<Vec<Claimed>> {
+) -> mailwright_store::Result<Claims> {
     let instance_rate = delivery.app.settings().delivery.per_second;
     let lease_until = delivery.lease_until();
+    let wanted = wanted as i64;
     delivery
         .app
         .0
         .db
         .write(move |tx| {
             Box::pin(async move {
-                let allowed = throttle(tx, project, lane, instance_rate, wanted as i64, now).await?;
-                if allowed == 0 {
-                    return Ok(Vec::new());
+                let per_second = match per_second(tx, project, instance_rate).await? {
+                    Some(per_second) => per_second,
+                    None => return Ok(Claims::default()),
+                };
+                if lane == Lane::Campaign {
+                    return claim_campaigns(tx, project, per_second, wanted, now, lease_until).await;
                 }
-                email::claim(tx, project, lane, allowed, now, lease_until).await
+                let due = email::due(tx, project, lane, now, wanted).await?;
+                let allowed = throttle(tx, project, per_second, due, now).await?;
+                let mails = email::claim(tx, project, lane, allowed, now, lease_until).await?;
+                Ok(Claims { more: mails.len() as i64 == wanted, mails })
             })
         })
         .await
 }
 
-/// How many mails a project may send now: none when it is disabled.
+/// Claims mails of a project's campaigns, each having its share, and looks at their contacts again. Which campaign comes
+/// first is left to chance, so that none is always last.
+async fn claim_campaigns(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    per_second: i64,
+    wanted: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> mailwright_store::Result<Claims> {
+    let mut campaigns = queue::active(tx, project, now).await?;
+    campaigns.shuffle(&mut rand::rng());
+    let due = queue::due(tx, project, &campaigns, now, wanted).await?;
+    let mut allowed = throttle(tx, project, per_second, due, now).await?;
+    let share = (allowed / campaigns.len().max(1) as i64).max(1);
+    let mut mails = Vec::new();
+    let mut more = false;
+    for campaign in campaigns {
+        let limit = share.min(allowed);
+        if limit == 0 {
+            break;
+        }
+        let claimed = queue::claim(tx, project, campaign, limit, now, lease_until).await?;
+        more |= claimed.len() as i64 == limit;
+        allowed -= claimed.len() as i64;
+        mails.extend(claimed);
+    }
+    let mut deltas = Deltas::default();
+    let mails = queue::recheck(tx, project, mails, &mut deltas, now).await?;
+    deltas.save(tx).await?;
+    Ok(Claims { mails, more })
+}
+
+/// Mails a second that a project may send, 0 for any number; `None` when it is disabled.
+async fn per_second(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    instance_rate: i64,
+) -> mailwright_store::Result<Option<i64>> {
+    let sending = project::sending(tx, number).await?.filter(|sending| !sending.project.disabled);
+    Ok(sending.map(|sending| sending.per_second.unwrap_or(instance_rate)))
+}
+
+/// How many of the mails that are due a project may send now.
 async fn throttle(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
-    lane: Lane,
-    instance_rate: i64,
-    wanted: i64,
+    per_second: i64,
+    due: i64,
     now: Timestamp,
 ) -> mailwright_store::Result<i64> {
-    let Some(sending) = project::sending(tx, number).await? else { return Ok(0) };
-    if sending.project.disabled {
-        return Ok(0);
-    }
-    let per_second = sending.per_second.unwrap_or(instance_rate);
-    if per_second <= 0 {
-        return Ok(wanted);
-    }
-    let due = email::due(tx, number, lane, now, wanted).await?;
-    rate::take_sends(tx, number, per_second, due, now).await
+    if per_second <= 0 { Ok(due) } else { rate::take_sends(tx, number, per_second, due, now).await }
 }
 
 /// Queues claimed mails; those that an earlier process left half handed over are settled first.

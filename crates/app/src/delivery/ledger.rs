@@ -1,6 +1,6 @@
 //! What workers write, many steps in one transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +14,10 @@ use mailwright_core::ids::{ContactId, EmailId, EventId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, ClaimRef, Outcome};
+use mailwright_store::email::{self, ClaimRef, Concluded, Outcome};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured};
+use mailwright_store::suppression::{self, Cause};
 use mailwright_store::{Error, Result, Tx};
 
 use super::Delivery;
@@ -72,13 +73,13 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     marks.sort_unstable_by_key(|claim| (claim.project, claim.id));
     let outcomes: Vec<_> =
         records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
-    let (changed, marked) = join(
+    let (concluded, marked) = join(
         email::conclude(tx, &outcomes, &mut deltas, first.now),
         email::mark_sending(tx, &marks, first.lease_until),
     )
     .await;
-    let (changed, marked) = (changed?, marked?);
-    follow_up(tx, &records, &changed, deltas).await?;
+    let (concluded, marked) = (concluded?, marked?);
+    follow_up(tx, &records, concluded, deltas).await?;
     Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
 }
 
@@ -86,11 +87,13 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
 async fn follow_up(
     tx: &mut Tx<'_>,
     records: &[(ClaimRef, &Record)],
-    changed: &HashSet<EmailId>,
+    concluded: Concluded,
     mut deltas: Deltas,
 ) -> Result<()> {
+    let Concluded { changed, without_contact } = concluded;
+    let concerns_somebody = |id: &EmailId| changed.contains(id) && !without_contact.contains(id);
     let current: Vec<&Record> =
-        records.iter().map(|(_, r)| *r).filter(|r| changed.contains(&r.outcome.claim.id)).collect();
+        records.iter().map(|(_, r)| *r).filter(|r| concerns_somebody(&r.outcome.claim.id)).collect();
     let mut events = Vec::new();
     for record in &current {
         if let Some((name, data)) = &record.event {
@@ -110,7 +113,7 @@ async fn follow_up(
     appended.and(counted)
 }
 
-/// Unsubscribes the contacts whose address was refused as not existing.
+/// Unsubscribes the contacts whose address was refused as not existing, and suppresses the address.
 async fn unsubscribe(
     tx: &mut Tx<'_>,
     records: &[&Record],
@@ -120,6 +123,12 @@ async fn unsubscribe(
     let gone: Vec<_> = records.iter().filter(|r| r.unsubscribe).collect();
     if gone.is_empty() {
         return Ok(());
+    }
+    let mut addresses: Vec<_> = gone.iter().map(|r| (r.outcome.claim.project, &r.recipient)).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    if let Some(first) = gone.first() {
+        suppression::add(tx, &addresses, Cause::Bounce, first.at).await?;
     }
     let none = DataPatch::default();
     let mut contacts =

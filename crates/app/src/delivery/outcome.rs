@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mailwright_core::email::{EmailStatus, Lane};
+use mailwright_core::email::{EmailStatus, Lane, Reason};
 use mailwright_core::event::{EMAIL_BOUNCE, EMAIL_SENT};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::{ContentError, EnvelopeError, Reply, Stage};
@@ -47,7 +47,7 @@ pub(super) enum End {
     /// The connection was lost after the content was complete.
     InDoubt(String),
     /// The mail cannot be sent as it is.
-    Impossible(String),
+    Impossible(Reason, String),
 }
 
 impl From<EnvelopeError> for End {
@@ -83,6 +83,7 @@ struct Verdict {
     event: Option<&'static str>,
     unsubscribe: bool,
     error: Option<String>,
+    reason: Option<Reason>,
 }
 
 /// Puts the end of a hand-over into words for the ledger.
@@ -110,6 +111,7 @@ pub(super) fn record(
     Record {
         outcome: Outcome {
             claim: reference(mail),
+            campaign: mail.campaign,
             from: mail.status,
             status: verdict.status,
             due_at: (verdict.status == EmailStatus::Pending).then_some(due_at),
@@ -117,6 +119,7 @@ pub(super) fn record(
             in_doubt,
             log,
             error: verdict.error,
+            reason: verdict.reason,
             subject: subject.map(str::to_owned),
             sent_at,
             bounced_at,
@@ -143,14 +146,15 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict
         event: None,
         unsubscribe: false,
         error,
+        reason: None,
+    };
+    let failed = |reason, error: String| Verdict {
+        reason: Some(reason),
+        ..verdict(EmailStatus::Failed, "failed", Some(error))
     };
     let later = |error: String| {
         if due_at > mail.deadline_at {
-            verdict(
-                EmailStatus::Failed,
-                "failed",
-                Some(format!("Given up, it was tried for too long. Last: {error}")),
-            )
+            failed(Reason::Expired, format!("Given up, it was tried for too long. Last: {error}"))
         } else {
             verdict(EmailStatus::Pending, "deferred", Some(error))
         }
@@ -159,17 +163,19 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict
         End::Accepted(_) => Verdict { event: Some(EMAIL_SENT), ..verdict(EmailStatus::Sent, "sent", None) },
         End::Refused(_, reply) if !reply.is_permanent() => later(reply.to_string()),
         // the sender was refused, not the recipient
-        End::Refused(Stage::MailFrom, reply) => {
-            verdict(EmailStatus::Failed, "failed", Some(reply.to_string()))
+        End::Refused(Stage::MailFrom, reply) => failed(Reason::Sender, reply.to_string()),
+        End::Refused(_, reply) => {
+            let no_such_address = names_the_address(end, reply);
+            Verdict {
+                event: Some(EMAIL_BOUNCE),
+                unsubscribe: no_such_address,
+                reason: Some(if no_such_address { Reason::Bounced } else { Reason::Rejected }),
+                ..verdict(EmailStatus::Bounced, "bounced", Some(reply.to_string()))
+            }
         }
-        End::Refused(_, reply) => Verdict {
-            event: Some(EMAIL_BOUNCE),
-            unsubscribe: names_the_address(end, reply),
-            ..verdict(EmailStatus::Bounced, "bounced", Some(reply.to_string()))
-        },
         End::Lost(error) | End::Unreachable(error, _) => later(error.clone()),
         End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
-        End::Impossible(error) => verdict(EmailStatus::Failed, "failed", Some(error.clone())),
+        End::Impossible(reason, error) => failed(*reason, error.clone()),
     }
 }
 
@@ -177,7 +183,7 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, due_at: Timestamp) -> Verdict
 /// than none. Mail to an audience is held for a decision.
 fn doubt(is_campaign: bool, in_doubt: i64, error: String) -> Verdict {
     let status = if is_campaign || in_doubt >= DOUBTS { EmailStatus::InDoubt } else { EmailStatus::Pending };
-    Verdict { status, label: "in_doubt", event: None, unsubscribe: false, error: Some(error) }
+    Verdict { status, label: "in_doubt", event: None, unsubscribe: false, error: Some(error), reason: None }
 }
 
 /// Whether a permanent refusal says that the address does not exist, rather than that the message or the sender is not
@@ -201,6 +207,7 @@ pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
     Record {
         outcome: Outcome {
             claim: reference(mail),
+            campaign: mail.campaign,
             from: mail.status,
             status: verdict.status,
             due_at: (verdict.status == EmailStatus::Pending).then_some(now),
@@ -208,6 +215,7 @@ pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
             in_doubt,
             log: log(mail, attempts, &verdict, &end, Hop { host: "", tls: false }, now),
             error: verdict.error,
+            reason: verdict.reason,
             subject: None,
             sent_at: None,
             bounced_at: None,
@@ -229,7 +237,7 @@ fn log(mail: &Claimed, attempt: i64, verdict: &Verdict, end: &End, hop: Hop<'_>,
         _ => None,
     };
     let text = match end {
-        End::Lost(error) | End::Unreachable(error, _) | End::InDoubt(error) | End::Impossible(error) => {
+        End::Lost(error) | End::Unreachable(error, _) | End::InDoubt(error) | End::Impossible(_, error) => {
             Some(error.as_str())
         }
         _ => None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mailwright_core::email::Lane;
+use mailwright_core::email::{Lane, Reason};
 use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply, Stage};
 use mailwright_store::email::Claimed;
 use mailwright_store::mailbox::Captured;
@@ -46,7 +46,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, number: usize) {
 /// Why a mail has no message.
 enum Unprepared {
     /// It never will.
-    Never(String),
+    Never(Reason, String),
     /// It may have one later.
     Later(Error),
 }
@@ -78,19 +78,21 @@ impl Delivery {
 
     /// Renders and signs a mail.
     async fn prepare(&self, mail: &Claimed) -> Result<Message, Unprepared> {
-        let never = |reason: &str| Unprepared::Never(reason.to_owned());
+        let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
         if self.now() > mail.deadline_at {
-            return Err(never("Given up, it could not be handed over in time."));
+            return Err(never(Reason::Expired, "Given up, it could not be handed over in time."));
         }
-        let letterhead = self.letterhead(mail.project).await?.ok_or_else(|| never("The project is gone."))?;
+        let letterhead = self.letterhead(mail.project).await?;
+        let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
         let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
-        let content = content.ok_or_else(|| never("The content of the mail is gone."))?;
+        let content =
+            content.ok_or_else(|| never(Reason::Unrenderable, "The content of the mail is gone."))?;
         let rendered = render(&self.app.settings().base_url, &letterhead, mail, &content);
         let domain = mail.from.domain();
         let (selector, key) = self
             .signing_key(mail.project, domain)
             .await?
-            .ok_or_else(|| Unprepared::Never(format!("The sender's domain {domain} was removed.")))?;
+            .ok_or_else(|| never(Reason::Sender, &format!("The sender's domain {domain} was removed.")))?;
         let signature = key
             .sign(domain, &selector, &rendered.raw, mail.created_at)
             .map_err(|e| Error::Internal(e.to_string()))?;
@@ -109,9 +111,9 @@ impl Delivery {
                 self.release(&[reference(mail)], self.now().plus(pause)).await;
                 None
             }
-            Err(Unprepared::Never(reason)) => {
-                tracing::warn!(reason, email = %mail.id, "a mail cannot be sent");
-                let end = End::Impossible(reason);
+            Err(Unprepared::Never(reason, text)) => {
+                tracing::warn!(reason = text, email = %mail.id, "a mail cannot be sent");
+                let end = End::Impossible(reason, text);
                 self.record(self.outcome(mail, None, &end, false)).await;
                 None
             }

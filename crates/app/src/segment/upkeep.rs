@@ -285,7 +285,12 @@ impl App {
         Ok(found)
     }
 
-    async fn judge_soon(&self, project: ProjectNumber, contacts: Vec<ContactId>, at: Timestamp) -> Result<usize> {
+    async fn judge_soon(
+        &self,
+        project: ProjectNumber,
+        contacts: Vec<ContactId>,
+        at: Timestamp,
+    ) -> Result<usize> {
         let count = contacts.len();
         if count > 0 {
             let queued = self.0.db.write_bulk(move |tx| {

@@ -18,6 +18,7 @@ use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::campaign;
 use crate::error::{Error, Result};
 use crate::filter::Segments;
 use crate::tx::{Row, Rx, Tx};
@@ -317,8 +318,9 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
 
 /// What uses a segment besides the segments that refer to it, and so forbids that it is deleted: how many campaigns
 /// that are not over.
-pub async fn uses(_rx: &mut Rx<'_>, _project: ProjectNumber, _id: SegmentId) -> Result<i64> {
-    Ok(0)
+pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<usize> {
+    let audiences = campaign::audiences(rx, project).await?;
+    Ok(audiences.iter().filter(|(.., audience)| audience.references().segments.contains(&id)).count())
 }
 
 /// The projects in which removed segments left memberships behind.

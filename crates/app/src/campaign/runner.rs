@@ -1,0 +1,355 @@
+//! The background work of campaigns: starts those whose time has come, freezes audiences, puts mails back that are tried
+//! once more, finishes what was cancelled, and tells the end.
+//!
+//! What is to be done stands in the campaign's row; a step is one transaction. Whatever process comes next goes on where
+//! the last step ended.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
+use mailwright_core::custom_data::Data;
+use mailwright_core::email::{Lane, Settlement};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use mailwright_store::campaign::ledger::{self, Retry};
+use mailwright_store::campaign::run::{self, Candidate, Entry, Lease, Run};
+use mailwright_store::campaign::{self as store, audience};
+use mailwright_store::counter::Deltas;
+use mailwright_store::{Tx, json_text, project};
+use tokio::sync::Notify;
+
+use super::state::start as start_campaign;
+use crate::App;
+use crate::content::Prepared;
+use crate::domain::sender_refused;
+use crate::error::{Error, Result};
+use crate::tasks::Tasks;
+
+/// How often campaigns are looked at that nobody hinted at.
+const TICK: Duration = Duration::from_millis(200);
+/// Pause after the database did not answer.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// How long a campaign stays with a process that gives no sign of life, at most.
+const LEASE: Duration = Duration::from_secs(10);
+/// Campaigns that are worked on at the same time.
+const TOGETHER: usize = 4;
+/// Contacts that the first step of freezing takes, so that the first mail leaves soon.
+const FIRST_CHUNK: usize = 100;
+/// Contacts, or mails, that one step takes.
+const CHUNK: usize = 500;
+/// When a campaign is looked at again whose ledger does not add up.
+const PUT_OFF: Duration = Duration::from_mins(1);
+
+/// Wakes the runner of this process.
+#[derive(Debug, Default)]
+pub(crate) struct Wake(Notify);
+
+impl Wake {
+    /// Tells the runner that there is something to do. Only a hint: it finds what it was not told of by itself.
+    pub(crate) fn wake(&self) {
+        self.0.notify_one();
+    }
+}
+
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    let runner =
+        Runner { app: app.clone(), holder: rand::random(), lease: app.settings().delivery.lease.min(LEASE) };
+    tasks.spawn("campaign runner", run(runner, tasks.clone()));
+}
+
+async fn run(runner: Runner, tasks: Tasks) {
+    while !tasks.is_stopping() {
+        let pause = match runner.round().await {
+            Ok(true) => continue,
+            Ok(false) => TICK,
+            Err(error) => {
+                tracing::warn!(%error, "campaigns could not be looked at, trying again");
+                AFTER_FAILURE
+            }
+        };
+        tokio::select! {
+            () = runner.app.0.campaigns.0.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+            () = tasks.stopping() => {}
+        }
+    }
+}
+
+/// The background work of one process.
+struct Runner {
+    app: App,
+    /// Tells this process from others.
+    holder: i64,
+    lease: Duration,
+}
+
+impl Runner {
+    fn lease(&self) -> Lease {
+        let now = self.app.clock().now();
+        Lease { holder: self.holder, now, until: now.plus(self.lease) }
+    }
+
+    /// One step of each campaign that there is something to do for. Returns whether anything was done.
+    async fn round(&self) -> Result<bool> {
+        let (now, holder) = (self.app.clock().now(), self.holder);
+        let due = self.app.0.db.read(move |rx| {
+            Box::pin(async move {
+                let mut runs = Vec::new();
+                for project in run::due_projects(rx, now).await? {
+                    runs.extend(run::due(rx, project, holder, now).await?);
+                }
+                Ok(runs)
+            })
+        });
+        let steps = due.await?.into_iter().map(|run| async move {
+            let (project, id) = (run.project, run.id);
+            match self.step(run).await {
+                Ok(worked) => worked,
+                Err(error) => {
+                    tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
+                    self.rest(project, id).await;
+                    false
+                }
+            }
+        });
+        let worked: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
+        Ok(worked.contains(&true))
+    }
+
+    /// Leaves a campaign alone for a moment, so that its trouble is not looked at again and again.
+    async fn rest(&self, project: ProjectNumber, id: CampaignId) {
+        let until = self.app.clock().now().plus(AFTER_FAILURE);
+        let rested = self
+            .app
+            .0
+            .db
+            .write_bulk(move |tx| Box::pin(async move { run::put_off(tx, project, id, until).await }));
+        if let Err(error) = rested.await {
+            tracing::warn!(%error, campaign = %id, "a campaign could not be put off");
+        }
+    }
+
+    async fn step(&self, run: Run) -> Result<bool> {
+        match run.status {
+            CampaignStatus::Scheduled => self.fire(run.project, run.id).await,
+            CampaignStatus::Sending if run.frozen_at.is_none() => self.freeze(run).await,
+            CampaignStatus::Sending => match run.retry {
+                Some(retry) => self.requeue(run.project, run.id, retry).await,
+                None => self.finish(run.project, run.id, CampaignStatus::Sending).await,
+            },
+            CampaignStatus::Cancelled => self.cancel(run.project, run.id).await,
+            CampaignStatus::Draft | CampaignStatus::Sent => Ok(false),
+        }
+    }
+
+    /// Starts a campaign whose time has come, or cancels it when its project may not send.
+    async fn fire(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
+        let now = self.app.clock().now();
+        let fired = self.app.retry(move |tx| Box::pin(fire(tx, number, id, now))).await?;
+        if let Some(campaign) = &fired {
+            tracing::info!(campaign = %id, status = campaign.status.as_str(), "a scheduled campaign was due");
+        }
+        Ok(fired.is_some())
+    }
+
+    /// Freezes the next contacts of the audience: the mail of each is put into the queue, or skipped.
+    async fn freeze(&self, run: Run) -> Result<bool> {
+        let project = run.project;
+        let started = run.sent_at.ok_or_else(|| Error::Internal("a campaign has no start".into()))?;
+        let content = self.app.0.contents.get(project, &run.content_hash).await?;
+        let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
+        let limit = if run.frozen_to.is_none() { FIRST_CHUNK } else { CHUNK };
+        // contacts made after the start have later ids
+        let beyond = ContactId::first_of(Timestamp(started.0 + 1));
+        let (audience, after, now) = (run.audience.clone(), run.frozen_to, self.app.clock().now());
+        let page = self.app.0.db.read(move |rx| {
+            Box::pin(async move {
+                let members = audience::resolve(rx, project, &audience).await?;
+                audience::page(rx, project, &members, (after, beyond), limit, now).await
+            })
+        });
+        let chunk = page.await?;
+        let last = chunk.len() < limit;
+        let (lease, deadline) = (self.lease(), self.app.settings().delivery.deadline);
+        let frozen = self.app.0.db.write_bulk(move |tx| {
+            Box::pin(async move {
+                if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
+                    return Ok(false);
+                }
+                let candidates = run::candidates(tx, project, &chunk).await?;
+                let entries: Vec<Entry> =
+                    candidates.iter().map(|c| entry(&run, &content, c, lease.now)).collect();
+                let mut deltas = Deltas::default();
+                run::freeze(tx, &run, &entries, &mut deltas, (lease.now, lease.now.plus(deadline))).await?;
+                deltas.save(tx).await?;
+                if last {
+                    let ledger = ledger::read(tx, project, &[run.id]).await?.remove(&run.id);
+                    let recipients = ledger.unwrap_or_default().recipients;
+                    run::set_recipients(tx, project, run.id, recipients).await?;
+                }
+                Ok(true)
+            })
+        });
+        let frozen = frozen.await?;
+        self.app.0.dispatcher.wake(Lane::Campaign, project);
+        Ok(frozen)
+    }
+
+    /// Puts the next mails of a retry back into the queue.
+    async fn requeue(&self, number: ProjectNumber, id: CampaignId, retry: Retry) -> Result<bool> {
+        let (lease, deadline) = (self.lease(), self.app.settings().delivery.deadline);
+        let requeued = self.app.0.db.write_bulk(move |tx| {
+            Box::pin(async move {
+                if !run::lease(tx, number, id, CampaignStatus::Sending, lease).await? {
+                    return Ok(false);
+                }
+                let times = (lease.now, lease.now.plus(deadline));
+                let after = ledger::requeue(tx, number, id, &retry, CHUNK, times).await?;
+                let rest = after.map(|place| Retry { after: Some(place), ..retry });
+                ledger::save_retry(tx, number, id, rest.as_ref()).await?;
+                Ok(true)
+            })
+        });
+        let requeued = requeued.await?;
+        self.app.0.dispatcher.wake(Lane::Campaign, number);
+        Ok(requeued)
+    }
+
+    /// Skips the next mails of a cancelled campaign. When none waits any more, it is over.
+    async fn cancel(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
+        let lease = self.lease();
+        let skipped = self.app.0.db.write_bulk(move |tx| {
+            Box::pin(async move {
+                if !run::lease(tx, number, id, CampaignStatus::Cancelled, lease).await? {
+                    return Ok(0);
+                }
+                ledger::cancel(tx, number, id, CHUNK, lease.now).await
+            })
+        });
+        if skipped.await? == CHUNK {
+            return Ok(true);
+        }
+        self.finish(number, id, CampaignStatus::Cancelled).await
+    }
+
+    /// Ends a campaign when the mail of every contact of its audience is settled. Returns whether anything was done.
+    async fn finish(&self, number: ProjectNumber, id: CampaignId, status: CampaignStatus) -> Result<bool> {
+        let waiting = self.app.0.db.read(move |rx| {
+            Box::pin(async move {
+                let ledger = ledger::read(rx, number, &[id]).await?.remove(&id);
+                Ok(ledger.is_some_and(|ledger| ledger.count(Settlement::Waiting) > 0))
+            })
+        });
+        if waiting.await? {
+            return Ok(false);
+        }
+        let now = self.app.clock().now();
+        let ended = self.app.0.db.write_bulk(move |tx| Box::pin(finish(tx, number, id, status, now)));
+        match ended.await? {
+            End::NotYet => Ok(false),
+            End::Goes => Ok(true),
+            End::Over => {
+                tracing::info!(campaign = %id, "a campaign is over, every mail is accounted for");
+                Ok(true)
+            }
+            End::Wrong => {
+                tracing::error!(campaign = %id, "the ledger of a campaign does not add up");
+                Ok(false)
+            }
+        }
+    }
+}
+
+/// The mail of a contact as it is frozen.
+fn entry(run: &Run, content: &Prepared, candidate: &Candidate, now: Timestamp) -> Entry {
+    let id = EmailId::new(now);
+    let contact = &candidate.contact;
+    let skipped = excluded(run.kind, contact.subscribed, candidate.suppressed);
+    let variables = if skipped.is_some() { Data::new() } else { content.variables(contact, &Data::new()) };
+    Entry {
+        id,
+        contact: contact.id,
+        recipient: contact.email.clone(),
+        variables: json_text(&variables),
+        skipped,
+        message_id: format!("{id}@{}", run.from.domain()),
+    }
+}
+
+/// Starts a scheduled campaign. Returns it when its time had come.
+async fn fire(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    id: CampaignId,
+    now: Timestamp,
+) -> mailwright_store::Result<Option<Campaign>> {
+    let due = |campaign: &Campaign| {
+        campaign.status == CampaignStatus::Scheduled && campaign.scheduled_for.is_some_and(|at| at <= now)
+    };
+    let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(due) else {
+        return Ok(None);
+    };
+    let disabled = project::get(tx, number).await?.is_none_or(|project| project.disabled);
+    let refused = if disabled {
+        Some("The project was disabled when the campaign was due.".to_owned())
+    } else {
+        sender_refused(tx, number, &campaign.from).await?.map(|refused| refused.to_string())
+    };
+    if let Some(reason) = refused {
+        campaign.status = CampaignStatus::Cancelled;
+        campaign.note = Some(reason);
+        campaign.finished_at = Some(now);
+        campaign.updated_at = now;
+    } else {
+        start_campaign(tx, number, &mut campaign, None, now).await?;
+    }
+    store::save_state(tx, number, &campaign).await?;
+    Ok(Some(campaign))
+}
+
+/// How far the end of a campaign came.
+enum End {
+    /// There is something to be done before.
+    NotYet,
+    /// A step of it is done.
+    Goes,
+    /// It is over.
+    Over,
+    /// Its ledger does not add up.
+    Wrong,
+}
+
+async fn finish(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    id: CampaignId,
+    status: CampaignStatus,
+    now: Timestamp,
+) -> mailwright_store::Result<End> {
+    let there = |campaign: &Campaign| campaign.status == status && campaign.finished_at.is_none();
+    let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(there) else {
+        return Ok(End::NotYet);
+    };
+    let open = status == CampaignStatus::Sending
+        && (campaign.frozen_at.is_none() || ledger::is_retrying(tx, number, id).await?);
+    let ledger = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
+    if open || ledger.count(Settlement::Waiting) > 0 {
+        return Ok(End::NotYet);
+    }
+    if !ledger.is_balanced() {
+        run::put_off(tx, number, id, now.plus(PUT_OFF)).await?;
+        return Ok(End::Wrong);
+    }
+    if run::forget_former(tx, number, id).await? {
+        return Ok(End::Goes);
+    }
+    if status == CampaignStatus::Sending {
+        campaign.status = CampaignStatus::Sent;
+    }
+    campaign.paused_at = None;
+    campaign.finished_at = Some(now);
+    campaign.updated_at = now;
+    run::finish(tx, number, &campaign, &run::equation(&ledger)).await?;
+    Ok(End::Over)
+}

@@ -1,0 +1,339 @@
+//! What can be done with a campaign (reference 5.3).
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::campaign::{Campaign, CampaignStatus};
+use mailwright_core::contact::Contact;
+use mailwright_core::custom_data::Data;
+use mailwright_core::email::{Lane, Reason, Settlement};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::campaign::ledger::{self, Retry};
+use mailwright_store::campaign::{self as store, audience, run};
+use mailwright_store::contact::Contacts;
+use mailwright_store::counter::{self, Counter, Deltas};
+use mailwright_store::email::{self, NewEmail};
+use mailwright_store::{Tx, content, json_text};
+
+use super::{Overview, check_editable, overview};
+use crate::App;
+use crate::content::compose;
+use crate::domain::sender_refused;
+use crate::error::{Error, Resource, Result};
+
+/// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it is
+/// enough to know that there is somebody: the first mail does not wait for a count.
+const COUNTED: i64 = 50_000;
+
+impl App {
+    /// Sends a campaign, now or at a time in the future.
+    pub async fn send_campaign(
+        &self,
+        project: &Project,
+        id: CampaignId,
+        at: Option<Timestamp>,
+    ) -> Result<Overview> {
+        let now = self.0.clock.now();
+        if at.is_some_and(|at| at <= now) {
+            return Err(Error::BadRequest("scheduledFor must lie in the future.".into()));
+        }
+        let recipients = match at {
+            Some(_) => None,
+            None => Some(self.recipients_now(project, id).await?),
+        };
+        let number = project.number;
+        let (sent, ()) = self
+            .change_campaign(number, id, move |tx, campaign| {
+                Box::pin(async move {
+                    if let Err(refused) = check_editable(campaign) {
+                        return Ok(Err(refused));
+                    }
+                    if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                        return Ok(Err(refused));
+                    }
+                    campaign.updated_at = now;
+                    match at {
+                        Some(at) => {
+                            campaign.status = CampaignStatus::Scheduled;
+                            campaign.scheduled_for = Some(at);
+                        }
+                        None => start(tx, number, campaign, recipients, now).await?,
+                    }
+                    store::save_state(tx, number, campaign).await.map(Ok)
+                })
+            })
+            .await?;
+        self.0.campaigns.wake();
+        Ok(sent)
+    }
+
+    /// How many mails a campaign would make now; an error when none.
+    async fn recipients_now(&self, project: &Project, id: CampaignId) -> Result<i64> {
+        let before = self.campaign(project, id).await?.campaign;
+        check_editable(&before)?;
+        let (number, now) = (project.number, self.0.clock.now());
+        let known = before.recipients;
+        let counted = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                let members = audience::resolve(rx, number, &before.audience).await?;
+                let contacts = counter::value(rx, number, Counter::Contacts, "").await?;
+                if contacts <= COUNTED || matches!(members, audience::Members::All) {
+                    let counted = audience::count(rx, number, &members, before.kind, now).await?;
+                    return Ok(counted.recipients());
+                }
+                let any = audience::has_recipients(rx, number, &members, before.kind, now).await?;
+                Ok(if any { known.max(1) } else { 0 })
+            })
+        });
+        match counted.await? {
+            0 => Err(Error::BadRequest(
+                "The campaign has no recipients. Nobody of its audience would get a mail.".into(),
+            )),
+            recipients => Ok(recipients),
+        }
+    }
+
+    /// Cancels a campaign. One that has not started becomes a draft again; of one that is being sent, the mails that wait
+    /// are skipped.
+    pub async fn cancel_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
+        let now = self.0.clock.now();
+        let cancelled = self
+            .change_state(project.number, id, now, |campaign| {
+                match campaign.status {
+                    CampaignStatus::Scheduled => {
+                        campaign.status = CampaignStatus::Draft;
+                        campaign.scheduled_for = None;
+                    }
+                    CampaignStatus::Sending => {
+                        campaign.status = CampaignStatus::Cancelled;
+                        campaign.paused_at = None;
+                    }
+                    CampaignStatus::Draft | CampaignStatus::Sent | CampaignStatus::Cancelled => {
+                        return Err(not_now(
+                            campaign,
+                            "Only a scheduled campaign, or one that is being sent, can be cancelled.",
+                        ));
+                    }
+                }
+                Ok(())
+            })
+            .await?;
+        self.0.campaigns.wake();
+        Ok(cancelled)
+    }
+
+    /// Pauses a campaign that is being sent: no more of its mails are claimed. Those on the wire end as they end.
+    pub async fn pause_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
+        let now = self.0.clock.now();
+        self.change_state(project.number, id, now, move |campaign| {
+            if campaign.status != CampaignStatus::Sending || campaign.paused_at.is_some() {
+                return Err(not_now(campaign, "Only a campaign that is being sent can be paused."));
+            }
+            campaign.paused_at = Some(now);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Goes on with a campaign that is paused.
+    pub async fn resume_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
+        let now = self.0.clock.now();
+        let resumed =
+            self.change_state(project.number, id, now, |campaign| match campaign.paused_at.take() {
+                Some(_) => Ok(()),
+                None => Err(not_now(campaign, "Only a campaign that is paused can be resumed.")),
+            });
+        let resumed = resumed.await?;
+        self.0.dispatcher.wake(Lane::Campaign, project.number);
+        Ok(resumed)
+    }
+
+    /// Sends the mails of a campaign again that failed, or those in doubt, of one reason where one is given. Returns how
+    /// many they are.
+    pub async fn retry_campaign(
+        &self,
+        project: &Project,
+        id: CampaignId,
+        settlement: Settlement,
+        reason: Option<Reason>,
+    ) -> Result<(Overview, i64)> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let retried = self
+            .change_campaign(number, id, move |tx, campaign| {
+                Box::pin(async move {
+                    if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
+                        let text = "Only a campaign that was sent, or is being sent, can be retried.";
+                        return Ok(Err(not_now(campaign, text)));
+                    }
+                    if ledger::is_retrying(tx, number, id).await? {
+                        let text = "A retry of this campaign is under way. Try again when it is done.";
+                        return Ok(Err(Error::Conflict(text.into())));
+                    }
+                    let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
+                    let count = match reason {
+                        Some(reason) => totals.count_for(settlement, reason),
+                        None => totals.count(settlement),
+                    };
+                    if count == 0 {
+                        return Ok(Err(Error::BadRequest("There is nothing to retry.".into())));
+                    }
+                    campaign.status = CampaignStatus::Sending;
+                    campaign.finished_at = None;
+                    campaign.updated_at = now;
+                    store::save_state(tx, number, campaign).await?;
+                    let retry = Retry { settlement, reason, asked_at: now, after: None };
+                    ledger::save_retry(tx, number, id, Some(&retry)).await?;
+                    Ok(Ok(count))
+                })
+            })
+            .await?;
+        self.0.campaigns.wake();
+        Ok(retried)
+    }
+
+    /// Changes where a campaign stands by a rule that looks at nothing else.
+    async fn change_state(
+        &self,
+        number: ProjectNumber,
+        id: CampaignId,
+        now: Timestamp,
+        rule: impl Fn(&mut Campaign) -> Result<()> + Clone + Send + Sync + 'static,
+    ) -> Result<Overview> {
+        let change = self.change_campaign(number, id, move |tx, campaign| {
+            let ruled = rule(campaign);
+            Box::pin(async move {
+                if let Err(refused) = ruled {
+                    return Ok(Err(refused));
+                }
+                campaign.updated_at = now;
+                store::save_state(tx, number, campaign).await.map(Ok)
+            })
+        });
+        let (changed, ()) = change.await?;
+        Ok(changed)
+    }
+
+    /// Changes a campaign that nobody else changes meanwhile, and returns it with what the change returned.
+    async fn change_campaign<T>(
+        &self,
+        number: ProjectNumber,
+        id: CampaignId,
+        change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> Changing<'t, T>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<(Overview, T)>
+    where
+        T: Send + 'static,
+    {
+        let changed = self.retry(move |tx| {
+            let change = change.clone();
+            Box::pin(async move {
+                let Some(mut campaign) = store::get_for_update(tx, number, id).await? else {
+                    return Ok(Err(Error::not_found(Resource::Campaign, id)));
+                };
+                let outcome = match change(tx, &mut campaign).await? {
+                    Ok(outcome) => outcome,
+                    Err(refused) => return Ok(Err(refused)),
+                };
+                let changed = overview(tx, number, id).await?.ok_or(mailwright_store::Error::NotFound)?;
+                Ok(Ok((changed, outcome)))
+            })
+        });
+        changed.await?
+    }
+
+    /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
+    /// part of the campaign's figures.
+    pub async fn test_campaign(
+        &self,
+        project: &Project,
+        id: CampaignId,
+        to: EmailAddress,
+    ) -> Result<EmailId> {
+        let campaign = self.campaign(project, id).await?.campaign;
+        let (number, now) = (project.number, self.0.clock.now());
+        let (content, _) = compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), &[], &[]);
+        let prepared = self.0.contents.prepare(number, &content, &[]);
+        let deadline_at = now.plus(self.settings().delivery.deadline);
+        let mail = EmailId::new(now);
+        let stored = self.0.db.write(move |tx| {
+            Box::pin(async move {
+                if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                    return Ok(Err(refused));
+                }
+                let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
+                let contact = contacts.get(number, &to).cloned().unwrap_or_else(|| stranger(&to, now));
+                content::save(tx, &[(number, &content)], now).await?;
+                let from = EmailAddress::from_stored(&campaign.from);
+                let reply_to = campaign.reply_to.as_deref().map(EmailAddress::from_stored);
+                let email = NewEmail {
+                    project: number,
+                    id: mail,
+                    contact: contact.id,
+                    recipient: to,
+                    recipient_name: None,
+                    reply_to: Some(reply_to.unwrap_or_else(|| from.clone())),
+                    message_id: format!("{mail}@{}", from.domain()),
+                    from,
+                    from_name: campaign.from_name,
+                    subject: content.subject.clone(),
+                    content_hash: content.hash,
+                    variables: json_text(&prepared.variables(&contact, &Data::new())),
+                    source: Campaign::source(campaign.kind),
+                    kind: campaign.kind,
+                    lane: Lane::Transactional,
+                    template: None,
+                    at: now,
+                    deadline_at,
+                };
+                let mut deltas = Deltas::default();
+                email::enqueue(tx, &[email], &mut deltas).await?;
+                deltas.save(tx).await.map(Ok)
+            })
+        });
+        stored.await??;
+        self.0.dispatcher.wake(Lane::Transactional, number);
+        Ok(mail)
+    }
+}
+
+/// A change of a campaign in its transaction: refused, or done.
+type Changing<'t, T> =
+    futures_util::future::BoxFuture<'t, mailwright_store::Result<std::result::Result<T, Error>>>;
+
+fn not_now(campaign: &Campaign, text: &str) -> Error {
+    let paused = if campaign.paused_at.is_some() { ", and paused" } else { "" };
+    Error::BadRequest(format!("{text} This one is {}{paused}.", campaign.status.as_str()))
+}
+
+/// Somebody who is no contact: nothing is known of them, and the links in their mail lead nowhere.
+fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
+    Contact {
+        id: ContactId::new(now),
+        email: email.clone(),
+        subscribed: false,
+        data: Data::new(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Starts a campaign: stores what its mails say, once for all of them. The caller stores its state.
+pub(super) async fn start(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    campaign: &mut Campaign,
+    recipients: Option<i64>,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), &[], &[]);
+    content::save(tx, &[(number, &content)], now).await?;
+    run::start(tx, number, campaign.id, &content.hash).await?;
+    campaign.status = CampaignStatus::Sending;
+    campaign.sent_at = Some(now);
+    campaign.recipients = recipients.unwrap_or(campaign.recipients);
+    campaign.updated_at = now;
+    Ok(())
+}

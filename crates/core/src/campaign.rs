@@ -1,0 +1,255 @@
+//! Campaigns: one mail to an audience, now or at a time.
+
+use serde_json::Value as Json;
+
+use crate::email::{EmailSource, Reason, Settlement, names};
+use crate::filter::{References, Tree};
+use crate::ids::{CampaignId, SegmentId};
+use crate::template::TemplateType;
+use crate::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+names! {
+    /// Where a campaign stands (contract, Campaign status).
+    CampaignStatus {
+        /// It is being written.
+        Draft = "DRAFT",
+        /// It starts at `scheduledFor`.
+        Scheduled = "SCHEDULED",
+        /// It is being sent, or paused.
+        Sending = "SENDING",
+        /// All its mails are settled.
+        Sent = "SENT",
+        /// It was cancelled.
+        Cancelled = "CANCELLED",
+    }
+}
+
+names! {
+    /// Whom a campaign is for.
+    AudienceType {
+        /// Every contact.
+        All = "ALL",
+        /// The members of a segment.
+        Segment = "SEGMENT",
+        /// The contacts that a filter matches.
+        Filtered = "FILTERED",
+    }
+}
+
+/// Whom a campaign is for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Audience {
+    /// Every contact.
+    All,
+    /// The members of a segment.
+    Segment(SegmentId),
+    /// The contacts that a filter tree matches, as it was given.
+    Filtered(Json),
+}
+
+impl Audience {
+    /// Its type.
+    pub fn kind(&self) -> AudienceType {
+        match self {
+            Self::All => AudienceType::All,
+            Self::Segment(_) => AudienceType::Segment,
+            Self::Filtered(_) => AudienceType::Filtered,
+        }
+    }
+
+    /// The segment, where it is one.
+    pub fn segment(&self) -> Option<SegmentId> {
+        match self {
+            Self::Segment(id) => Some(*id),
+            Self::All | Self::Filtered(_) => None,
+        }
+    }
+
+    /// The filter tree, where it is one.
+    pub fn condition(&self) -> Option<&Json> {
+        match self {
+            Self::Filtered(tree) => Some(tree),
+            Self::All | Self::Segment(_) => None,
+        }
+    }
+
+    /// The fields, events and segments it depends on, as far as it names them itself.
+    pub fn references(&self) -> References {
+        match self {
+            Self::All => References::default(),
+            Self::Segment(id) => References { segments: [*id].into(), ..References::default() },
+            Self::Filtered(tree) => Tree::parse(tree).map(|tree| tree.references()).unwrap_or_default(),
+        }
+    }
+}
+
+/// One mail to an audience.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Campaign {
+    /// Identifier.
+    pub id: CampaignId,
+    /// Internal name.
+    pub name: String,
+    /// Internal note.
+    pub description: Option<String>,
+    /// Subject, with variables.
+    pub subject: String,
+    /// HTML, with variables.
+    pub body: String,
+    /// Sender address.
+    pub from: String,
+    /// Sender display name.
+    pub from_name: Option<String>,
+    /// Reply address.
+    pub reply_to: Option<String>,
+    /// Kind of mail.
+    pub kind: TemplateType,
+    /// Where it stands.
+    pub status: CampaignStatus,
+    /// Whom it is for.
+    pub audience: Audience,
+    /// When it is to start, or was.
+    pub scheduled_for: Option<Timestamp>,
+    /// How many mails it makes: counted when it is saved, exact once its audience is frozen.
+    pub recipients: i64,
+    /// When it started.
+    pub sent_at: Option<Timestamp>,
+    /// Since when it is paused.
+    pub paused_at: Option<Timestamp>,
+    /// When its audience was frozen as a whole.
+    pub frozen_at: Option<Timestamp>,
+    /// When the last of its mails was settled.
+    pub finished_at: Option<Timestamp>,
+    /// Why it was cancelled, where nobody asked for it.
+    pub note: Option<String>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Campaign {
+    /// What its mails are made by (reference 4.4).
+    pub fn source(kind: TemplateType) -> EmailSource {
+        match kind {
+            TemplateType::Transactional => EmailSource::Transactional,
+            TemplateType::Marketing | TemplateType::Headless => EmailSource::Campaign,
+        }
+    }
+}
+
+/// Why a contact gets no mail of this kind, if it does not. An address that refuses mail never gets any.
+pub fn excluded(kind: TemplateType, subscribed: bool, suppressed: bool) -> Option<Reason> {
+    if suppressed {
+        return Some(Reason::Suppressed);
+    }
+    match kind {
+        TemplateType::Transactional => None,
+        TemplateType::Marketing | TemplateType::Headless => (!subscribed).then_some(Reason::Unsubscribed),
+    }
+}
+
+/// What became of a campaign's audience: how many contacts it had, and where the mail of each stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// Contacts of the audience, as far as it is frozen.
+    pub audience: i64,
+    /// Those of them that were to get a mail when it was frozen.
+    pub recipients: i64,
+    /// Mails by where they stand and why; none at zero.
+    pub totals: Vec<(Settlement, Option<Reason>, i64)>,
+    /// Mails that were refused by the recipient's host.
+    pub bounced: i64,
+    /// Mails that were delivered, opened, clicked, complained about and unsubscribed from.
+    pub delivered: i64,
+    /// Mails opened at least once.
+    pub opened: i64,
+    /// Mails clicked at least once.
+    pub clicked: i64,
+    /// Mails called spam.
+    pub complained: i64,
+    /// Recipients who unsubscribed by a link of their mail.
+    pub unsubscribed: i64,
+}
+
+impl Ledger {
+    /// The mails that stand so.
+    pub fn count(&self, settlement: Settlement) -> i64 {
+        self.totals.iter().filter(|(s, ..)| *s == settlement).map(|(.., n)| n).sum()
+    }
+
+    /// The mails that stand so for a reason.
+    pub fn count_for(&self, settlement: Settlement, reason: Reason) -> i64 {
+        let fits = |(s, r, _): &&(Settlement, Option<Reason>, i64)| *s == settlement && *r == Some(reason);
+        self.totals.iter().filter(fits).map(|(.., n)| n).sum()
+    }
+
+    /// Whether every contact of the audience is accounted for.
+    pub fn adds_up(&self) -> bool {
+        self.audience == self.totals.iter().map(|(.., n)| n).sum::<i64>()
+    }
+
+    /// Whether every contact of the audience is accounted for and none waits.
+    pub fn is_balanced(&self) -> bool {
+        self.adds_up() && self.count(Settlement::Waiting) == 0
+    }
+}
+
+/// A share in percent; 0 of nothing.
+pub fn rate(count: i64, of: i64) -> f64 {
+    if of <= 0 { 0.0 } else { 100.0 * count as f64 / of as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_gets_no_mail_and_why() {
+        use TemplateType::{Headless, Marketing, Transactional};
+        for (kind, subscribed, suppressed, expected) in [
+            (Marketing, true, false, None),
+            (Marketing, false, false, Some(Reason::Unsubscribed)),
+            (Marketing, false, true, Some(Reason::Suppressed)),
+            (Headless, false, false, Some(Reason::Unsubscribed)),
+            (Headless, true, true, Some(Reason::Suppressed)),
+            (Transactional, false, false, None),
+            (Transactional, true, true, Some(Reason::Suppressed)),
+        ] {
+            assert_eq!(
+                excluded(kind, subscribed, suppressed),
+                expected,
+                "{kind:?} {subscribed} {suppressed}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_ledger_balances_when_nothing_waits_and_nobody_is_missing() {
+        let mut ledger = Ledger {
+            audience: 5,
+            totals: vec![
+                (Settlement::Accepted, None, 2),
+                (Settlement::Skipped, Some(Reason::Unsubscribed), 1),
+                (Settlement::Skipped, Some(Reason::Deleted), 1),
+                (Settlement::Waiting, None, 1),
+            ],
+            ..Ledger::default()
+        };
+        assert!(ledger.adds_up() && !ledger.is_balanced());
+        assert_eq!(ledger.count(Settlement::Skipped), 2);
+        assert_eq!(ledger.count_for(Settlement::Skipped, Reason::Deleted), 1);
+        ledger.totals.pop();
+        assert!(!ledger.adds_up());
+        ledger.audience = 4;
+        assert!(ledger.is_balanced());
+    }
+
+    #[test]
+    fn rates_are_percent_and_know_zero() {
+        assert!((rate(1, 4) - 25.0).abs() < f64::EPSILON);
+        assert!((rate(0, 0)).abs() < f64::EPSILON);
+        assert!((rate(2, 2) - 100.0).abs() < f64::EPSILON);
+    }
+}

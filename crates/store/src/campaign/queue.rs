@@ -1,0 +1,246 @@
+//! The mails of campaigns that wait to be handed over. They are claimed by campaign, so that those of one that is paused
+//! or cancelled are not in anybody's way.
+
+use std::collections::HashMap;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::campaign::excluded;
+use mailwright_core::email::{EmailStatus, Reason};
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use super::{former, ledger};
+use crate::args;
+use crate::counter::Deltas;
+use crate::email::{BACKLOG, CLAIMED, Claimed, read_claimed};
+use crate::error::Result;
+use crate::tx::{Rx, Tx};
+use crate::value::Arg;
+
+/// The projects that have a campaign under way with a mail due.
+pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select p.number from projects p where p.disabled_at is null and exists \
+         (select 1 from campaigns c where c.project_id = p.number and c.next_at is not null and c.paused_at is null \
+         and c.status in ('SENDING', 'CANCELLED') and exists \
+         (select 1 from emails e where e.project_id = p.number and e.campaign_id = c.id and e.due_at <= $1))",
+        args![now],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// A campaign with mails due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Active {
+    /// Which one.
+    pub id: CampaignId,
+    /// Whether it was cancelled, so that only mails are claimed that a process left half handed over.
+    pub cancelled: bool,
+}
+
+/// The campaigns of a project that are neither over nor paused and have a mail due.
+pub async fn active(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Vec<Active>> {
+    rx.all(
+        "select c.id, c.status = 'CANCELLED' from campaigns c where c.project_id = $1 and c.next_at is not null \
+         and c.paused_at is null and c.status in ('SENDING', 'CANCELLED') and exists \
+         (select 1 from emails e where e.project_id = $1 and e.campaign_id = c.id and e.due_at <= $2)",
+        args![project, now],
+        |r| Ok(Active { id: r.get(0)?, cancelled: r.get(1)? }),
+    )
+    .await
+}
+
+/// How many mails of some campaigns are due, counted up to `most`.
+pub async fn due(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    campaigns: &[Active],
+    now: Timestamp,
+    most: i64,
+) -> Result<i64> {
+    let mut due = 0;
+    for campaign in campaigns {
+        due += rx
+            .one(
+                "select count(*) from (select 1 from emails where project_id = $1 and campaign_id = $2 and due_at <= $3 \
+                 limit $4) as due",
+                args![project, campaign.id, now, most - due],
+                |r| r.get::<i64>(0),
+            )
+            .await?;
+        if due >= most {
+            break;
+        }
+    }
+    Ok(due)
+}
+
+/// Claims up to `limit` mails of a campaign that are due, the longest due first, until `lease_until`.
+pub async fn claim(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    campaign: Active,
+    limit: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Vec<Claimed>> {
+    let only = if campaign.cancelled { " and status = 'SENDING'" } else { "" };
+    tx.all(
+        format!(
+            "with picked as (select id from emails where project_id = $1 and campaign_id = $2 and due_at <= $3{only} \
+             order by due_at limit $4 {{skip_locked}}) \
+             update emails set due_at = $5, claim = claim + 1 \
+             where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
+        ),
+        args![project, campaign.id, now, limit, lease_until],
+        read_claimed,
+    )
+    .await
+}
+
+/// What became of a contact since its mail was frozen.
+struct Now {
+    email: EmailAddress,
+    subscribed: bool,
+    suppressed: bool,
+}
+
+/// Looks at the contacts of claimed mails again. Returns the mails that are still to be sent, to where their contacts
+/// are now; the others are skipped. Mails that were half handed over are returned as they are.
+pub async fn recheck(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    claimed: Vec<Claimed>,
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<Vec<Claimed>> {
+    let mut contacts = contacts_of(tx, project, &claimed).await?;
+    let mut kept = Vec::with_capacity(claimed.len());
+    let mut skipped: Vec<(CampaignId, EmailId, Reason)> = Vec::new();
+    let mut moved: Vec<(EmailId, EmailAddress)> = Vec::new();
+    for mut mail in claimed {
+        let campaign = match mail.campaign {
+            Some(campaign) if mail.status == EmailStatus::Pending => campaign,
+            _ => {
+                kept.push(mail);
+                continue;
+            }
+        };
+        let Some(contact) = contacts.remove(&mail.id) else {
+            skipped.push((campaign, mail.id, Reason::Deleted));
+            continue;
+        };
+        if let Some(reason) = excluded(mail.kind, contact.subscribed, contact.suppressed) {
+            skipped.push((campaign, mail.id, reason));
+            continue;
+        }
+        if contact.email != mail.recipient {
+            if was_written_to(tx, project, campaign, &contact.email).await? {
+                skipped.push((campaign, mail.id, Reason::Duplicate));
+                continue;
+            }
+            moved.push((mail.id, contact.email.clone()));
+            mail.recipient = contact.email;
+        }
+        kept.push(mail);
+    }
+    readdress(tx, project, &moved).await?;
+    skip(tx, project, &skipped, deltas, now).await?;
+    Ok(kept)
+}
+
+async fn contacts_of(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    mails: &[Claimed],
+) -> Result<HashMap<EmailId, Now>> {
+    let found = rx
+        .each_returning(
+            "select r.email_id, c.email, c.subscribed, s.email is not null \
+             from {rows r: project_id int, email_id id, contact_id id} \
+             join contacts c on c.project_id = r.project_id and c.id = r.contact_id \
+             left join suppressions s on s.project_id = c.project_id and s.email = c.email",
+            &[
+                Arg::Ints(vec![Some(project.0); mails.len()]),
+                Arg::Ids(mails.iter().map(|mail| Some(mail.id.into())).collect()),
+                Arg::Ids(mails.iter().map(|mail| Some(mail.contact.into())).collect()),
+            ],
+            |r| Ok((r.get(0)?, Now { email: r.get(1)?, subscribed: r.get(2)?, suppressed: r.get(3)? })),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
+}
+
+/// Whether a campaign has written to an address whose contact has left it since.
+async fn was_written_to(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    campaign: CampaignId,
+    email: &EmailAddress,
+) -> Result<bool> {
+    let found = rx
+        .optional(
+            "select 1 from emails where project_id = $1 and campaign_id = $2 and former = $3 limit 1",
+            args![project, campaign, former(campaign, email)],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+async fn readdress(tx: &mut Tx<'_>, project: ProjectNumber, moved: &[(EmailId, EmailAddress)]) -> Result<()> {
+    tx.each(
+        "update emails set recipient = r.recipient, recipient_name = null \
+         from {rows r: project_id int, email_id id, recipient text} \
+         where emails.project_id = r.project_id and emails.id = r.email_id",
+        &[
+            Arg::Ints(vec![Some(project.0); moved.len()]),
+            Arg::Ids(moved.iter().map(|(id, _)| Some((*id).into())).collect()),
+            Arg::Texts(moved.iter().map(|(_, email)| Some(email.as_str().into())).collect()),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn skip(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    skipped: &[(CampaignId, EmailId, Reason)],
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<()> {
+    let mut by_campaign: HashMap<CampaignId, Vec<(EmailId, Reason)>> = HashMap::new();
+    for (campaign, id, reason) in skipped {
+        by_campaign.entry(*campaign).or_default().push((*id, *reason));
+    }
+    for (campaign, mails) in by_campaign {
+        ledger::skip(tx, project, campaign, &mails, deltas, now).await?;
+    }
+    let gone: Vec<_> =
+        skipped.iter().filter(|(.., reason)| *reason == Reason::Deleted).map(|(_, id, _)| *id).collect();
+    ledger::blank(tx, project, &gone).await
+}
+
+/// How many mails of a project's campaigns are due, counted up to 100,000, and since when the first of them is.
+pub async fn backlog(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+) -> Result<(i64, Option<Timestamp>)> {
+    let (mut depth, mut oldest) = (0, None::<Timestamp>);
+    for campaign in active(rx, project, now).await? {
+        let (count, since) = rx
+            .one(
+                "select count(*), min(due_at) from (select due_at from emails where project_id = $1 and campaign_id = $2 \
+                 and due_at <= $3 order by due_at limit $4) as waiting",
+                args![project, campaign.id, now, BACKLOG],
+                |r| Ok((r.get::<i64>(0)?, r.get::<Option<Timestamp>>(1)?)),
+            )
+            .await?;
+        depth += count;
+        oldest = [oldest, since].into_iter().flatten().min();
+    }
+    Ok((depth.min(BACKLOG), oldest))
+}

@@ -1,0 +1,60 @@
+//! Addresses that no campaign writes to.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+
+use crate::error::Result;
+use crate::tx::Tx;
+use crate::value::Arg;
+
+/// Why an address is suppressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// It does not exist.
+    Bounce,
+    /// Its owner called a mail spam.
+    Complaint,
+}
+
+impl Cause {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Bounce => "bounce",
+            Self::Complaint => "complaint",
+        }
+    }
+}
+
+type Key<'a> = (ProjectNumber, &'a EmailAddress);
+
+fn columns<'a>(addresses: &[Key<'a>]) -> [Arg<'a>; 2] {
+    [
+        Arg::Ints(addresses.iter().map(|(project, _)| Some(project.0)).collect()),
+        Arg::Texts(addresses.iter().map(|(_, email)| Some(email.as_str().into())).collect()),
+    ]
+}
+
+/// Suppresses addresses; those that are stay as they are.
+pub async fn add(tx: &mut Tx<'_>, addresses: &[Key<'_>], cause: Cause, now: Timestamp) -> Result<()> {
+    let [projects, emails] = columns(addresses);
+    tx.each(
+        "insert into suppressions (project_id, email, reason, created_at) select r.project_id, r.email, $3, $4 \
+         from {rows r: project_id int, email text} where true on conflict (project_id, email) do nothing",
+        &[projects, emails, cause.as_str().into(), now.into()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Lets campaigns write to addresses again, whose owners subscribed anew.
+pub async fn lift(tx: &Tx<'_>, addresses: &[Key<'_>]) -> Result<()> {
+    let [projects, emails] = columns(addresses);
+    tx.each(
+        "delete from suppressions where (project_id, email) in \
+         (select r.project_id, r.email from {rows r: project_id int, email text})",
+        &[projects, emails],
+    )
+    .await?;
+    Ok(())
+}

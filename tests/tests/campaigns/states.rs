@@ -1,0 +1,275 @@
+//! Sending, scheduling, pausing and cancelling.
+
+use super::{act, contacts, draft, entries, get, in_status, path, send, settled};
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
+use mailwright_testkit::{App, Engine, Response, Value, both_engines, json};
+use mailwright_tests::{assert_only_keys, assert_timestamp, create_contact, read, text};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Milliseconds since 1970, `ahead` from now.
+fn millis(ahead: Duration) -> u64 {
+    let then = UNIX_EPOCH.elapsed().expect("a clock after 1970") + ahead;
+    then.as_millis().try_into().expect("a small number")
+}
+
+async fn schedule(app: &App, campaign: &Value, at: &Value) -> Response {
+    app.post(&path(campaign, "/send")).json(&json!({"scheduledFor": at})).send().await
+}
+
+/// A server that sends a mail a second, so that a campaign stays under way.
+async fn slow(engine: Engine) -> App {
+    App::builder(engine).env("MAILWRIGHT_SENDING_PER_SECOND", "1").start().await
+}
+
+both_engines! {
+    async fn a_campaign_is_sent_to_everybody_and_accounted_for(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 7).await;
+        let campaign = draft(&app, &json!({})).await;
+        let answer = send(&app, &campaign).await;
+        assert_only_keys(&answer, &["success", "data", "message"]);
+        assert_eq!(answer["success"], true);
+        let data = &answer["data"];
+        assert_eq!((&data["id"], &data["name"]), (&campaign["id"], &campaign["name"]));
+        assert_eq!((&data["status"], &data["scheduledFor"]), (&json!("SENDING"), &Value::Null));
+        assert_timestamp(&data["sentAt"]);
+
+        let ledger = settled(&app, &campaign).await;
+        assert_eq!(ledger["equation"]["accepted"], 7, "{ledger}");
+        let sent = get(&app, &campaign).await;
+        assert_eq!((&sent["status"], &sent["sentAt"]), (&json!("SENT"), &data["sentAt"]));
+        assert_eq!((&sent["totalRecipients"], &sent["sentCount"]), (&json!(7), &json!(7)));
+        for number in 0..7 {
+            assert_eq!(app.mailbox_for(&format!("a{number}@example.com")).await.len(), 1);
+        }
+        let emails = app.list_all("/emails").await;
+        assert_eq!(emails.len(), 7);
+        assert!(emails.iter().all(|email| email["campaignId"] == campaign["id"]), "{emails:?}");
+        for again in ["/send", "/cancel", "/pause", "/resume"] {
+            act(&app, &campaign, again).await.assert_error(400, "BAD_REQUEST");
+        }
+    }
+
+    async fn without_recipients_nothing_is_sent(engine: Engine) {
+        let app = App::start(engine).await;
+        let campaign = draft(&app, &json!({})).await;
+        act(&app, &campaign, "/send").await.assert_error(400, "BAD_REQUEST");
+        create_contact(&app, "ann@example.com", false, json!({})).await;
+        act(&app, &campaign, "/send").await.assert_error(400, "BAD_REQUEST");
+        assert_eq!(get(&app, &campaign).await["status"], "DRAFT");
+        assert!(app.list_all("/emails").await.is_empty());
+    }
+
+    async fn a_schedule_is_a_date_in_the_future(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 1).await;
+        let campaign = draft(&app, &json!({})).await;
+        for wrong in [json!("soon"), json!("2020-01-01T00:00:00Z"), json!({}), json!([1]), json!(true), json!(5),
+            json!(millis(Duration::ZERO))] {
+            schedule(&app, &campaign, &wrong).await.assert_error(400, "BAD_REQUEST");
+        }
+        assert_eq!(get(&app, &campaign).await["status"], "DRAFT");
+        for (given, shown) in [
+            (json!("2099-01-31"), "2099-01-31T00:00:00.000Z"),
+            (json!("2099-01-31T12:00:00+02:00"), "2099-01-31T10:00:00.000Z"),
+            (json!(4_073_500_800_000_i64), "2099-01-31T00:00:00.000Z"),
+        ] {
+            let answer = schedule(&app, &campaign, &given).await.assert_status(200).json();
+            let data = &answer["data"];
+            assert_eq!((&data["status"], &data["scheduledFor"]), (&json!("SCHEDULED"), &json!(shown)), "{given}");
+            assert!(text(&answer["message"]).contains(shown), "{answer}");
+        }
+        assert_eq!(get(&app, &campaign).await["sentAt"], Value::Null);
+        // nothing given means now, and the time that was set stays visible
+        for nothing in [json!(null), json!(""), json!(false), json!(0)] {
+            let again = draft(&app, &json!({})).await;
+            let answer = schedule(&app, &again, &nothing).await.assert_status(200).json();
+            assert_eq!(answer["data"]["status"], "SENDING", "{nothing}");
+        }
+        let now = send(&app, &campaign).await;
+        assert_eq!(now["data"]["status"], "SENDING");
+        assert_eq!(now["data"]["scheduledFor"], "2099-01-31T00:00:00.000Z");
+    }
+
+    async fn a_schedule_fires_to_the_second_at_the_time_set_last(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 2).await;
+        let campaign = draft(&app, &json!({})).await;
+        schedule(&app, &campaign, &json!("2099-01-31")).await.assert_status(200);
+        let at = millis(Duration::from_secs(2));
+        let scheduled = schedule(&app, &campaign, &json!(at)).await.assert_status(200).json();
+        let sent = in_status(&app, &campaign, "SENT").await;
+        let fired = millis(Duration::ZERO);
+        assert!(fired >= at && fired < at + 3_000, "fired {fired}, set {at}");
+        let (set, began) = (text(&scheduled["data"]["scheduledFor"]), text(&sent["sentAt"]));
+        assert!(began >= set, "{began} is not before {set}");
+        assert_eq!(sent["sentCount"], 2);
+
+        // a later time set last
+        let campaign = draft(&app, &json!({})).await;
+        schedule(&app, &campaign, &json!(millis(Duration::from_secs(1)))).await.assert_status(200);
+        schedule(&app, &campaign, &json!("2099-01-31")).await.assert_status(200);
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        assert_eq!(get(&app, &campaign).await["status"], "SCHEDULED");
+    }
+
+    async fn a_schedule_with_an_empty_audience_ends_at_once(engine: Engine) {
+        let app = App::start(engine).await;
+        let campaign = draft(&app, &json!({})).await;
+        schedule(&app, &campaign, &json!(millis(Duration::from_millis(700)))).await.assert_status(200);
+        let sent = in_status(&app, &campaign, "SENT").await;
+        assert_eq!((&sent["totalRecipients"], &sent["sentCount"]), (&json!(0), &json!(0)));
+        let ledger = settled(&app, &campaign).await;
+        assert_eq!(ledger["equation"]["audience"], 0);
+    }
+
+    async fn a_scheduled_campaign_can_be_edited_but_not_its_audience(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 2).await;
+        let campaign = draft(&app, &json!({})).await;
+        schedule(&app, &campaign, &json!("2099-01-31")).await.assert_status(200);
+        let put = async |change: Value| app.put(&path(&campaign, "")).json(&change).send().await;
+        let changed = put(json!({"subject": "Changed", "audienceType": "ALL"})).await.assert_status(200).json();
+        assert_eq!((&changed["subject"], &changed["status"]), (&json!("Changed"), &json!("SCHEDULED")));
+        let tree = json!({"logic": "AND", "groups": [
+            {"filters": [{"field": "data.number", "operator": "equals", "value": 1}]}]});
+        put(json!({"audienceType": "FILTERED", "audienceCondition": tree})).await.assert_error(400, "BAD_REQUEST");
+        app.delete(&path(&campaign, "")).send().await.assert_error(409, "CONFLICT");
+        send(&app, &campaign).await;
+        settled(&app, &campaign).await;
+        let mail = app.mailbox_for("a0@example.com").await;
+        assert_eq!(mail[0]["subject"], "Changed");
+    }
+
+    async fn a_sender_that_may_no_longer_send_cancels_the_schedule(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 1).await;
+        let campaign = draft(&app, &json!({})).await;
+        schedule(&app, &campaign, &json!(millis(Duration::from_secs(2)))).await.assert_status(200);
+        let drafted = draft(&app, &json!({})).await;
+        // a domain that campaigns need cannot be removed, so that this cannot happen behind the sender's back
+        let domains = read(&app, &format!("/domains/project/{}", app.project_id())).await;
+        let domain = domains.as_array().map_or(&domains["data"][0], |all| &all[0]);
+        let removed = app.delete(&format!("/domains/{}", text(&domain["id"]))).send().await;
+        removed.assert_error(409, "CONFLICT");
+        in_status(&app, &campaign, "SENT").await;
+        assert_eq!(get(&app, &drafted).await["status"], "DRAFT");
+    }
+
+    async fn cancelling_a_schedule_leaves_a_draft(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 1).await;
+        let campaign = draft(&app, &json!({})).await;
+        act(&app, &campaign, "/cancel").await.assert_error(400, "BAD_REQUEST");
+        schedule(&app, &campaign, &json!(millis(Duration::from_secs(1)))).await.assert_status(200);
+        let cancelled = act(&app, &campaign, "/cancel").await.assert_status(200).json();
+        assert_eq!((&cancelled["status"], &cancelled["scheduledFor"]), (&json!("DRAFT"), &Value::Null));
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        assert_eq!(get(&app, &campaign).await["status"], "DRAFT", "the old time means nothing any more");
+        send(&app, &campaign).await;
+        settled(&app, &campaign).await;
+    }
+
+    async fn cancelling_skips_what_waits_and_keeps_what_was_sent(engine: Engine) {
+        let app = slow(engine).await;
+        contacts(&app, "a", 30).await;
+        let campaign = draft(&app, &json!({})).await;
+        send(&app, &campaign).await;
+        app.eventually("a mail was sent", async || {
+            (get(&app, &campaign).await["sentCount"].as_i64() > Some(0)).then_some(())
+        })
+        .await;
+        app.delete(&path(&campaign, "")).send().await.assert_error(409, "CONFLICT");
+        let cancelled = act(&app, &campaign, "/cancel").await.assert_status(200).json();
+        assert_eq!(cancelled["status"], "CANCELLED");
+        let ledger = settled(&app, &campaign).await;
+        let equation = &ledger["equation"];
+        assert_eq!(equation["audience"], 30, "{ledger}");
+        let skipped = equation["skipped"]["cancelled"].as_i64().expect("cancelled mails");
+        assert_eq!(equation["accepted"].as_i64().expect("sent mails") + skipped, 30, "{ledger}");
+        assert!(skipped > 20, "{ledger}");
+        let received = app.list_all("/mailbox").await.len();
+        assert_eq!(equation["accepted"], received, "{ledger}");
+        assert_eq!(entries(&app, &campaign, "state=SKIPPED&reason=cancelled").await.len() as i64, skipped);
+        for again in ["/cancel", "/send", "/pause", "/resume", "/retry"] {
+            act(&app, &campaign, again).await.assert_error(400, "BAD_REQUEST");
+        }
+        app.put(&path(&campaign, "")).json(&json!({"name": "x"})).send().await.assert_error(400, "BAD_REQUEST");
+        app.delete(&path(&campaign, "")).send().await.assert_status(204);
+    }
+
+    async fn a_paused_campaign_waits_and_stands_in_nobodys_way(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_SENDING_PER_SECOND", "4")
+            .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "1")
+            .start()
+            .await;
+        contacts(&app, "a", 16).await;
+        let campaign = draft(&app, &json!({})).await;
+        act(&app, &campaign, "/pause").await.assert_error(400, "BAD_REQUEST");
+        send(&app, &campaign).await;
+        let paused = act(&app, &campaign, "/pause").await.assert_status(200).json();
+        assert_eq!(paused["status"], "SENDING");
+        assert_timestamp(&paused["pausedAt"]);
+        act(&app, &campaign, "/pause").await.assert_error(400, "BAD_REQUEST");
+        // what was claimed before is finished
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        let before = get(&app, &campaign).await["sentCount"].clone();
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        assert_eq!(get(&app, &campaign).await["sentCount"], before, "nothing is sent while it is paused");
+        assert!(before.as_i64() < Some(16), "{before}");
+
+        // other mail and other campaigns pass
+        let id = app.send_to("reset@example.com").await;
+        app.email_in(&id, &["SENT"]).await;
+        let tree = json!({"logic": "AND", "groups": [
+            {"filters": [{"field": "data.number", "operator": "lessThan", "value": 2}]}]});
+        let change = json!({"audienceType": "FILTERED", "audienceCondition": tree, "name": "Other"});
+        let other = draft(&app, &change).await;
+        send(&app, &other).await;
+        assert_eq!(settled(&app, &other).await["equation"]["accepted"], 2);
+
+        act(&app, &campaign, "/resume").await.assert_status(200);
+        act(&app, &campaign, "/resume").await.assert_error(400, "BAD_REQUEST");
+        assert_eq!(settled(&app, &campaign).await["equation"]["accepted"], 16);
+    }
+
+    async fn a_paused_campaign_can_be_cancelled(engine: Engine) {
+        let app = slow(engine).await;
+        contacts(&app, "a", 12).await;
+        let campaign = draft(&app, &json!({})).await;
+        send(&app, &campaign).await;
+        act(&app, &campaign, "/pause").await.assert_status(200);
+        act(&app, &campaign, "/cancel").await.assert_status(200);
+        let ledger = settled(&app, &campaign).await;
+        assert!(ledger["equation"]["skipped"]["cancelled"].as_i64() >= Some(9), "{ledger}");
+    }
+
+    async fn mail_on_the_wire_ends_as_it_ends_when_a_campaign_is_cancelled(engine: Engine) {
+        let server = ScriptedServer::start(|to, _| match to {
+            "a0@example.com" => Answer::Delay(Duration::from_secs(2)),
+            "a1@example.com" => Answer::RefuseRcpt(451, "4.7.1 later"),
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        contacts(&app, "a", 2).await;
+        let campaign = draft(&app, &json!({})).await;
+        send(&app, &campaign).await;
+        app.eventually("both are tried", async || {
+            let tried = |to: &str| !server.attempts_for(to).is_empty();
+            (tried("a0@example.com") && tried("a1@example.com")).then_some(())
+        })
+        .await;
+        app.eventually("its content is on its way", async || {
+            let page = read(&app, "/emails?status=SENDING").await;
+            (!page["data"].as_array().expect("a list").is_empty()).then_some(())
+        })
+        .await;
+        act(&app, &campaign, "/cancel").await.assert_status(200);
+        let ledger = settled(&app, &campaign).await;
+        assert_eq!(ledger["equation"]["accepted"], 1, "{ledger}");
+        assert_eq!(ledger["equation"]["skipped"], json!({"cancelled": 1}), "{ledger}");
+        assert_eq!(server.received_for("a0@example.com").len(), 1);
+    }
+}

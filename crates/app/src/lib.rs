@@ -1,6 +1,7 @@
 //! The use cases of Mailwright and its background work. Each use case is one method of [`App`] and, where it writes,
 //! one transaction.
 
+pub mod audit;
 pub mod bootstrap;
 pub mod contact;
 pub mod contact_field;
@@ -14,10 +15,15 @@ pub mod idempotency;
 pub mod key;
 pub mod limit;
 pub mod mailbox;
+pub mod member;
 pub mod metrics;
+pub mod password;
+pub mod project;
 mod render;
 pub mod secret;
+pub mod security;
 pub mod send;
+pub mod session;
 pub mod settings;
 pub mod subscription;
 pub mod tasks;
@@ -40,6 +46,7 @@ use crate::delivery::Dispatcher;
 use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
+use crate::password::Passwords;
 use crate::secret::InstanceSecret;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
@@ -58,6 +65,7 @@ struct Inner {
     metrics: Metrics,
     keyring: Keyring,
     limiter: Limiter,
+    passwords: Passwords,
     contents: Contents,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
@@ -95,8 +103,9 @@ impl App {
     pub fn new(parts: Parts) -> Self {
         let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
         Self(Arc::new(Inner {
-            keyring: Keyring::new(&db),
+            keyring: Keyring::new(&db, clock.clone()),
             limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
+            passwords: Passwords::default(),
             contents: Contents::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
@@ -145,7 +154,9 @@ impl App {
 
     /// What to answer a caller whose remembered key turned out to be no longer good.
     fn stale(&self, caller: &key::Identity, stale: key::Stale) -> Error {
-        self.0.keyring.forget(&caller.hash);
+        if let Some(hash) = &caller.hash {
+            self.0.keyring.forget(hash);
+        }
         stale.into()
     }
 

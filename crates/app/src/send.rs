@@ -80,7 +80,7 @@ pub struct Accepted {
 
 #[derive(Debug)]
 pub(crate) struct Operation {
-    key: KeyHash,
+    key: Option<KeyHash>,
     project: ProjectNumber,
     recipients: Vec<(Recipient, Arc<DataPatch>)>,
     subscription: Subscription,
@@ -233,7 +233,7 @@ impl App {
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
-    let stale = recheck(tx, operations.iter().map(|o| o.key).collect()).await?;
+    let stale = recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()).await?;
     let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
     let mut senders: Vec<_> = operations.iter().map(|o| (o.project, o.from.domain())).collect();
     senders.sort_unstable();

@@ -57,7 +57,7 @@ pub(crate) enum Refusal {
 
 #[derive(Debug)]
 pub(crate) struct Operation {
-    key: KeyHash,
+    key: Option<KeyHash>,
     project: ProjectNumber,
     email: EmailAddress,
     event: String,
@@ -113,7 +113,7 @@ impl App {
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
-    let stale = recheck(tx, operations.iter().map(|o| o.key).collect()).await?;
+    let stale = recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()).await?;
     let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
     let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
     let mut events = Vec::with_capacity(operations.len());

@@ -100,6 +100,12 @@ ids! {
     DomainId,
     /// A campaign.
     CampaignId,
+    /// A sign-in of a user.
+    SessionId,
+    /// An invitation to a project.
+    InvitationId,
+    /// An entry of a project's audit log.
+    AuditId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

@@ -4,6 +4,7 @@
 //! test can move; ids are made from a clock and the system's randomness in [`ids`].
 
 pub mod address;
+pub mod audit;
 pub mod contact;
 pub mod custom_data;
 pub mod domain;
@@ -12,7 +13,10 @@ pub mod event;
 pub mod given;
 pub mod ids;
 pub mod issue;
+pub mod name;
 pub mod project;
+pub mod reputation;
+pub mod role;
 pub mod template;
 pub mod templating;
 pub mod time;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
-use mailwright_app::settings::{AttachmentLimits, DeliverySettings, DomainSettings, Settings};
+use mailwright_app::settings::{AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, Settings};
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;
@@ -31,6 +31,8 @@ pub(crate) struct Config {
     allow_private_networks: bool,
     dns_server: String,
     secret: Hidden,
+    disable_signups: bool,
+    trusted_proxies: usize,
     pub(crate) log: String,
     database: Database,
     delivery: Delivery,
@@ -38,6 +40,7 @@ pub(crate) struct Config {
     idempotency: Idempotency,
     domains: Domains,
     attachments: Attachments,
+    login: Login,
 }
 
 /// A setting that can hold a password.
@@ -93,6 +96,14 @@ struct Domains {
 struct Attachments {
     count: usize,
     total_mb: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Login {
+    attempts_per_address: i64,
+    attempts_per_client: i64,
+    window_seconds: u64,
 }
 
 impl Config {
@@ -203,6 +214,13 @@ impl Config {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds.max(1)),
                 spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),
                 key_type,
+            },
+            accounts: AccountSettings {
+                disable_signups: self.disable_signups,
+                attempts_per_address: self.login.attempts_per_address.max(1),
+                attempts_per_client: self.login.attempts_per_client.max(1),
+                attempts_window: Duration::from_secs(self.login.window_seconds.max(1)),
+                trusted_proxies: self.trusted_proxies,
             },
         })
     }

@@ -13,6 +13,7 @@ mod tx;
 mod value;
 
 pub mod api_key;
+pub mod audit;
 pub mod contact;
 pub mod contact_field;
 pub mod content;
@@ -21,12 +22,18 @@ pub mod domain;
 pub mod email;
 pub mod event;
 pub mod idempotency;
+pub mod login;
 pub mod mailbox;
+pub mod member;
 pub mod migrate;
 pub mod project;
 pub mod rate;
+pub mod retired;
 pub mod search;
+pub mod session;
+pub mod suspension;
 pub mod template;
+pub mod user;
 
 pub use coalesce::{Coalescer, ReadGroup, WriteGroup};
 pub use db::{Db, Location, StoreMetrics};

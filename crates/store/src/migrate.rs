@@ -13,8 +13,10 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
+    Migration { number: 5, name: "accounts", sql: include_str!("../migrations/0005_accounts.sql") },
+];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.
 pub async fn migrate(db: &Db, now: Timestamp) -> Result<usize> {

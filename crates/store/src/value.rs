@@ -7,7 +7,8 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, CampaignId, ContactId, DomainId, EmailId, EventId, ProjectId, ProjectNumber, TemplateId, UserId,
+    ApiKeyId, AuditId, CampaignId, ContactId, DomainId, EmailId, EventId, InvitationId, ProjectId, ProjectNumber,
+    SessionId, TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
@@ -223,7 +224,20 @@ macro_rules! ids {
     )+ };
 }
 
-ids!(ProjectId, UserId, ApiKeyId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId);
+ids!(
+    ProjectId,
+    UserId,
+    ApiKeyId,
+    ContactId,
+    EventId,
+    EmailId,
+    TemplateId,
+    DomainId,
+    CampaignId,
+    SessionId,
+    InvitationId,
+    AuditId
+);
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
     fn from(value: Option<T>) -> Self {

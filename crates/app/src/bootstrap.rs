@@ -1,10 +1,10 @@
 //! The first user, project and sender domain of an instance.
 
 use mailwright_core::address::{DomainName, EmailAddress};
-use mailwright_core::ids::{ProjectId, UserId};
-use mailwright_core::time::Timestamp;
 use mailwright_core::audit::{Action, Actor};
+use mailwright_core::ids::{ProjectId, UserId};
 use mailwright_core::role::Role;
+use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::{self, KeyKind};
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::user::{self, NewUser};
@@ -105,7 +105,7 @@ impl App {
                 .write(move |tx| Box::pin(async move { domain::vouch(tx, number, id, now).await }))
                 .await?;
         } else {
-            self.create_domain(number, wanted.domain.clone(), true).await?;
+            self.create_domain(number, &Actor::Operator, wanted.domain.clone(), true).await?;
         }
         Ok(Bootstrapped {
             project: found.id,

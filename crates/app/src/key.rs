@@ -51,12 +51,7 @@ impl Token {
     }
 
     /// The key as it is stored. `named` is `None` for a key of the project's own pair.
-    pub(crate) fn to_store(
-        &self,
-        kind: KeyKind,
-        named: Option<(String, Scopes)>,
-        now: Timestamp,
-    ) -> NewKey {
+    pub(crate) fn to_store(&self, kind: KeyKind, named: Option<(String, Scopes)>, now: Timestamp) -> NewKey {
         NewKey {
             id: ApiKeyId::new(now),
             kind,
@@ -222,7 +217,9 @@ impl From<Stale> for Error {
         match stale {
             Stale::Revoked => Self::KeyRevoked,
             Stale::ProjectDisabled => Self::ProjectDisabled,
-            Stale::ProjectReset => Self::Unavailable("the project was reset while the request was made".into()),
+            Stale::ProjectReset => {
+                Self::Unavailable("the project was reset while the request was made".into())
+            }
         }
     }
 }
@@ -266,9 +263,7 @@ async fn look_up(rx: &mut Rx<'_>, lookups: &[Lookup]) -> mailwright_store::Resul
     Ok(lookups
         .iter()
         .map(|lookup| match lookup {
-            Lookup::Key(hash) => {
-                Answer::Key(keys.iter().find(|key| key.hash == hash).cloned().map(Box::new))
-            }
+            Lookup::Key(hash) => Answer::Key(keys.iter().find(|key| key.hash == hash).cloned().map(Box::new)),
             Lookup::Session(id, project) => {
                 let mine = sessions.iter().find(|(asked, s)| s.id == *id && asked == project);
                 Answer::Session(mine.map(|(_, session)| Box::new(session.clone())))

@@ -57,7 +57,10 @@ impl Manager {
             return Ok(());
         }
         Err(Error::NotAllowed(match (role, &self.holder) {
-            (Role::Owner, _) => "Nobody but an owner can give ownership away, and an owner cannot be removed by others.".into(),
+            (Role::Owner, _) => {
+                "Nobody but an owner can give ownership away, and an owner cannot be removed by others."
+                    .into()
+            }
             (_, Holder::Key(_)) => "With a key only members of the role MEMBER can be managed.".into(),
             _ => "Only administrators and owners manage members.".into(),
         }))
@@ -118,8 +121,12 @@ impl App {
                         return Ok(Err(full()));
                     }
                     match user::by_email(tx, &email).await? {
-                        Some(user) => add(tx, number, &manager.actor, &user, role, now).await.map(|done| done.map(Ok)),
-                        None => invite(tx, number, &manager, email, role, &token_hash, now).await.map(|done| done.map(Err)),
+                        Some(user) => {
+                            add(tx, number, &manager.actor, &user, role, now).await.map(|done| done.map(Ok))
+                        }
+                        None => invite(tx, number, &manager, email, role, &token_hash, now)
+                            .await
+                            .map(|done| done.map(Err)),
                     }
                 })
             })
@@ -267,9 +274,16 @@ async fn add(
         return Ok(Err(Error::Conflict(format!("{} is a member of the project already.", user.email))));
     }
     store::forget_invitation(tx, number, &user.email).await?;
-    let entry = Entry::new(Action::MemberAdded, user.email.to_string()).with(json!({ "role": role.as_str() }));
+    let entry =
+        Entry::new(Action::MemberAdded, user.email.to_string()).with(json!({ "role": role.as_str() }));
     audit::record(tx, number, actor, &entry, now).await?;
-    Ok(Ok(Member { user: user.id, email: user.email.clone(), name: user.name.clone(), role, created_at: now }))
+    Ok(Ok(Member {
+        user: user.id,
+        email: user.email.clone(),
+        name: user.name.clone(),
+        role,
+        created_at: now,
+    }))
 }
 
 async fn invite(

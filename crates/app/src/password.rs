@@ -48,7 +48,8 @@ impl Passwords {
     pub(crate) async fn matches(&self, password: String, hash: Option<String>) -> Result<bool> {
         self.work(move || {
             let known = hash.as_deref();
-            let right = Argon2::default().verify_password(password.as_bytes(), known.unwrap_or(NOBODY)).is_ok();
+            let right =
+                Argon2::default().verify_password(password.as_bytes(), known.unwrap_or(NOBODY)).is_ok();
             right && known.is_some()
         })
         .await

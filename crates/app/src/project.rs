@@ -65,7 +65,8 @@ impl App {
     /// A project with its settings.
     pub async fn project(&self, project: &Project) -> Result<Details> {
         let number = project.number;
-        let found = self.0.db.read(move |rx| Box::pin(async move { store::details(rx, number).await })).await?;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::details(rx, number).await })).await?;
         found.ok_or_else(|| Error::not_found(Resource::Project, project.id))
     }
 
@@ -100,7 +101,8 @@ impl App {
                 })
             })
             .await??;
-        let details = details.ok_or_else(|| Error::Internal("a project vanished while it was made".into()))?;
+        let details =
+            details.ok_or_else(|| Error::Internal("a project vanished while it was made".into()))?;
         Ok(WithKeys { details, secret, public })
     }
 
@@ -157,7 +159,11 @@ impl App {
     /// The keys of a project.
     pub async fn keys(&self, project: &Project) -> Result<Vec<Listed>> {
         let number = project.number;
-        Ok(self.0.db.read(move |rx| Box::pin(async move { api_key::list(rx, number, MOST_KEYS).await })).await?)
+        Ok(self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { api_key::list(rx, number, MOST_KEYS).await }))
+            .await?)
     }
 
     /// Makes a secret key of its own name and scopes.
@@ -340,8 +346,7 @@ impl App {
         F: for<'t> FnOnce(
                 &'t mut Tx<'_>,
                 ProjectNumber,
-            )
-                -> futures_util::future::BoxFuture<'t, mailwright_store::Result<bool>>
+            ) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<bool>>
             + Send
             + 'static,
     {

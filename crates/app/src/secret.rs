@@ -1,8 +1,8 @@
 //! The instance's secret: everything that must be kept encrypted or signed derives its key from it.
 
-use ring::hmac;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::hmac;
 
 use crate::error::{Error, Result};
 

@@ -130,7 +130,12 @@ impl App {
     }
 
     /// Signs an account in. What was wrong, the address or the password, neither the answer tells nor its time.
-    pub async fn log_in(&self, email: &EmailAddress, password: String, client: ClientKey) -> Result<SignedIn> {
+    pub async fn log_in(
+        &self,
+        email: &EmailAddress,
+        password: String,
+        client: ClientKey,
+    ) -> Result<SignedIn> {
         let wanted = email.clone();
         let found = self
             .0
@@ -139,7 +144,8 @@ impl App {
             .await?;
         let known_client = found.as_ref().is_some_and(|found| found.known_client);
         let attempt = self.attempt(email.as_str(), client, known_client).await?;
-        let hash = found.as_ref().and_then(|found| found.user.has_password.then(|| found.password_hash.clone())?);
+        let hash =
+            found.as_ref().and_then(|found| found.user.has_password.then(|| found.password_hash.clone())?);
         let right = self.0.passwords.matches(password, hash.clone()).await?;
         let Some(found) = found.filter(|_| right) else { return Err(Error::InvalidCredentials) };
         self.forgive(attempt).await?;
@@ -162,9 +168,7 @@ impl App {
         let refused = self
             .0
             .db
-            .write(move |tx| {
-                Box::pin(async move { login::attempt(tx, &rows, now.minus(window), now).await })
-            })
+            .write(move |tx| Box::pin(async move { login::attempt(tx, &rows, now.minus(window), now).await }))
             .await?;
         match refused {
             None => Ok(attempt),
@@ -345,11 +349,7 @@ impl App {
     /// Removes an account that is a member of no project.
     pub async fn delete_user(&self, user: &User) -> Result<()> {
         let id = user.id;
-        let removed = self
-            .0
-            .db
-            .write(move |tx| Box::pin(async move { user::delete(tx, id).await }))
-            .await?;
+        let removed = self.0.db.write(move |tx| Box::pin(async move { user::delete(tx, id).await })).await?;
         if removed {
             tracing::info!(user = %id, "an account was deleted");
             return Ok(());
@@ -369,7 +369,9 @@ impl App {
         let unseen = now.minus(CLIENT_KNOWN);
         let db = &self.0.db;
         while db.write_bulk(move |tx| Box::pin(async move { session::sweep(tx, now).await })).await? > 0 {}
-        while db.write_bulk(move |tx| Box::pin(async move { login::sweep(tx, window, unseen).await })).await? > 0 {}
+        while db.write_bulk(move |tx| Box::pin(async move { login::sweep(tx, window, unseen).await })).await?
+            > 0
+        {}
         while db.write_bulk(move |tx| Box::pin(async move { member::sweep(tx, now).await })).await? > 0 {}
         Ok(())
     }

@@ -3,8 +3,12 @@
 //! An endpoint names the [`Capability`] it needs. A person has it through the [`Role`] in the project, a secret key
 //! through its [`Scopes`].
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 /// What a member of a project is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "UPPERCASE")]
 pub enum Role {
     /// Works with the project's content.
     Member,
@@ -31,7 +35,8 @@ impl Role {
 }
 
 /// A part of a project that a secret key can be limited to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// Reading anything.
     Read,
@@ -96,6 +101,11 @@ impl Scopes {
     /// The names, in a fixed order.
     pub fn names(&self) -> Vec<&'static str> {
         self.0.iter().map(|scope| scope.as_str()).collect()
+    }
+
+    /// The scopes, in a fixed order.
+    pub fn as_slice(&self) -> &[Scope] {
+        &self.0
     }
 
     fn has(&self, scope: Scope) -> bool {

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
-use mailwright_app::settings::{AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, Settings};
+use mailwright_app::settings::{
+    AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, Settings,
+};
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;

@@ -2,6 +2,7 @@
 
 mod config;
 mod doctor;
+mod operate;
 mod serve;
 mod setup;
 
@@ -39,6 +40,12 @@ enum Command {
     Migrate,
     /// Create the first user, project and sender domain, and print the project's keys. Harmless when repeated.
     Bootstrap(BootstrapArgs),
+    /// Look after accounts.
+    #[command(subcommand)]
+    User(operate::UserCommand),
+    /// Look after projects.
+    #[command(subcommand)]
+    Project(operate::ProjectCommand),
     /// Check the set-up and say what is wrong with it.
     Doctor,
     /// Print the API document (`OpenAPI` 3.1).
@@ -105,6 +112,8 @@ fn run() -> Result<ExitCode> {
             }
             Command::Migrate => migrate(&config).await,
             Command::Bootstrap(args) => bootstrap(&config, args).await,
+            Command::User(command) => operate::user(&config, command).await,
+            Command::Project(command) => operate::project(&config, command).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),
         }
@@ -144,15 +153,10 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
         domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,
         new_secret_key: args.new_secret_key,
     };
-    if wanted.project.trim().is_empty()
-        || wanted.project.len() > 100
-        || wanted.project.contains(char::is_control)
-    {
-        bail!("--project must have 1 to 100 characters and no control characters");
+    if wanted.project.len() > 100 || !mailwright_core::name::is_plain(&wanted.project) {
+        bail!("--project must have 1 to 100 characters, and no control or invisible ones");
     }
-    if wanted.password.len() < 8 {
-        bail!("--password must have at least 8 characters");
-    }
+    operate::check_password(&wanted.password).context("--password")?;
     let setup = setup::open(config)?;
     setup.migrate().await?;
     let app = setup.app(config)?;

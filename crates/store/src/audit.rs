@@ -109,12 +109,9 @@ pub async fn list(
         ),
         &args,
         |r| {
-            let (kind, id, name): (String, Option<Uuid>, Option<String>) =
-                (r.get(1)?, r.get(2)?, r.get(3)?);
+            let (kind, id, name): (String, Option<Uuid>, Option<String>) = (r.get(1)?, r.get(2)?, r.get(3)?);
             let actor = match (kind.as_str(), id) {
-                ("user", Some(id)) => {
-                    Actor::User { id: UserId::from(id), email: name.unwrap_or_default() }
-                }
+                ("user", Some(id)) => Actor::User { id: UserId::from(id), email: name.unwrap_or_default() },
                 ("key", Some(id)) => Actor::Key { id: ApiKeyId::from(id), name },
                 _ => Actor::Operator,
             };

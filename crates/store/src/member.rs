@@ -70,11 +70,9 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
 
 /// How many owners a project has.
 pub async fn owners(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
-    rx.one(
-        "select count(*) from memberships where project_id = $1 and role = 'OWNER'",
-        args![project],
-        |r| r.get(0),
-    )
+    rx.one("select count(*) from memberships where project_id = $1 and role = 'OWNER'", args![project], |r| {
+        r.get(0)
+    })
     .await
 }
 
@@ -194,11 +192,7 @@ pub async fn withdraw(
 }
 
 /// Withdraws what was sent to an address, because its owner is a member now.
-pub async fn forget_invitation(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    email: &EmailAddress,
-) -> Result<()> {
+pub async fn forget_invitation(tx: &mut Tx<'_>, project: ProjectNumber, email: &EmailAddress) -> Result<()> {
     tx.execute("delete from invitations where project_id = $1 and email = $2", args![project, email]).await?;
     Ok(())
 }

@@ -187,12 +187,7 @@ pub struct Change {
 }
 
 /// Changes settings.
-pub async fn change(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    change: &Change,
-    now: Timestamp,
-) -> Result<()> {
+pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
     tx.execute_one(
         "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
          language = coalesce($4, language), updated_at = $5 where number = $1 and retired_at is null",

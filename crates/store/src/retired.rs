@@ -73,11 +73,8 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         .await?;
     tx.execute_one("update projects set successor = $2 where number = $1", args![old, new]).await?;
     for table in ["api_keys", "memberships", "invitations", "suspensions"] {
-        tx.execute(
-            format!("update {table} set project_id = $2 where project_id = $1"),
-            args![old, new],
-        )
-        .await?;
+        tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
+            .await?;
     }
     tx.execute(
         "insert into domains (project_id, id, name, verified, vouched, selector, key_type, public_key, private_key, \

@@ -113,8 +113,7 @@ pub async fn end(tx: &mut Tx<'_>, id: SessionId) -> Result<()> {
 pub async fn end_all(tx: &mut Tx<'_>, user: UserId, except: Option<SessionId>) -> Result<()> {
     // no session has the nil id
     let kept = except.map_or(Uuid::nil(), Uuid::from);
-    tx.execute("delete from sessions where user_id = $1 and id <> $2", &[user.into(), Arg::Id(kept)])
-        .await?;
+    tx.execute("delete from sessions where user_id = $1 and id <> $2", &[user.into(), Arg::Id(kept)]).await?;
     Ok(())
 }
 

@@ -75,13 +75,7 @@ pub async fn credentials(
              where c.user_id = u.id and c.client = $2) from users u where u.email = $1"
         ),
         args![email, client],
-        |r| {
-            Ok(Credentials {
-                user: read(r)?,
-                password_hash: r.get(WIDTH)?,
-                known_client: r.get(WIDTH + 1)?,
-            })
-        },
+        |r| Ok(Credentials { user: read(r)?, password_hash: r.get(WIDTH)?, known_client: r.get(WIDTH + 1)? }),
     )
     .await
 }

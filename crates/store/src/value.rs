@@ -7,8 +7,8 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, AuditId, CampaignId, ContactId, DomainId, EmailId, EventId, InvitationId, ProjectId, ProjectNumber,
-    SessionId, TemplateId, UserId,
+    ApiKeyId, AuditId, CampaignId, ContactId, DomainId, EmailId, EventId, InvitationId, ProjectId,
+    ProjectNumber, SessionId, TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};

@@ -16,7 +16,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::track::TrackRequest;
-use crate::auth::{SecretKey, SendKey};
+use crate::auth::needs::ReadContacts;
+use crate::auth::{ProjectAccess, RecordAccess};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
@@ -100,7 +101,7 @@ impl Payload for InternalTrack {
 /// Record an event
 ///
 /// The dashboard's own way to do what `/v1/track` does.
-#[utoipa::path(post, path = "/events/track", tag = "Events", operation_id = "trackEvent", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/events/track", tag = "Events", operation_id = "trackEvent", security(("secretKey" = []), ("session" = [])),
     request_body = InternalTrack,
     responses(
         (status = 201, body = EventView),
@@ -108,7 +109,7 @@ impl Payload for InternalTrack {
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,
-    SendKey(key): SendKey,
+    RecordAccess(key): RecordAccess,
     request: axum::extract::Request,
 ) -> Result<(StatusCode, Json<EventView>), Failure> {
     let recorded = record(&app, &key.caller, request).await;
@@ -143,7 +144,7 @@ async fn record(app: &App, caller: &Identity, request: axum::extract::Request) -
 }
 
 /// List recent events
-#[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = []), ("session" = [])),
     params(
         ("eventName" = Option<String>, Query, description = "Only events of this name"),
         ("limit" = Option<i64>, Query, description = "1 to 1000, default 100"),
@@ -151,7 +152,7 @@ async fn record(app: &App, caller: &Identity, request: axum::extract::Request) -
     responses((status = 200, body = EventList)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     params: Params,
 ) -> Result<Json<EventList>> {
     let name = params.text("eventName").map(str::to_owned);
@@ -168,19 +169,22 @@ pub(crate) struct EventNames {
 }
 
 /// List event names
-#[utoipa::path(get, path = "/events/names", tag = "Events", operation_id = "listEventNames", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events/names", tag = "Events", operation_id = "listEventNames", security(("secretKey" = []), ("session" = [])),
     responses((status = 200, body = EventNames)))]
-pub(crate) async fn names(State(app): State<App>, SecretKey(project): SecretKey) -> Result<Json<EventNames>> {
+pub(crate) async fn names(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+) -> Result<Json<EventNames>> {
     Ok(Json(EventNames { event_names: app.event_names(&project).await? }))
 }
 
 /// List the events of a contact
-#[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = []), ("session" = [])),
     params(("contactId" = String, Path), ("limit" = Option<i64>, Query, description = "1 to 1000, default 50")),
     responses((status = 200, body = EventList), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn of_contact(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<EventList>> {

@@ -112,6 +112,58 @@ impl ApiError {
         )
     }
 
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "UNAUTHORIZED",
+            "You are not signed in, or your session has ended.",
+        )
+        .suggest("Sign in with POST /auth/login.")
+    }
+
+    pub(crate) fn invalid_credentials() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "INVALID_CREDENTIALS",
+            "The email address or the password is wrong.",
+        )
+    }
+
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+            .suggest("Use an account or a key that is allowed to do this.")
+    }
+
+    pub(crate) fn cross_site() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "FORBIDDEN",
+            "This request comes from a page of another site, which must not act for whoever is signed in here.",
+        )
+    }
+
+    pub(crate) fn no_project() -> Self {
+        Self::bad_request("The X-Project-Id header is missing, or holds no project's id.").suggest(
+            "Send the id of the project that the request is about, as GET /users/@me/projects shows it.",
+        )
+    }
+
+    pub(crate) fn not_a_member() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "PROJECT_ACCESS_DENIED",
+            "You are not a member of the project that X-Project-Id names.",
+        )
+    }
+
+    fn too_many_attempts(retry_after: i64) -> Self {
+        let message = format!("Too many wrong passwords. Try again in {retry_after} seconds.");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+            .retry_after(retry_after)
+            .details(json!({ "retryAfter": retry_after }))
+            .suggest("Wait as long as the Retry-After header says, or reset the password.")
+    }
+
     pub(crate) fn project_disabled() -> Self {
         Self::new(StatusCode::FORBIDDEN, "PROJECT_DISABLED", "This project is disabled.")
             .suggest("Reading still works. Ask the operator of this instance why the project was disabled.")
@@ -174,7 +226,11 @@ impl ApiError {
             | Resource::Email
             | Resource::CapturedEmail
             | Resource::Field
-            | Resource::Segment => "RESOURCE_NOT_FOUND",
+            | Resource::Segment
+            | Resource::User
+            | Resource::Member
+            | Resource::Invitation
+            | Resource::Key => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));
@@ -310,6 +366,9 @@ impl From<mailwright_app::Error> for ApiError {
                     }))
                     .suggest("The first request was performed and this one was not. Use a new key for a new request.")
             }
+            E::NotAllowed(message) => Self::forbidden(message),
+            E::InvalidCredentials => Self::invalid_credentials(),
+            E::TooManyAttempts { retry_after } => Self::too_many_attempts(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
             E::QueueFull(message) => {

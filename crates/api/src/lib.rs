@@ -22,8 +22,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    bulk, campaign, contact, contact_field, docs, domain, email, event, health, import, mailbox, segment,
-    send, subscription, template, track,
+    audit, bulk, campaign, config, contact, contact_field, docs, domain, email, event, health, import, key,
+    mailbox, member, project, security, segment, send, session, subscription, template, track, user,
 };
 
 /// Every route, with its document.
@@ -90,6 +90,28 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mailbox::list, mailbox::clear))
         .routes(routes!(mailbox::get, mailbox::delete))
         .routes(routes!(mailbox::raw))
+        // accounts
+        .routes(routes!(session::sign_up))
+        .routes(routes!(session::log_in))
+        .routes(routes!(session::log_out))
+        .routes(routes!(user::get, user::update, user::delete))
+        .routes(routes!(user::change_password))
+        .routes(routes!(user::accept_invitation))
+        // projects
+        .routes(routes!(project::list, project::create))
+        .routes(routes!(project::update, project::delete))
+        .routes(routes!(project::regenerate_keys))
+        .routes(routes!(project::reset))
+        .routes(routes!(security::of_mine))
+        .routes(routes!(security::get))
+        .routes(routes!(project::setup_state))
+        .routes(routes!(member::list, member::invite))
+        .routes(routes!(member::update, member::remove))
+        .routes(routes!(member::invitations))
+        .routes(routes!(member::withdraw))
+        .routes(routes!(key::list, key::create))
+        .routes(routes!(key::revoke))
+        .routes(routes!(audit::list))
         // recipients, without a key
         .routes(routes!(subscription::get))
         .routes(routes!(subscription::subscribe))
@@ -98,6 +120,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(subscription::subscribe_page, subscription::subscribe_form))
         .routes(routes!(subscription::manage_page))
         // the service itself
+        .routes(routes!(config::get))
         .routes(routes!(health::health))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))

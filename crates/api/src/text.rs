@@ -18,8 +18,18 @@ fn has_format(format: &str, text: &str) -> bool {
         "single-line" => !text.contains(['\r', '\n']),
         "file-name" => !text.contains(['\r', '\n', '"']),
         "content-id" => !text.contains(['\r', '\n', '<', '>']),
+        "plain-name" => mailwright_core::name::is_plain(text),
+        "language" => is_language(text),
         _ => true,
     }
+}
+
+/// `en`, or `pt-BR`.
+fn is_language(text: &str) -> bool {
+    let (language, region) = text.split_once('-').map_or((text, None), |(l, r)| (l, Some(r)));
+    language.len() == 2
+        && language.bytes().all(|b| b.is_ascii_lowercase())
+        && region.is_none_or(|region| region.len() == 2 && region.bytes().all(|b| b.is_ascii_uppercase()))
 }
 
 /// What is wrong with a text under its schema.
@@ -50,6 +60,8 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
         "single-line" => "Must not contain line ends.",
         "file-name" => "Must not contain line ends or double quotes.",
         "content-id" => "Must not contain line ends or angle brackets.",
+        "plain-name" => "Must have a visible character, and no line ends, control or invisible characters.",
+        "language" => "Must be a language such as en, or a language and a region such as pt-BR.",
         _ => "Has the wrong form.",
     };
     (!has_format(format, text)).then(|| Issue::new(at, "invalid_string", message))
@@ -62,8 +74,15 @@ fn clip(text: &str) -> String {
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $format:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[derive(Clone, PartialEq, Eq)]
         pub(crate) struct $name(pub(crate) String);
+
+        /// Never the text itself, which can be a password.
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({} bytes)", stringify!($name), self.0.len())
+            }
+        }
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -156,6 +175,26 @@ text!(
 text!(
     /// A domain name.
     DomainText, 3..=253, ""
+);
+text!(
+    /// A name that others are shown: of a project, a key or a person.
+    PlainName, 1..=100, "plain-name"
+);
+text!(
+    /// A language, with or without a region.
+    Language, 2..=5, "language"
+);
+text!(
+    /// A password to check.
+    Password, 1..=1000, ""
+);
+text!(
+    /// A password to set.
+    NewPassword, 8..=1000, ""
+);
+text!(
+    /// What a link that was sent to somebody carries.
+    LinkToken, 64..=64, ""
 );
 text!(
     /// Any text of moderate length.

@@ -1,14 +1,17 @@
 //! The first user, project and sender domain of an instance.
 
-use argon2::Argon2;
-use argon2::password_hash::PasswordHasher;
 use mailwright_core::address::{DomainName, EmailAddress};
-use mailwright_core::ids::ProjectId;
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::ids::{ProjectId, UserId};
+use mailwright_core::role::Role;
+use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::{self, KeyKind};
-use mailwright_store::{domain, project};
+use mailwright_store::audit::{self, Entry};
+use mailwright_store::user::{self, NewUser};
+use mailwright_store::{Tx, domain, member, project};
 
 use crate::App;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key::Token;
 
 /// What to create.
@@ -49,13 +52,20 @@ impl App {
 
     /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second time.
     pub async fn bootstrap(&self, wanted: Bootstrap) -> Result<Bootstrapped> {
-        let hash = hash_password(wanted.password).await?;
-        let (secret, public) = (Token::generate(KeyKind::Secret), Token::generate(KeyKind::Public));
-        let (secret_hash, public_hash, public_text) =
-            (secret.hash(), public.hash(), public.reveal().to_owned());
-        let (name, email, always_key) = (wanted.project.clone(), wanted.email.clone(), wanted.new_secret_key);
-        let language = wanted.language;
+        let hash = self.0.passwords.hash(wanted.password).await?;
+        let (secret, public) = crate::project::pair();
         let now = self.0.clock.now();
+        let secret_key = secret.to_store(KeyKind::Secret, None, now);
+        let (public_key, public_text) =
+            (public.to_store(KeyKind::Public, None, now), public.reveal().to_owned());
+        let (name, always_key) = (wanted.project.clone(), wanted.new_secret_key);
+        let language = wanted.language;
+        let owner = NewUser {
+            email: wanted.email.clone(),
+            name: None,
+            password_hash: Some(hash),
+            email_verified: true,
+        };
         let (found, new_key, public_key) = self
             .0
             .db
@@ -67,20 +77,18 @@ impl App {
                         Some(found) => found,
                         None => project::create(tx, &name, &language, now).await?,
                     };
-                    let user = match project::user_by_email(tx, &email).await? {
-                        Some(user) => user,
-                        None => project::create_user(tx, &email, &hash, now).await?,
-                    };
-                    project::add_owner(tx, found.number, user, now).await?;
+                    let user = existing_or_new(tx, &owner, now).await?;
+                    member::add(tx, found.number, user, Role::Owner, now).await?;
                     let new_key = is_new || always_key;
                     if new_key {
-                        api_key::create(tx, found.number, KeyKind::Secret, secret_hash, None, now).await?;
+                        api_key::create(tx, found.number, &secret_key, now).await?;
+                        let entry = Entry::new(Action::KeyCreated, secret_key.id.to_string());
+                        audit::record(tx, found.number, &Actor::Operator, &entry, now).await?;
                     }
                     let public_key = if let Some(key) = api_key::public_key(tx, found.number).await? {
                         key
                     } else {
-                        let text = Some(public_text.as_str());
-                        api_key::create(tx, found.number, KeyKind::Public, public_hash, text, now).await?;
+                        api_key::create(tx, found.number, &public_key, now).await?;
                         public_text
                     };
                     Ok((found, new_key, public_key))
@@ -100,7 +108,7 @@ impl App {
                 .write(move |tx| Box::pin(async move { domain::vouch(tx, number, id, now).await }))
                 .await?;
         } else {
-            self.create_domain(number, wanted.domain.clone(), true).await?;
+            self.create_domain(number, &Actor::Operator, wanted.domain.clone(), true).await?;
         }
         Ok(Bootstrapped {
             project: found.id,
@@ -111,12 +119,10 @@ impl App {
     }
 }
 
-/// Hashes a password with Argon2id, off the threads that serve requests.
-async fn hash_password(password: String) -> Result<String> {
-    tokio::task::spawn_blocking(move || {
-        Argon2::default().hash_password(password.as_bytes()).map(|hash| hash.to_string())
-    })
-    .await
-    .map_err(|e| Error::Internal(e.to_string()))?
-    .map_err(|e| Error::Internal(format!("the password cannot be hashed: {e}")))
+async fn existing_or_new(tx: &mut Tx<'_>, new: &NewUser, now: Timestamp) -> mailwright_store::Result<UserId> {
+    if let Some(id) = user::create(tx, new, now).await? {
+        return Ok(id);
+    }
+    let existing = user::by_email(tx, &new.email).await?;
+    existing.map(|user| user.id).ok_or(mailwright_store::Error::NotFound)
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join3;
 use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::event::subscription_event;
@@ -12,6 +13,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Total, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
@@ -185,11 +187,21 @@ impl App {
     }
 
     /// Removes a contact with everything that is about it.
-    pub async fn delete_contact(&self, project: &Project, id: ContactId) -> Result<()> {
+    pub async fn delete_contact(&self, project: &Project, actor: &Actor, id: ContactId) -> Result<()> {
         let (number, now) = (project.number, self.0.clock.now());
         loop {
-            let step =
-                self.retry(move |tx| Box::pin(async move { store::delete(tx, number, id, now).await }));
+            let actor = actor.clone();
+            let step = self.retry(move |tx| {
+                let actor = actor.clone();
+                Box::pin(async move {
+                    let deleted = store::delete(tx, number, id, now).await?;
+                    if let Deleted::Wholly = deleted {
+                        let entry = Entry::new(Action::ContactDeleted, id.to_string());
+                        audit::record(tx, number, &actor, &entry, now).await?;
+                    }
+                    Ok(deleted)
+                })
+            });
             match step.await? {
                 Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
                 Deleted::Partly => {}

@@ -1,6 +1,8 @@
 //! The fields of a project's contacts.
 
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::project::Project;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::contact_field::{self as store, Field};
 use mailwright_store::counter::{self, Counter};
 use serde_json::Value;
@@ -77,16 +79,23 @@ impl App {
     }
 
     /// Removes a custom field from every contact; how many had it.
-    pub async fn delete_contact_field(&self, project: &Project, name: &str) -> Result<usize> {
+    pub async fn delete_contact_field(&self, project: &Project, actor: &Actor, name: &str) -> Result<usize> {
         let (number, now) = (project.number, self.0.clock.now());
         let (mut removed, mut after) = (0, None);
         loop {
-            let name = name.to_owned();
+            let (name, actor) = (name.to_owned(), actor.clone());
             let step = self
                 .0
                 .db
                 .write_bulk(move |tx| {
-                    Box::pin(async move { store::remove(tx, number, &name, after, now).await })
+                    Box::pin(async move {
+                        let step = store::remove(tx, number, &name, after, now).await?;
+                        if step.1.is_none() {
+                            let entry = Entry::new(Action::FieldDeleted, name);
+                            audit::record(tx, number, &actor, &entry, now).await?;
+                        }
+                        Ok(step)
+                    })
                 })
                 .await;
             match step {

@@ -1,11 +1,13 @@
 //! Sender domains: adding, checking, removing.
 
 use mailwright_core::address::DomainName;
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::domain::Domain;
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_mail::dkim::{KeyType, SigningKey, dkim_record};
 use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::{Rx, campaign, domain as store, template};
 use serde_json::{Value, json};
 
@@ -55,8 +57,13 @@ impl App {
 
     /// Adds a domain, unverified, with a DKIM key of its own. Two projects may add the same name: which of them may
     /// send from it, the DNS decides.
-    pub async fn add_domain(&self, project: &Project, name: DomainName) -> Result<DomainWithRecords> {
-        let domain = self.create_domain(project.number, name, false).await?;
+    pub async fn add_domain(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        name: DomainName,
+    ) -> Result<DomainWithRecords> {
+        let domain = self.create_domain(project.number, actor, name, false).await?;
         // captured mail leaves nothing, so nothing has to be proved
         if matches!(self.0.transport, Transport::Capture) {
             return self.verify_domain(project, domain.id).await;
@@ -68,6 +75,7 @@ impl App {
     pub(crate) async fn create_domain(
         &self,
         project: ProjectNumber,
+        actor: &Actor,
         name: DomainName,
         vouched: bool,
     ) -> Result<Domain> {
@@ -101,11 +109,16 @@ impl App {
             updated_at: now,
         };
         let (stored, check_at) = (domain.clone(), now.plus(self.settings().domains.check_interval));
+        let actor = actor.clone();
         let created = self
             .0
             .db
             .write(move |tx| {
-                Box::pin(async move { store::create(tx, project, &stored, &sealed, check_at).await })
+                Box::pin(async move {
+                    store::create(tx, project, &stored, &sealed, check_at).await?;
+                    let entry = Entry::new(Action::DomainAdded, stored.name.to_string());
+                    audit::record(tx, project, &actor, &entry, now).await
+                })
             })
             .await;
         match created {
@@ -156,8 +169,8 @@ impl App {
     }
 
     /// Removes a domain that nothing sends from.
-    pub async fn delete_domain(&self, project: &Project, id: DomainId) -> Result<()> {
-        let number = project.number;
+    pub async fn delete_domain(&self, project: &Project, actor: &Actor, id: DomainId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         let removed = self
             .0
             .db
@@ -170,6 +183,8 @@ impl App {
                     {
                         return Ok(Some(false));
                     }
+                    let entry = Entry::new(Action::DomainRemoved, domain.name.to_string());
+                    audit::record(tx, number, &actor, &entry, now).await?;
                     store::delete(tx, number, id).await.map(Some)
                 })
             })

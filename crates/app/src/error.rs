@@ -27,6 +27,14 @@ pub enum Resource {
     Campaign,
     /// A segment.
     Segment,
+    /// A user.
+    User,
+    /// A member of a project.
+    Member,
+    /// An invitation to a project.
+    Invitation,
+    /// An API key.
+    Key,
 }
 
 impl Resource {
@@ -42,6 +50,10 @@ impl Resource {
             Self::Field => "Field",
             Self::Campaign => "Campaign",
             Self::Segment => "Segment",
+            Self::User => "User",
+            Self::Member => "Member",
+            Self::Invitation => "Invitation",
+            Self::Key => "Key",
         }
     }
 }
@@ -93,6 +105,18 @@ pub enum Error {
     /// The credentials do not belong to the project that is asked for.
     #[error("{0}")]
     Forbidden(String),
+    /// The caller is known, and not allowed to do this.
+    #[error("{0}")]
+    NotAllowed(String),
+    /// The address or the password is wrong; which of them is not told.
+    #[error("the address or the password is wrong")]
+    InvalidCredentials,
+    /// Too many wrong passwords in a short time.
+    #[error("too many attempts")]
+    TooManyAttempts {
+        /// Seconds until the next attempt counts.
+        retry_after: i64,
+    },
     /// The key was revoked while the request was on its way.
     #[error("the key was revoked")]
     KeyRevoked,

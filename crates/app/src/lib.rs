@@ -1,6 +1,7 @@
 //! The use cases of Mailwright and its background work. Each use case is one method of [`App`] and, where it writes,
 //! one transaction.
 
+pub mod audit;
 pub mod bootstrap;
 pub mod bulk;
 pub mod campaign;
@@ -20,11 +21,16 @@ pub mod key;
 mod letterhead;
 pub mod limit;
 pub mod mailbox;
+pub mod member;
 pub mod metrics;
+pub mod password;
+pub mod project;
 mod render;
 pub mod secret;
+pub mod security;
 pub mod segment;
 pub mod send;
+pub mod session;
 pub mod settings;
 pub mod subscription;
 pub mod tasks;
@@ -49,6 +55,7 @@ use crate::delivery::Dispatcher;
 use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
+use crate::password::Passwords;
 use crate::secret::InstanceSecret;
 use crate::segment::Desk;
 use crate::settings::Settings;
@@ -68,6 +75,7 @@ struct Inner {
     metrics: Metrics,
     keyring: Keyring,
     limiter: Limiter,
+    passwords: Passwords,
     contents: Contents,
     address_books: AddressBooks,
     tracks: Coalescer<track::Operation, track::Outcome>,
@@ -109,8 +117,9 @@ impl App {
     pub fn new(parts: Parts) -> Self {
         let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
         Self(Arc::new(Inner {
-            keyring: Keyring::new(&db),
+            keyring: Keyring::new(&db, clock.clone()),
             limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
+            passwords: Passwords::default(),
             contents: Contents::new(db.clone()),
             address_books: AddressBooks::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
@@ -166,7 +175,9 @@ impl App {
 
     /// What to answer a caller whose remembered key turned out to be no longer good.
     fn stale(&self, caller: &key::Identity, stale: key::Stale) -> Error {
-        self.0.keyring.forget(&caller.hash);
+        if let Some(hash) = &caller.hash {
+            self.0.keyring.forget(hash);
+        }
         stale.into()
     }
 

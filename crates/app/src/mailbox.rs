@@ -1,8 +1,10 @@
 //! The captured mailbox.
 
 use mail_parser::{MessageParser, MimeHeaders};
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::EmailId;
 use mailwright_core::project::Project;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::mailbox as store;
 
@@ -93,8 +95,18 @@ impl App {
     }
 
     /// Removes every captured mail of a project.
-    pub async fn clear_mailbox(&self, project: &Project) -> Result<()> {
-        let number = project.number;
+    pub async fn clear_mailbox(&self, project: &Project, actor: &Actor) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        self.0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let entry = Entry::of_project(Action::MailboxCleared);
+                    audit::record(tx, number, &actor, &entry, now).await?;
+                    store::delete_some(tx, number).await
+                })
+            })
+            .await?;
         while self
             .0
             .db

@@ -2,6 +2,7 @@
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::hmac;
 
 use crate::error::{Error, Result};
 
@@ -45,21 +46,51 @@ impl InstanceSecret {
         Ok(plain.to_vec())
     }
 
+    /// Signs data for one purpose (HMAC-SHA256).
+    pub fn sign(&self, purpose: &str, data: &[u8]) -> Result<Vec<u8>> {
+        Ok(hmac::sign(&self.signing_key(purpose)?, data).as_ref().to_vec())
+    }
+
+    /// Whether [`InstanceSecret::sign`] made a signature. The time taken tells nothing.
+    pub fn is_signature(&self, purpose: &str, data: &[u8], signature: &[u8]) -> bool {
+        self.signing_key(purpose).is_ok_and(|key| hmac::verify(&key, data, signature).is_ok())
+    }
+
+    fn signing_key(&self, purpose: &str) -> Result<hmac::Key> {
+        Ok(hmac::Key::new(hmac::HMAC_SHA256, &self.derive(&format!("sign {purpose}"))?))
+    }
+
     fn key(&self, purpose: &str) -> Result<LessSafeKey> {
+        UnboundKey::new(&AES_256_GCM, &self.derive(purpose)?)
+            .map(LessSafeKey::new)
+            .map_err(|_| Error::Internal("key derivation failed".into()))
+    }
+
+    fn derive(&self, purpose: &str) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
         Salt::new(HKDF_SHA256, b"mailwright")
             .extract(&self.0)
             .expand(&[purpose.as_bytes()], HKDF_SHA256)
             .and_then(|okm| okm.fill(&mut bytes))
-            .and_then(|()| UnboundKey::new(&AES_256_GCM, &bytes))
-            .map(LessSafeKey::new)
-            .map_err(|_| Error::Internal("key derivation failed".into()))
+            .map_err(|_| Error::Internal("key derivation failed".into()))?;
+        Ok(bytes)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signature_is_for_its_secret_purpose_and_data() {
+        let secret = InstanceSecret::new(*b"0123456789abcdef");
+        let signature = secret.sign("session", b"data").unwrap();
+        assert!(secret.is_signature("session", b"data", &signature));
+        assert!(!secret.is_signature("other", b"data", &signature));
+        assert!(!secret.is_signature("session", b"date", &signature));
+        assert!(!secret.is_signature("session", b"data", &signature[1..]));
+        assert!(!InstanceSecret::new(*b"another secret!!").is_signature("session", b"data", &signature));
+    }
 
     #[test]
     fn opens_only_with_the_same_secret_and_purpose() {

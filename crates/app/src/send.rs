@@ -80,7 +80,7 @@ pub struct Accepted {
 
 #[derive(Debug)]
 pub(crate) struct Operation {
-    key: KeyHash,
+    key: Option<KeyHash>,
     project: ProjectNumber,
     recipients: Vec<(Recipient, Arc<DataPatch>)>,
     subscription: Subscription,
@@ -241,7 +241,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         recipients.extend(operation.recipients.iter().map(|(r, _)| (operation.project, &r.email)));
     }
     let (stale, holders, domains, contacts) = join4(
-        recheck(tx, operations.iter().map(|o| o.key).collect()),
+        recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
         domain::may_send(tx, &senders),
         Contacts::load(tx, recipients.into_iter()),

@@ -21,6 +21,23 @@ pub struct Settings {
     pub jobs: JobSettings,
     /// Segments.
     pub segments: SegmentSettings,
+    /// Accounts.
+    pub accounts: AccountSettings,
+}
+
+/// Who may have an account, and how sign-ins are guarded.
+#[derive(Debug, Clone)]
+pub struct AccountSettings {
+    /// Whether only the first account can be created by signing up.
+    pub disable_signups: bool,
+    /// Wrong passwords for an address in a window.
+    pub attempts_per_address: i64,
+    /// Wrong passwords from a client in a window.
+    pub attempts_per_client: i64,
+    /// How long a window is.
+    pub attempts_window: Duration,
+    /// How many proxies stand before the service and append to `X-Forwarded-For`.
+    pub trusted_proxies: usize,
 }
 
 /// Limits on attachments (contract, Limits).

@@ -1,6 +1,7 @@
 //! Saved templates.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::given::Given;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
@@ -8,6 +9,7 @@ use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::templating;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::template::{self as store, List};
 
 use crate::App;
@@ -148,10 +150,22 @@ impl App {
     }
 
     /// Removes a template. Mails made from it keep their content.
-    pub async fn delete_template(&self, project: &Project, id: TemplateId) -> Result<()> {
-        let number = project.number;
-        let removed =
-            self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
+    pub async fn delete_template(&self, project: &Project, actor: &Actor, id: TemplateId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let removed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let removed = store::delete(tx, number, id).await?;
+                    if removed {
+                        let entry = Entry::new(Action::TemplateDeleted, id.to_string());
+                        audit::record(tx, number, &actor, &entry, now).await?;
+                    }
+                    Ok(removed)
+                })
+            })
+            .await?;
         if removed { Ok(()) } else { Err(Error::not_found(Resource::Template, id)) }
     }
 

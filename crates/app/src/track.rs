@@ -58,7 +58,7 @@ pub(crate) enum Refusal {
 
 #[derive(Debug)]
 pub(crate) struct Operation {
-    key: KeyHash,
+    key: Option<KeyHash>,
     project: ProjectNumber,
     email: EmailAddress,
     event: String,
@@ -117,7 +117,7 @@ impl App {
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
     let (stale, holders, contacts) = join3(
-        recheck(tx, operations.iter().map(|o| o.key).collect()),
+        recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
         Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))),
     )

@@ -21,6 +21,10 @@ use crate::tasks::Tasks;
 const FIGURES: Duration = Duration::from_secs(5);
 /// How often expired keys are removed and search indexes are looked after.
 const HOUSEKEEPING: Duration = Duration::from_mins(1);
+/// How often the rows of projects that were reset or deleted are looked for.
+const WIPING: Duration = Duration::from_secs(2);
+/// How many days' reception of mails is remembered, besides the sum of all.
+const RECEPTION_DAYS: i64 = 31;
 /// Domains of a project that are looked up at the same time.
 const CHECKS: usize = 8;
 /// Projects looked at together.
@@ -31,6 +35,8 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     every(app, tasks, "domain checks", domains, |app| async move { app.check_due_domains().await });
     every(app, tasks, "queue figures", FIGURES, |app| async move { app.measure_queue().await });
     every(app, tasks, "housekeeping", HOUSEKEEPING, |app| async move { app.housekeep().await });
+    every(app, tasks, "wiping", WIPING, |app| async move { app.wipe_retired().await });
+    every(app, tasks, "sessions", HOUSEKEEPING, |app| async move { app.sweep_sessions().await });
 }
 
 /// Runs a job again and again until the service stops. A job that fails is tried again in its next turn.
@@ -158,6 +164,16 @@ impl App {
                 .0
                 .db
                 .write_bulk(move |tx| Box::pin(async move { idempotency::sweep(tx, number, now).await }))
+                .await?
+                > 0
+            {}
+            let oldest = email::day(now) - RECEPTION_DAYS;
+            while self
+                .0
+                .db
+                .write_bulk(move |tx| {
+                    Box::pin(async move { email::forget_reception(tx, number, oldest).await })
+                })
                 .await?
                 > 0
             {}

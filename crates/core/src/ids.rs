@@ -117,6 +117,12 @@ ids! {
     JobId,
     /// A note that a contact changed.
     ChangeId,
+    /// A sign-in of a user.
+    SessionId,
+    /// An invitation to a project.
+    InvitationId,
+    /// An entry of a project's audit log.
+    AuditId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

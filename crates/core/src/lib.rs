@@ -4,6 +4,7 @@
 //! test can move; ids are made from a clock and the system's randomness in [`ids`].
 
 pub mod address;
+pub mod audit;
 pub mod bulk;
 pub mod campaign;
 pub mod contact;
@@ -19,7 +20,10 @@ pub mod import;
 pub mod issue;
 pub mod job;
 pub mod locale;
+pub mod name;
 pub mod project;
+pub mod reputation;
+pub mod role;
 pub mod segment;
 pub mod template;
 pub mod templating;

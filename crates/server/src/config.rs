@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
 use mailwright_app::settings::{
-    AttachmentLimits, DeliverySettings, DomainSettings, JobSettings, SegmentSettings, Settings,
+    AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, JobSettings, SegmentSettings,
+    Settings,
 };
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
@@ -33,6 +34,8 @@ pub(crate) struct Config {
     allow_private_networks: bool,
     dns_server: String,
     secret: Hidden,
+    disable_signups: bool,
+    trusted_proxies: usize,
     pub(crate) log: String,
     database: Database,
     delivery: Delivery,
@@ -42,6 +45,7 @@ pub(crate) struct Config {
     jobs: Jobs,
     segments: Segments,
     attachments: Attachments,
+    login: Login,
 }
 
 /// A setting that can hold a password.
@@ -110,6 +114,14 @@ struct Segments {
 struct Attachments {
     count: usize,
     total_mb: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Login {
+    attempts_per_address: i64,
+    attempts_per_client: i64,
+    window_seconds: u64,
 }
 
 impl Config {
@@ -227,6 +239,13 @@ impl Config {
             },
             segments: SegmentSettings {
                 refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds.max(1)),
+            },
+            accounts: AccountSettings {
+                disable_signups: self.disable_signups,
+                attempts_per_address: self.login.attempts_per_address.max(1),
+                attempts_per_client: self.login.attempts_per_client.max(1),
+                attempts_window: Duration::from_secs(self.login.window_seconds.max(1)),
+                trusted_proxies: self.trusted_proxies,
             },
         })
     }

@@ -4,6 +4,7 @@ mod config;
 mod doctor;
 mod export;
 mod import;
+mod operate;
 mod serve;
 mod setup;
 
@@ -46,6 +47,12 @@ enum Command {
     Import(import::ImportArgs),
     /// Write every contact of a project as CSV or NDJSON.
     Export(export::ExportArgs),
+    /// Look after accounts.
+    #[command(subcommand)]
+    User(operate::UserCommand),
+    /// Look after projects.
+    #[command(subcommand)]
+    Project(operate::ProjectCommand),
     /// Check the set-up and say what is wrong with it.
     Doctor,
     /// Print the API document (`OpenAPI` 3.1).
@@ -117,6 +124,8 @@ fn run() -> Result<ExitCode> {
             Command::Bootstrap(args) => bootstrap(&config, args).await,
             Command::Import(args) => import::import(&config, args).await,
             Command::Export(args) => export::export(&config, args).await,
+            Command::User(command) => operate::user(&config, command).await,
+            Command::Project(command) => operate::project(&config, command).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),
         }
@@ -157,18 +166,13 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
         domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,
         new_secret_key: args.new_secret_key,
     };
-    if wanted.project.trim().is_empty()
-        || wanted.project.len() > 100
-        || wanted.project.contains(char::is_control)
-    {
-        bail!("--project must have 1 to 100 characters and no control characters");
+    if wanted.project.len() > 100 || !mailwright_core::name::is_plain(&wanted.project) {
+        bail!("--project must have 1 to 100 characters, and no control or invisible ones");
     }
     if !is_language_code(&wanted.language) {
         bail!("--language must be a language such as en, or with a region such as pt-BR");
     }
-    if wanted.password.len() < 8 {
-        bail!("--password must have at least 8 characters");
-    }
+    operate::check_password(&wanted.password).context("--password")?;
     let setup = setup::open(config)?;
     setup.migrate().await?;
     let app = setup.app(config)?;

@@ -1,5 +1,6 @@
 //! `mailwright serve`.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -56,10 +57,11 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
     });
     let router = mailwright_api::router(app.clone());
     let (stopped, stopping) = tokio::sync::oneshot::channel();
-    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
-        asked_to_stop().await;
-        let _ = stopped.send(());
-    });
+    let server = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
+        .with_graceful_shutdown(async move {
+            asked_to_stop().await;
+            let _ = stopped.send(());
+        });
     let server = tokio::spawn(async move { server.await });
     let _ = stopping.await;
     tracing::info!("the service stops");

@@ -87,6 +87,14 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
         })?;
         answered.await.map_err(|_| Error::Unavailable("shutting down".into()))?
     }
+
+    /// Hands over an operation that nobody waits for. It is lost when the queue is full, or the database away.
+    pub fn post(&self, operation: O) {
+        let (answer, _) = oneshot::channel();
+        if self.shards[0].try_send((operation, answer)).is_err() {
+            tracing::debug!("an operation that nobody waits for was dropped");
+        }
+    }
 }
 
 async fn run<O: Send + Sync + 'static, R: Send + 'static>(

@@ -33,6 +33,8 @@ pub enum Counter {
     Template,
     /// Mails of a campaign; see [`crate::campaign::ledger`].
     Campaign,
+    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `email::reception`).
+    Reception,
 }
 
 impl Counter {
@@ -47,6 +49,7 @@ impl Counter {
             Self::Mailbox => "mailbox",
             Self::Template => "template",
             Self::Campaign => "campaign",
+            Self::Reception => "reception",
         }
     }
 }
@@ -122,6 +125,41 @@ pub async fn values(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter) -
          group by name having sum(value) <> 0 order by name",
         args![project, counter.as_str()],
         |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Some counters of a kind by name; those that do not exist are left out.
+pub async fn some(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    names: &[String],
+) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
+         group by name",
+        &[
+            project.into(),
+            counter.as_str().into(),
+            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Forgets the counters of a kind whose names lie between two texts, some at a time; how many rows.
+pub async fn forget_between(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    (from, to): (&str, &str),
+) -> Result<u64> {
+    tx.execute(
+        "delete from counters where project_id = $1 and kind = $2 and (name, shard) in \
+         (select name, shard from counters where project_id = $1 and kind = $2 and name >= $3 and name < $4 limit 500)",
+        args![project, counter.as_str(), from, to],
     )
     .await
 }

@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::reputation::Totals;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -419,9 +420,64 @@ pub async fn conclude(
             ledger::shift(deltas, outcome.claim.project, campaign, from, to);
             ledger::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
         }
+        for what in reception_of(outcome.status) {
+            deltas.add(outcome.claim.project, Counter::Reception, what, 1);
+            deltas.add(outcome.claim.project, Counter::Reception, &of_day(day(now), what), 1);
+        }
     }
     let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
     Ok(Concluded { changed, without_contact })
+}
+
+const SENT: &str = "sent";
+const BOUNCED: &str = "bounced";
+const COMPLAINED: &str = "complained";
+
+/// As what a mail that came to an end counts.
+fn reception_of(status: EmailStatus) -> &'static [&'static str] {
+    match status {
+        EmailStatus::Sent => &[SENT],
+        EmailStatus::Bounced => &[SENT, BOUNCED],
+        EmailStatus::Complained => &[COMPLAINED],
+        _ => &[],
+    }
+}
+
+/// The day of an instant: days since the Unix epoch, UTC.
+pub fn day(at: Timestamp) -> i64 {
+    at.0.div_euclid(24 * 60 * 60 * 1000)
+}
+
+fn of_day(day: i64, what: &str) -> String {
+    format!("day {day:06} {what}")
+}
+
+/// How a project's mails were received: since the beginning, and on each of the `days` that end with `today`, the
+/// latest first.
+pub async fn reception(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    today: i64,
+    days: i64,
+) -> Result<(Totals, Vec<Totals>)> {
+    let kinds = [SENT, BOUNCED, COMPLAINED];
+    let mut names: Vec<String> = kinds.map(str::to_owned).into();
+    names.extend((0..days).flat_map(|back| kinds.map(|what| of_day(today - back, what))));
+    let found = crate::counter::some(rx, project, Counter::Reception, &names).await?;
+    let value = |name: &str| found.iter().find(|(n, _)| n == name).map_or(0, |(_, value)| *value);
+    let totals = |name: &dyn Fn(&str) -> String| Totals {
+        total: value(&name(SENT)),
+        bounces: value(&name(BOUNCED)),
+        complaints: value(&name(COMPLAINED)),
+    };
+    let ever = totals(&str::to_owned);
+    Ok((ever, (0..days).map(|back| totals(&|what| of_day(today - back, what))).collect()))
+}
+
+/// Forgets how mails were received on days before `day`, some at a time; how many rows.
+pub async fn forget_reception(tx: &mut Tx<'_>, project: ProjectNumber, day: i64) -> Result<u64> {
+    let before = format!("day {day:06}");
+    crate::counter::forget_between(tx, project, Counter::Reception, ("day ", &before)).await
 }
 
 /// A mail as lists show it.

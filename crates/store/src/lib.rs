@@ -14,6 +14,7 @@ mod value;
 
 pub mod address_book;
 pub mod api_key;
+pub mod audit;
 pub mod campaign;
 pub mod contact;
 pub mod contact_field;
@@ -25,14 +26,20 @@ pub mod event;
 pub mod filter;
 pub mod idempotency;
 pub mod job;
+pub mod login;
 pub mod mailbox;
+pub mod member;
 pub mod migrate;
 pub mod project;
 pub mod rate;
+pub mod retired;
 pub mod search;
 pub mod segment;
+pub mod session;
 pub mod suppression;
+pub mod suspension;
 pub mod template;
+pub mod user;
 
 pub use coalesce::{Coalescer, ReadGroup, WriteGroup};
 pub use db::{Db, Location, StoreMetrics};

@@ -1,36 +1,40 @@
-//! Projects, users and memberships.
+//! Projects.
 
-use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::project::Project;
+use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::error::Result;
+use crate::session::role;
 use crate::tx::{Row, Rx, Tx};
 
 pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at";
 
+/// How many columns [`COLUMNS`] has.
+const WIDTH: usize = 5;
+
 pub(crate) fn read(row: &Row<'_>) -> Result<Project> {
+    read_at(row, 0)
+}
+
+/// Reads [`COLUMNS`] that begin at a column.
+pub(crate) fn read_at(row: &Row<'_>, first: usize) -> Result<Project> {
     Ok(Project {
-        number: row.get(0)?,
-        id: row.get(1)?,
-        name: row.get(2)?,
-        language: row.get(3)?,
-        disabled: row.get::<Option<i64>>(4)?.is_some(),
+        number: row.get(first)?,
+        id: row.get(first + 1)?,
+        name: row.get(first + 2)?,
+        language: row.get(first + 3)?,
+        disabled: row.get::<Option<i64>>(first + 4)?.is_some(),
     })
 }
 
 /// The project with a number.
 pub async fn get(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Project>> {
-    rx.optional(format!("select {COLUMNS} from projects p where p.number = $1"), args![number], read).await
-}
-
-/// The oldest project with a name.
-pub async fn by_name(rx: &mut Rx<'_>, name: &str) -> Result<Option<Project>> {
     rx.optional(
-        format!("select {COLUMNS} from projects p where p.name = $1 order by p.number limit 1"),
-        args![name],
+        format!("select {COLUMNS} from projects p where p.number = $1 and p.retired_at is null"),
+        args![number],
         read,
     )
     .await
@@ -38,18 +42,35 @@ pub async fn by_name(rx: &mut Rx<'_>, name: &str) -> Result<Option<Project>> {
 
 /// The project with an id.
 pub async fn by_id(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Project>> {
-    rx.optional(format!("select {COLUMNS} from projects p where p.id = $1"), args![id], read).await
+    rx.optional(
+        format!("select {COLUMNS} from projects p where p.id = $1 and p.retired_at is null"),
+        args![id],
+        read,
+    )
+    .await
+}
+
+/// The oldest project with a name.
+pub async fn by_name(rx: &mut Rx<'_>, name: &str) -> Result<Option<Project>> {
+    rx.optional(
+        format!(
+            "select {COLUMNS} from projects p where p.name = $1 and p.retired_at is null order by p.number limit 1"
+        ),
+        args![name],
+        read,
+    )
+    .await
 }
 
 /// How many projects there are.
 pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
-    rx.one("select count(*) from projects", &[], |r| r.get(0)).await
+    rx.one("select count(*) from projects where retired_at is null", &[], |r| r.get(0)).await
 }
 
 /// Every project's number, in order, after `after`: for work that goes from project to project.
 pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "select number from projects where number > $1 order by number limit $2",
+        "select number from projects where number > $1 and retired_at is null order by number limit $2",
         args![after, limit],
         |r| r.get(0),
     )
@@ -70,9 +91,77 @@ pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Se
     rx.optional(
         format!("select {COLUMNS}, p.sending_per_second from projects p where p.number = $1"),
         args![number],
-        |r| Ok(Sending { project: read(r)?, per_second: r.get(5)? }),
+        |r| Ok(Sending { project: read(r)?, per_second: r.get(WIDTH)? }),
     )
     .await
+}
+
+/// A project as its settings show it.
+#[derive(Debug, Clone)]
+pub struct Details {
+    /// The project.
+    pub project: Project,
+    /// Which mails are tracked: `ENABLED`, `DISABLED` or `MARKETING_ONLY`.
+    pub tracking: String,
+    /// The public key of its own pair.
+    pub public_key: Option<String>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its settings last changed.
+    pub updated_at: Timestamp,
+}
+
+const DETAILS: &str = "p.tracking, p.created_at, p.updated_at, (select k.token from api_keys k \
+     where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
+     order by k.created_at limit 1)";
+
+fn read_details(row: &Row<'_>) -> Result<Details> {
+    Ok(Details {
+        project: read(row)?,
+        tracking: row.get(WIDTH)?,
+        created_at: row.get(WIDTH + 1)?,
+        updated_at: row.get(WIDTH + 2)?,
+        public_key: row.get(WIDTH + 3)?,
+    })
+}
+
+/// A project with its settings.
+pub async fn details(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Details>> {
+    rx.optional(
+        format!("select {COLUMNS}, {DETAILS} from projects p where p.number = $1 and p.retired_at is null"),
+        args![number],
+        read_details,
+    )
+    .await
+}
+
+/// The projects of a user with what the user is in each, the oldest first.
+pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64) -> Result<Vec<(Details, Role)>> {
+    rx.all(
+        format!(
+            "select {COLUMNS}, {DETAILS}, m.role from memberships m join projects p on p.number = m.project_id \
+             where m.user_id = $1 and p.retired_at is null order by p.created_at, p.id limit $2"
+        ),
+        args![user, limit],
+        |r| {
+            const ROLE: usize = WIDTH + 4;
+            Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
+        },
+    )
+    .await
+}
+
+/// How many projects a user owns, and whether one of the user's projects is disabled.
+pub async fn standing(rx: &mut Rx<'_>, user: UserId) -> Result<(i64, bool)> {
+    let (owned, disabled) = rx
+        .one(
+            "select count(case when m.role = 'OWNER' then 1 end), count(p.disabled_at) \
+             from memberships m join projects p on p.number = m.project_id where m.user_id = $1",
+            args![user],
+            |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    Ok((owned, disabled > 0))
 }
 
 /// Creates a project. `language` is that of its public pages and footers.
@@ -86,34 +175,38 @@ pub async fn create(tx: &mut Tx<'_>, name: &str, language: &str, now: Timestamp)
     tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![id], read).await
 }
 
-/// The user with an address.
-pub async fn user_by_email(rx: &mut Rx<'_>, email: &EmailAddress) -> Result<Option<UserId>> {
-    rx.optional("select id from users where email = $1", args![email], |r| r.get(0)).await
+/// Changes of settings; what is absent stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Change {
+    /// Name.
+    pub name: Option<String>,
+    /// Which mails are tracked.
+    pub tracking: Option<&'static str>,
+    /// Language of public pages and footers.
+    pub language: Option<String>,
 }
 
-/// Creates a user whose address counts as verified. `password_hash` is in PHC format.
-pub async fn create_user(
-    tx: &mut Tx<'_>,
-    email: &EmailAddress,
-    password_hash: &str,
-    now: Timestamp,
-) -> Result<UserId> {
-    let id = UserId::new(now);
+/// Changes settings.
+pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
     tx.execute_one(
-        "insert into users (id, email, password_hash, email_verified_at, created_at, updated_at) values ($1, $2, $3, $4, $4, $4)",
-        args![id, email, password_hash, now],
+        "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
+         language = coalesce($4, language), updated_at = $5 where number = $1 and retired_at is null",
+        args![number, change.name.as_deref(), change.tracking, change.language.as_deref(), now],
     )
-    .await?;
-    Ok(id)
+    .await
 }
 
-/// Makes a user the owner of a project, if not a member already.
-pub async fn add_owner(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId, now: Timestamp) -> Result<()> {
-    tx.execute(
-        "insert into memberships (project_id, user_id, role, created_at) values ($1, $2, 'OWNER', $3) \
-         on conflict (project_id, user_id) do nothing",
-        args![project, user, now],
-    )
-    .await?;
-    Ok(())
+/// Waits for whoever else changes the project's members or keys, and keeps others waiting until the transaction ends.
+/// False when the project is gone.
+pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<bool> {
+    // differs because SQLite has one writer, which needs no lock
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    let found = tx
+        .optional(
+            format!("select 1 from projects where number = $1 and retired_at is null{lock}"),
+            args![number],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
 }

@@ -251,3 +251,32 @@ async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, filled_to: i64) ->
         .await?;
     Ok(true)
 }
+
+/// Takes a project's index away, if it has one.
+pub(crate) async fn drop_index(db: &Db, project: ProjectNumber) -> Result<()> {
+    let has_one = db
+        .read(move |rx| {
+            Box::pin(async move {
+                let query = "select 1 from search_indexes where project_id = $1";
+                Ok(rx.optional(query, args![project], |_| Ok(())).await?.is_some())
+            })
+        })
+        .await?;
+    let n = project.0;
+    if !has_one {
+        return Ok(());
+    }
+    if db.is_postgres() {
+        return db.outside(&format!("drop index concurrently if exists contacts_search_{n}")).await;
+    }
+    db.write_bulk(move |tx| {
+        Box::pin(async move {
+            for trigger in ["insert", "delete", "update"] {
+                tx.execute(format!("drop trigger if exists contact_search_{n}_{trigger}"), &[]).await?;
+            }
+            tx.execute(format!("drop table if exists contact_search_{n}"), &[]).await?;
+            Ok(())
+        })
+    })
+    .await
+}

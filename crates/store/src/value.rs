@@ -7,8 +7,8 @@ use std::rc::Rc;
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
-    ApiKeyId, CampaignId, ChangeId, ContactId, DomainId, EmailId, EventId, JobId, ProjectId, ProjectNumber,
-    SegmentId, TemplateId, UserId,
+    ApiKeyId, AuditId, CampaignId, ChangeId, ContactId, DomainId, EmailId, EventId, InvitationId, JobId,
+    ProjectId, ProjectNumber, SegmentId, SessionId, TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
@@ -225,8 +225,21 @@ macro_rules! ids {
 }
 
 ids!(
-    ProjectId, UserId, ApiKeyId, ChangeId, ContactId, EventId, EmailId, TemplateId, DomainId, CampaignId,
-    SegmentId, JobId,
+    ProjectId,
+    UserId,
+    ApiKeyId,
+    ChangeId,
+    ContactId,
+    EventId,
+    EmailId,
+    TemplateId,
+    DomainId,
+    CampaignId,
+    SegmentId,
+    JobId,
+    SessionId,
+    InvitationId,
+    AuditId,
 );
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {

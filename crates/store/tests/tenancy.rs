@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 25] = [
+const TENANT_TABLES: [&str; 26] = [
     "attachments",
+    "audit",
     "campaigns",
     "contact_changes",
     "contact_fields",
@@ -30,6 +31,19 @@ const TENANT_TABLES: [&str; 25] = [
     "suppressions",
     "templates",
     "throttles",
+];
+
+/// Indexes on tables that are not a project's.
+const GLOBAL_INDEXES: [&str; 9] = [
+    "invitations_email",
+    "invitations_expiry",
+    "login_attempts_start",
+    "login_clients_seen",
+    "memberships_user",
+    "projects_name",
+    "projects_retired",
+    "sessions_expiry",
+    "sessions_user",
 ];
 
 /// The string literals of a source file, roughly: escapes are kept, and a line continuation joins its lines.
@@ -110,7 +124,16 @@ fn tenant_tables_are_keyed_by_project() {
     for index in schema.split("create index ").skip(1) {
         let name = index.split_whitespace().next().unwrap();
         let columns = &index[index.find('(').unwrap()..];
-        let global = ["memberships_user"].contains(&name);
+        let global = GLOBAL_INDEXES.contains(&name);
         assert!(global || columns.starts_with("(project_id"), "index {name} begins with the project");
     }
+}
+
+#[test]
+fn every_tenant_table_is_wiped_with_its_project() {
+    let mut wiped: Vec<&str> = mailwright_store::retired::WIPED.iter().map(|(table, ..)| *table).collect();
+    // moved to the project's new number, or wiped by itself
+    wiped.push("audit");
+    wiped.sort_unstable();
+    assert_eq!(wiped, TENANT_TABLES, "a reset or deleted project leaves nothing behind");
 }

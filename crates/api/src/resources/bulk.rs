@@ -13,7 +13,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::job::{JobView, QueuedJob, not_found};
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ErrorEnvelope, Failure, LegacyError};
 use crate::query::PathText;
 use crate::schema::{Body, Payload};
@@ -93,7 +94,7 @@ async fn queue(
 /// Subscribe many contacts
 ///
 /// In the background. Each contact whose subscription flips gets an event.
-#[utoipa::path(post, path = "/contacts/bulk-subscribe", tag = "Contacts", operation_id = "bulkSubscribeContacts", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/contacts/bulk-subscribe", tag = "Contacts", operation_id = "bulkSubscribeContacts", security(("secretKey" = []), ("session" = [])),
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
@@ -102,7 +103,7 @@ async fn queue(
     ))]
 pub(crate) async fn subscribe(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
     queue(&app, &project, Operation::Subscribe, body, "The contacts are being subscribed.").await
@@ -111,7 +112,7 @@ pub(crate) async fn subscribe(
 /// Unsubscribe many contacts
 ///
 /// In the background. Each contact whose subscription flips gets an event.
-#[utoipa::path(post, path = "/contacts/bulk-unsubscribe", tag = "Contacts", operation_id = "bulkUnsubscribeContacts", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/contacts/bulk-unsubscribe", tag = "Contacts", operation_id = "bulkUnsubscribeContacts", security(("secretKey" = []), ("session" = [])),
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
@@ -120,7 +121,7 @@ pub(crate) async fn subscribe(
     ))]
 pub(crate) async fn unsubscribe(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
     queue(&app, &project, Operation::Unsubscribe, body, "The contacts are being unsubscribed.").await
@@ -129,7 +130,7 @@ pub(crate) async fn unsubscribe(
 /// Delete many contacts
 ///
 /// In the background, for good, with their events and mails.
-#[utoipa::path(post, path = "/contacts/bulk-delete", tag = "Contacts", operation_id = "bulkDeleteContacts", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/contacts/bulk-delete", tag = "Contacts", operation_id = "bulkDeleteContacts", security(("secretKey" = []), ("session" = [])),
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
@@ -138,19 +139,19 @@ pub(crate) async fn unsubscribe(
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
     queue(&app, &project, Operation::Delete, body, "The contacts are being deleted.").await
 }
 
 /// Get the status of a bulk operation
-#[utoipa::path(get, path = "/contacts/bulk/{jobId}", tag = "Contacts", operation_id = "getBulkJob", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts/bulk/{jobId}", tag = "Contacts", operation_id = "getBulkJob", security(("secretKey" = []), ("session" = [])),
     params(("jobId" = String, Path)),
     responses((status = 200, body = JobView<BulkResult>), (status = 404, body = LegacyError)))]
 pub(crate) async fn status(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<JobView<BulkResult>>, Failure> {
     let id = id.parse().map_err(|_| not_found())?;

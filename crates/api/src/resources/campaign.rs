@@ -21,7 +21,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Success, Time};
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
@@ -129,7 +130,7 @@ pub(crate) struct CampaignPage {
 }
 
 /// List campaigns
-#[utoipa::path(get, path = "/campaigns", tag = "Campaigns", operation_id = "listCampaigns", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/campaigns", tag = "Campaigns", operation_id = "listCampaigns", security(("secretKey" = []), ("session" = [])),
     params(
         ("page" = Option<i64>, Query, description = "From 1"),
         ("pageSize" = Option<i64>, Query, description = "1 to 100, default 20"),
@@ -141,7 +142,7 @@ pub(crate) struct CampaignPage {
     responses((status = 200, body = CampaignPage), (status = 400, description = "A status that there is not", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     params: Params,
 ) -> Result<Json<CampaignPage>> {
     let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
@@ -215,7 +216,7 @@ impl Payload for CreateCampaignRequest {
 /// Create a campaign
 ///
 /// It is a draft until it is sent.
-#[utoipa::path(post, path = "/campaigns", tag = "Campaigns", operation_id = "createCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns", tag = "Campaigns", operation_id = "createCampaign", security(("secretKey" = []), ("session" = [])),
     request_body = CreateCampaignRequest,
     responses(
         (status = 201, body = Success<CampaignView>),
@@ -225,7 +226,7 @@ impl Payload for CreateCampaignRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     Body(body): Body<CreateCampaignRequest>,
 ) -> Result<(StatusCode, Json<Success<CampaignView>>), Failure> {
     let fields = Fields {
@@ -246,12 +247,12 @@ pub(crate) async fn create(
 }
 
 /// Get a campaign
-#[utoipa::path(get, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "getCampaign", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "getCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
     let campaign = app.campaign(&project, query::uuid(&id)?).await?;
@@ -294,7 +295,7 @@ impl Payload for UpdateCampaignRequest {
 /// Replace a campaign
 ///
 /// While it is a draft or scheduled. The audience of a scheduled campaign cannot be changed.
-#[utoipa::path(put, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "updateCampaign", security(("secretKey" = [])),
+#[utoipa::path(put, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "updateCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateCampaignRequest,
     responses(
         (status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope),
@@ -303,7 +304,7 @@ impl Payload for UpdateCampaignRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<UpdateCampaignRequest>,
 ) -> Result<Json<CampaignView>, Failure> {
@@ -328,14 +329,14 @@ pub(crate) async fn update(
 /// Delete a campaign
 ///
 /// Its mails stay.
-#[utoipa::path(delete, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "deleteCampaign", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/campaigns/{id}", tag = "Campaigns", operation_id = "deleteCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 204), (status = 404, body = ErrorEnvelope),
         (status = 409, description = "It is scheduled or under way", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
     app.delete_campaign(&project, query::uuid(&id)?).await?;
@@ -345,12 +346,12 @@ pub(crate) async fn delete(
 /// Copy a campaign
 ///
 /// The copy is a draft.
-#[utoipa::path(post, path = "/campaigns/{id}/duplicate", tag = "Campaigns", operation_id = "duplicateCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/duplicate", tag = "Campaigns", operation_id = "duplicateCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 201, body = CampaignView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn duplicate(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<(StatusCode, Json<CampaignView>)> {
     let copy = app.duplicate_campaign(&project, query::uuid(&id)?).await?;
@@ -396,7 +397,7 @@ pub(crate) struct SentCampaign {
 /// Send or schedule a campaign
 ///
 /// Now, or at a time in the future. A campaign that is scheduled can be scheduled anew.
-#[utoipa::path(post, path = "/campaigns/{id}/send", tag = "Campaigns", operation_id = "sendCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/send", tag = "Campaigns", operation_id = "sendCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = SendCampaignRequest,
     responses(
         (status = 200, body = SentCampaign), (status = 404, body = ErrorEnvelope),
@@ -404,7 +405,7 @@ pub(crate) struct SentCampaign {
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope)))]
 pub(crate) async fn send(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<SendCampaignRequest>,
 ) -> Result<Json<SentCampaign>, Failure> {
@@ -421,14 +422,14 @@ pub(crate) async fn send(
 /// Cancel a campaign
 ///
 /// One that is scheduled becomes a draft again. Of one that is being sent, the mails that wait are skipped.
-#[utoipa::path(post, path = "/campaigns/{id}/cancel", tag = "Campaigns", operation_id = "cancelCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/cancel", tag = "Campaigns", operation_id = "cancelCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "It is neither scheduled nor being sent", body = ErrorEnvelope)))]
 pub(crate) async fn cancel(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
     let cancelled = app.cancel_campaign(&project, query::uuid(&id)?).await?;
@@ -438,14 +439,14 @@ pub(crate) async fn cancel(
 /// Pause a campaign
 ///
 /// No more of its mails are taken up; those on the wire end as they end.
-#[utoipa::path(post, path = "/campaigns/{id}/pause", tag = "Campaigns", operation_id = "pauseCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/pause", tag = "Campaigns", operation_id = "pauseCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "It is not being sent, or paused already", body = ErrorEnvelope)))]
 pub(crate) async fn pause(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
     let paused = app.pause_campaign(&project, query::uuid(&id)?).await?;
@@ -453,14 +454,14 @@ pub(crate) async fn pause(
 }
 
 /// Go on with a campaign that is paused
-#[utoipa::path(post, path = "/campaigns/{id}/resume", tag = "Campaigns", operation_id = "resumeCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/resume", tag = "Campaigns", operation_id = "resumeCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "It is not paused", body = ErrorEnvelope)))]
 pub(crate) async fn resume(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
     let resumed = app.resume_campaign(&project, query::uuid(&id)?).await?;
@@ -502,7 +503,7 @@ pub(crate) struct RetriedCampaign {
 ///
 /// Exactly those that failed, of one reason where one is given; with `{"state": "IN_DOUBT"}` those of which nobody knows
 /// whether they were taken. The campaign is being sent again until each of them is settled.
-#[utoipa::path(post, path = "/campaigns/{id}/retry", tag = "Campaigns", operation_id = "retryCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/retry", tag = "Campaigns", operation_id = "retryCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = RetryCampaignRequest,
     responses(
         (status = 200, body = RetriedCampaign), (status = 404, body = ErrorEnvelope),
@@ -510,7 +511,7 @@ pub(crate) struct RetriedCampaign {
         (status = 409, description = "A retry is under way", body = ErrorEnvelope)))]
 pub(crate) async fn retry(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<RetryCampaignRequest>,
 ) -> Result<Json<RetriedCampaign>, Failure> {
@@ -546,7 +547,7 @@ pub(crate) struct SentTest {
 ///
 /// To any address, with `[TEST]` before the subject, and with the data of the contact who has that address. It is no part
 /// of the campaign's figures.
-#[utoipa::path(post, path = "/campaigns/{id}/test", tag = "Campaigns", operation_id = "testCampaign", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/campaigns/{id}/test", tag = "Campaigns", operation_id = "testCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = TestCampaignRequest,
     responses(
         (status = 200, body = SentTest), (status = 404, body = ErrorEnvelope),
@@ -554,7 +555,7 @@ pub(crate) struct SentTest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn test(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<TestCampaignRequest>,
 ) -> Result<Json<SentTest>, Failure> {
@@ -587,12 +588,12 @@ pub(crate) struct CampaignStats {
 /// Get the figures of a campaign
 ///
 /// While it is being sent, they are those of the moment.
-#[utoipa::path(get, path = "/campaigns/{id}/stats", tag = "Campaigns", operation_id = "getCampaignStats", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/campaigns/{id}/stats", tag = "Campaigns", operation_id = "getCampaignStats", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = CampaignStats), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn stats(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignStats>> {
     let overview = app.campaign(&project, query::uuid(&id)?).await?;
@@ -640,12 +641,12 @@ pub(crate) struct CampaignAudience {
 /// Count the audience of a campaign
 ///
 /// Before it is sent: who would get it now, and who not. Afterwards: who was to get it when its audience was frozen.
-#[utoipa::path(get, path = "/campaigns/{id}/audience", tag = "Campaigns", operation_id = "getCampaignAudience", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/campaigns/{id}/audience", tag = "Campaigns", operation_id = "getCampaignAudience", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = CampaignAudience), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn audience(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignAudience>> {
     let counted = app.campaign_audience(&project, query::uuid(&id)?).await?;
@@ -728,7 +729,7 @@ pub(crate) struct CampaignLedger {
 /// Show the ledger of a campaign
 ///
 /// Its sums, and with `state` the mails that stand so, page by page.
-#[utoipa::path(get, path = "/campaigns/{id}/ledger", tag = "Campaigns", operation_id = "getCampaignLedger", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/campaigns/{id}/ledger", tag = "Campaigns", operation_id = "getCampaignLedger", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),
         ("state" = Option<Settlement>, Query, description = "The mails that stand so"),
@@ -741,7 +742,7 @@ pub(crate) struct CampaignLedger {
         (status = 400, description = "A state, reason or cursor that there is not", body = ErrorEnvelope)))]
 pub(crate) async fn ledger(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<CampaignLedger>> {

@@ -17,7 +17,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::CursorPage;
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
@@ -58,7 +59,7 @@ impl From<Contact> for ContactView {
 }
 
 /// List contacts
-#[utoipa::path(get, path = "/contacts", tag = "Contacts", operation_id = "listContacts", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts", tag = "Contacts", operation_id = "listContacts", security(("secretKey" = []), ("session" = [])),
     params(
         ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
@@ -70,7 +71,7 @@ impl From<Contact> for ContactView {
     responses((status = 200, body = CursorPage<ContactView>), (status = 400, description = "A cursor of another list", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     params: Params,
 ) -> Result<Json<CursorPage<ContactView>>> {
     let list = List {
@@ -131,7 +132,7 @@ struct UpsertMeta {
 }
 
 /// Create or update a contact
-#[utoipa::path(post, path = "/contacts", tag = "Contacts", operation_id = "upsertContact", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/contacts", tag = "Contacts", operation_id = "upsertContact", security(("secretKey" = []), ("session" = [])),
     request_body = UpsertRequest,
     responses(
         (status = 201, description = "Created", body = UpsertedView),
@@ -141,7 +142,7 @@ struct UpsertMeta {
     ))]
 pub(crate) async fn upsert(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     Body(body): Body<UpsertRequest>,
 ) -> Result<(StatusCode, Json<UpsertedView>), Failure> {
     let data = body.data.unwrap_or_default().0;
@@ -152,12 +153,12 @@ pub(crate) async fn upsert(
 }
 
 /// Get a contact
-#[utoipa::path(get, path = "/contacts/{id}", tag = "Contacts", operation_id = "getContact", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts/{id}", tag = "Contacts", operation_id = "getContact", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = ContactView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<ContactView>> {
     Ok(Json(app.contact(&project, query::id(&id, Resource::Contact)?).await?.into()))
@@ -184,7 +185,7 @@ impl Payload for UpdateRequest {
 }
 
 /// Change a contact
-#[utoipa::path(patch, path = "/contacts/{id}", tag = "Contacts", operation_id = "updateContact", security(("secretKey" = [])),
+#[utoipa::path(patch, path = "/contacts/{id}", tag = "Contacts", operation_id = "updateContact", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
         (status = 200, body = ContactView), (status = 404, body = ErrorEnvelope),
@@ -192,7 +193,7 @@ impl Payload for UpdateRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<ContactView>, Failure> {
@@ -208,15 +209,15 @@ pub(crate) async fn update(
 /// Delete a contact
 ///
 /// For good, with its events and mails.
-#[utoipa::path(delete, path = "/contacts/{id}", tag = "Contacts", operation_id = "deleteContact", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/contacts/{id}", tag = "Contacts", operation_id = "deleteContact", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 204), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_contact(&project, query::id(&id, Resource::Contact)?).await?;
+    app.delete_contact(&project, &caller.actor, query::id(&id, Resource::Contact)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -245,12 +246,12 @@ pub(crate) struct LookupResult {
 }
 
 /// Look addresses up
-#[utoipa::path(post, path = "/contacts/lookup", tag = "Contacts", operation_id = "lookupContacts", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/contacts/lookup", tag = "Contacts", operation_id = "lookupContacts", security(("secretKey" = []), ("session" = [])),
     request_body = LookupRequest,
     responses((status = 200, body = LookupResult), (status = 400, description = "Not 1 to 500 addresses", body = LegacyError)))]
 pub(crate) async fn lookup(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     Body(body): Body<LookupRequest>,
 ) -> Result<Json<LookupResult>, Failure> {
     if body.emails.is_empty() || body.emails.len() > MAX_LOOKUP {

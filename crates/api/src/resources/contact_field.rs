@@ -9,7 +9,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::{Params, PathText};
 
@@ -38,9 +39,12 @@ pub(crate) struct FieldList {
 }
 
 /// List fields
-#[utoipa::path(get, path = "/contacts/fields", tag = "Contacts", operation_id = "listContactFields", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts/fields", tag = "Contacts", operation_id = "listContactFields", security(("secretKey" = []), ("session" = [])),
     responses((status = 200, body = FieldList)))]
-pub(crate) async fn list(State(app): State<App>, SecretKey(project): SecretKey) -> Result<Json<FieldList>> {
+pub(crate) async fn list(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+) -> Result<Json<FieldList>> {
     let found = app.contact_fields(&project).await?;
     let coverage = |count: i64| if found.contacts > 0 { count as f64 / found.contacts as f64 } else { 0.0 };
     let standard = STANDARD.iter().map(|(name, kind)| FieldView {
@@ -74,7 +78,7 @@ pub(crate) struct FieldValues {
 /// List the values of a field
 ///
 /// Looks at the newest contacts.
-#[utoipa::path(get, path = "/contacts/fields/{field}/values", tag = "Contacts", operation_id = "listContactFieldValues", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts/fields/{field}/values", tag = "Contacts", operation_id = "listContactFieldValues", security(("secretKey" = []), ("session" = [])),
     params(
         ("field" = String, Path, description = "The prefix `data.` may be left out"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 100"),
@@ -82,7 +86,7 @@ pub(crate) struct FieldValues {
     responses((status = 200, body = FieldValues)))]
 pub(crate) async fn values(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(field): PathText,
     params: Params,
 ) -> Result<Json<FieldValues>> {
@@ -131,12 +135,12 @@ pub(crate) struct FieldUsage {
 }
 
 /// Show what refers to a field
-#[utoipa::path(get, path = "/contacts/fields/{field}/usage", tag = "Contacts", operation_id = "getContactFieldUsage", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts/fields/{field}/usage", tag = "Contacts", operation_id = "getContactFieldUsage", security(("secretKey" = []), ("session" = [])),
     params(("field" = String, Path)),
     responses((status = 200, body = FieldUsage)))]
 pub(crate) async fn usage(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(field): PathText,
 ) -> Result<Json<FieldUsage>> {
     let custom = custom_name(&field);
@@ -179,17 +183,17 @@ pub(crate) struct FieldDeleted {
 /// Remove a field
 ///
 /// From every contact of the project. What refers to the field stays and no longer matches anything.
-#[utoipa::path(delete, path = "/contacts/fields/{field}", tag = "Contacts", operation_id = "deleteContactField", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/contacts/fields/{field}", tag = "Contacts", operation_id = "deleteContactField", security(("secretKey" = []), ("session" = [])),
     params(("field" = String, Path, description = "`data.<name>`")),
     responses((status = 200, body = FieldDeleted), (status = 400, description = "Not a custom field", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(field): PathText,
 ) -> Result<Json<FieldDeleted>> {
     let name =
         field.strip_prefix("data.").filter(|name| !name.is_empty() && !name.contains('\0')).ok_or_else(
             || ApiError::bad_request("Only custom fields can be removed: name one as data.<field>."),
         )?;
-    Ok(Json(FieldDeleted { deleted_from: app.delete_contact_field(&project, name).await? }))
+    Ok(Json(FieldDeleted { deleted_from: app.delete_contact_field(&project, &caller.actor, name).await? }))
 }

@@ -7,7 +7,7 @@ use axum::routing::get;
 use mailwright_app::App;
 use mailwright_core::templating::escape_html;
 use serde_json::Value;
-use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 /// The head of the API document.
@@ -34,6 +34,11 @@ impl Modify for Keys {
             let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(what)).build();
             components.add_security_scheme(name, SecurityScheme::Http(scheme));
         }
+        let cookie = ApiKeyValue::with_description(
+            crate::auth::SESSION_COOKIE,
+            "Set by POST /auth/login. Project endpoints also take the project's id, in X-Project-Id.",
+        );
+        components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }
 }
 

@@ -13,7 +13,8 @@ use mailwright_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::auth::SecretKey;
+use crate::auth::needs::{ManageDomains, ReadProject};
+use crate::auth::{PathAccess, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query::{self, PathText};
 use crate::schema::{Body, Payload};
@@ -110,7 +111,7 @@ impl Payload for AddRequest {
 /// Add a domain
 ///
 /// Answers with the DNS records to create. The domain is verified once the required ones are found.
-#[utoipa::path(post, path = "/domains", tag = "Domains", operation_id = "addDomain", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/domains", tag = "Domains", operation_id = "addDomain", security(("secretKey" = []), ("session" = [])),
     request_body = AddRequest,
     responses(
         (status = 201, body = DomainView),
@@ -119,7 +120,7 @@ impl Payload for AddRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn add(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,
     Body(body): Body<AddRequest>,
 ) -> Result<(StatusCode, Json<DomainView>), Failure> {
     if body.project_id.is_some_and(|id| id != project.id) {
@@ -127,23 +128,18 @@ pub(crate) async fn add(
     }
     let invalid = || Error::Invalid(vec![Issue::new("domain", "invalid_string", "Must be a domain name.")]);
     let name = DomainName::parse(&body.domain.0).ok_or_else(invalid)?;
-    let added = app.add_domain(&project, name).await?;
+    let added = app.add_domain(&project, &caller.actor, name).await?;
     Ok((StatusCode::CREATED, Json(DomainView::new(added, &project))))
 }
 
 /// List domains
-#[utoipa::path(get, path = "/domains/project/{projectId}", tag = "Domains", operation_id = "listDomains", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/domains/project/{projectId}", tag = "Domains", operation_id = "listDomains", security(("secretKey" = []), ("session" = [])),
     params(("projectId" = String, Path)),
     responses((status = 200, body = Vec<DomainView>), (status = 404, description = "Not the key's project", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
-    PathText(id): PathText,
+    PathAccess(project, ..): PathAccess<ReadProject>,
 ) -> Result<Json<Vec<DomainView>>> {
-    let asked: ProjectId = query::id(&id, Resource::Project)?;
-    if asked != project.id {
-        return Err(Error::not_found(Resource::Project, id).into());
-    }
     let domains = app.domains(&project).await?;
     Ok(Json(domains.into_iter().map(|domain| DomainView::new(domain, &project)).collect()))
 }
@@ -151,12 +147,12 @@ pub(crate) async fn list(
 /// Verify a domain
 ///
 /// Looks its records up now. The service also does so by itself every 5 minutes.
-#[utoipa::path(get, path = "/domains/{id}/verify", tag = "Domains", operation_id = "verifyDomain", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/domains/{id}/verify", tag = "Domains", operation_id = "verifyDomain", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = DomainView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn verify(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadProject>,
     PathText(id): PathText,
 ) -> Result<Json<DomainView>> {
     let checked = app.verify_domain(&project, query::id(&id, Resource::Domain)?).await?;
@@ -170,16 +166,16 @@ pub(crate) struct Removed {
 }
 
 /// Remove a domain
-#[utoipa::path(delete, path = "/domains/{id}", tag = "Domains", operation_id = "deleteDomain", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/domains/{id}", tag = "Domains", operation_id = "deleteDomain", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 200, body = Removed), (status = 404, body = ErrorEnvelope),
         (status = 409, description = "Something still sends from it", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,
     PathText(id): PathText,
 ) -> Result<Json<Removed>> {
-    app.delete_domain(&project, query::id(&id, Resource::Domain)?).await?;
+    app.delete_domain(&project, &caller.actor, query::id(&id, Resource::Domain)?).await?;
     Ok(Json(Removed { success: true }))
 }

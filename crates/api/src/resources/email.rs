@@ -13,7 +13,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{CursorPage, Time};
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::ReadMail;
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::{self, Params, PathText};
 
@@ -106,7 +107,7 @@ impl From<&Email> for EmailView {
 /// List mails
 ///
 /// Newest first.
-#[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
     params(
         ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
@@ -116,7 +117,7 @@ impl From<&Email> for EmailView {
     responses((status = 200, body = CursorPage<EmailView>), (status = 400, description = "A cursor or filter that cannot be read", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     params: Params,
 ) -> Result<Json<CursorPage<EmailView>>> {
     let status = match params.text("status") {
@@ -178,12 +179,12 @@ pub(crate) struct AttemptView {
 /// Get a mail
 ///
 /// With every attempt to hand it over and the replies seen.
-#[utoipa::path(get, path = "/emails/{id}", tag = "Emails", operation_id = "getEmail", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/emails/{id}", tag = "Emails", operation_id = "getEmail", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = EmailWithAttempts), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<Json<EmailWithAttempts>> {
     let email = app.email(&project, query::id(&id, Resource::Email)?).await?;

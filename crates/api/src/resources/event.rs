@@ -18,7 +18,8 @@ use utoipa::ToSchema;
 
 use super::contact_field::Reference;
 use super::track::TrackRequest;
-use crate::auth::{SecretKey, SendKey};
+use crate::auth::needs::{ReadContacts, WriteContacts};
+use crate::auth::{ProjectAccess, RecordAccess};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
@@ -102,7 +103,7 @@ impl Payload for InternalTrack {
 /// Record an event
 ///
 /// The dashboard's own way to do what `/v1/track` does.
-#[utoipa::path(post, path = "/events/track", tag = "Events", operation_id = "trackEvent", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/events/track", tag = "Events", operation_id = "trackEvent", security(("secretKey" = []), ("session" = [])),
     request_body = InternalTrack,
     responses(
         (status = 201, body = EventView),
@@ -110,7 +111,7 @@ impl Payload for InternalTrack {
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,
-    SendKey(key): SendKey,
+    RecordAccess(key): RecordAccess,
     request: axum::extract::Request,
 ) -> Result<(StatusCode, Json<EventView>), Failure> {
     let recorded = record(&app, &key.caller, request).await;
@@ -145,7 +146,7 @@ async fn record(app: &App, caller: &Identity, request: axum::extract::Request) -
 }
 
 /// List recent events
-#[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = []), ("session" = [])),
     params(
         ("eventName" = Option<String>, Query, description = "Only events of this name"),
         ("limit" = Option<i64>, Query, description = "1 to 1000, default 100"),
@@ -153,7 +154,7 @@ async fn record(app: &App, caller: &Identity, request: axum::extract::Request) -
     responses((status = 200, body = EventList)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     params: Params,
 ) -> Result<Json<EventList>> {
     let name = params.text("eventName").map(str::to_owned);
@@ -170,19 +171,22 @@ pub(crate) struct EventNames {
 }
 
 /// List event names
-#[utoipa::path(get, path = "/events/names", tag = "Events", operation_id = "listEventNames", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events/names", tag = "Events", operation_id = "listEventNames", security(("secretKey" = []), ("session" = [])),
     responses((status = 200, body = EventNames)))]
-pub(crate) async fn names(State(app): State<App>, SecretKey(project): SecretKey) -> Result<Json<EventNames>> {
+pub(crate) async fn names(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+) -> Result<Json<EventNames>> {
     Ok(Json(EventNames { event_names: app.event_names(&project).await? }))
 }
 
 /// List the events of a contact
-#[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = []), ("session" = [])),
     params(("contactId" = String, Path), ("limit" = Option<i64>, Query, description = "1 to 1000, default 50")),
     responses((status = 200, body = EventList), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn of_contact(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<EventList>> {
@@ -201,7 +205,7 @@ pub(crate) struct EventCount {
 /// Count events by name
 ///
 /// The most frequent first.
-#[utoipa::path(get, path = "/events/stats", tag = "Events", operation_id = "getEventStats", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events/stats", tag = "Events", operation_id = "getEventStats", security(("secretKey" = []), ("session" = [])),
     params(
         ("startDate" = Option<String>, Query, description = "Only events from this instant on, ISO 8601"),
         ("endDate" = Option<String>, Query, description = "Only events up to this instant, ISO 8601"),
@@ -209,7 +213,7 @@ pub(crate) struct EventCount {
     responses((status = 200, body = Vec<EventCount>), (status = 400, description = "Not a date", body = ErrorEnvelope)))]
 pub(crate) async fn stats(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     params: Params,
 ) -> Result<Json<Vec<EventCount>>> {
     let (from, until) = (params.instant("startDate")?, params.instant("endDate")?);
@@ -232,12 +236,12 @@ pub(crate) struct EventUsage {
 }
 
 /// Show what refers to an event
-#[utoipa::path(get, path = "/events/{eventName}/usage", tag = "Events", operation_id = "getEventUsage", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/events/{eventName}/usage", tag = "Events", operation_id = "getEventUsage", security(("secretKey" = []), ("session" = [])),
     params(("eventName" = String, Path)),
     responses((status = 200, body = EventUsage)))]
 pub(crate) async fn usage(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(name): PathText,
 ) -> Result<Json<EventUsage>> {
     let usage = app.event_usage(&project, stored_name(&name)?).await?;
@@ -260,12 +264,12 @@ pub(crate) struct EventsDeleted {
 /// Remove events
 ///
 /// Every event of the name. What refers to it stays and no longer finds anything.
-#[utoipa::path(delete, path = "/events/{eventName}", tag = "Events", operation_id = "deleteEvents", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/events/{eventName}", tag = "Events", operation_id = "deleteEvents", security(("secretKey" = []), ("session" = [])),
     params(("eventName" = String, Path)),
     responses((status = 200, body = EventsDeleted), (status = 400, description = "An event of the service itself", body = LegacyError)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(name): PathText,
 ) -> Result<Json<EventsDeleted>, Failure> {
     let deleted_count = app.delete_events(&project, stored_name(&name)?).await?;

@@ -16,7 +16,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::job::{JobView, QueuedJob, not_found};
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::PathText;
 
@@ -71,7 +72,7 @@ impl From<Imported> for ImportResult {
 ///
 /// From a CSV file, in the background. A contact is created or updated for each row; of several rows with one address
 /// the last counts.
-#[utoipa::path(post, path = "/contacts/import", tag = "Contacts", operation_id = "importContacts", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/contacts/import", tag = "Contacts", operation_id = "importContacts", security(("secretKey" = []), ("session" = [])),
     request_body(content = ImportForm, content_type = "multipart/form-data"),
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
@@ -81,7 +82,7 @@ impl From<Imported> for ImportResult {
     ))]
 pub(crate) async fn upload(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     request: Request,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
     let file = file(request).await?;
@@ -90,12 +91,12 @@ pub(crate) async fn upload(
 }
 
 /// Get the status of an import
-#[utoipa::path(get, path = "/contacts/import/{jobId}", tag = "Contacts", operation_id = "getImportJob", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/contacts/import/{jobId}", tag = "Contacts", operation_id = "getImportJob", security(("secretKey" = []), ("session" = [])),
     params(("jobId" = String, Path)),
     responses((status = 200, body = JobView<ImportResult>), (status = 404, body = LegacyError)))]
 pub(crate) async fn status(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<JobView<ImportResult>>, Failure> {
     let id = id.parse().map_err(|_| not_found())?;

@@ -12,7 +12,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::CursorPage;
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadMail, WriteMail};
 use crate::error::{ErrorEnvelope, Result};
 use crate::query::{self, Params, PathText};
 
@@ -49,7 +50,7 @@ impl From<Captured> for CapturedView {
 /// List captured mails
 ///
 /// Newest first.
-#[utoipa::path(get, path = "/mailbox", tag = "Mailbox", operation_id = "listMailbox", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/mailbox", tag = "Mailbox", operation_id = "listMailbox", security(("secretKey" = []), ("session" = [])),
     params(
         ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
@@ -57,7 +58,7 @@ impl From<Captured> for CapturedView {
     responses((status = 200, body = CursorPage<CapturedView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     params: Params,
 ) -> Result<Json<CursorPage<CapturedView>>> {
     let page = app.captured(&project, params.cursor()?, params.bounded("limit", 20, 100) as usize).await?;
@@ -71,10 +72,13 @@ pub(crate) async fn list(
 }
 
 /// Remove every captured mail
-#[utoipa::path(delete, path = "/mailbox", tag = "Mailbox", operation_id = "clearMailbox", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/mailbox", tag = "Mailbox", operation_id = "clearMailbox", security(("secretKey" = []), ("session" = [])),
     responses((status = 204)))]
-pub(crate) async fn clear(State(app): State<App>, SecretKey(project): SecretKey) -> Result<StatusCode> {
-    app.clear_mailbox(&project).await?;
+pub(crate) async fn clear(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteMail>,
+) -> Result<StatusCode> {
+    app.clear_mailbox(&project, &caller.actor).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -135,24 +139,24 @@ impl From<Message> for MessageView {
 }
 
 /// Get a captured mail
-#[utoipa::path(get, path = "/mailbox/{id}", tag = "Mailbox", operation_id = "getMailboxMessage", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/mailbox/{id}", tag = "Mailbox", operation_id = "getMailboxMessage", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = MessageView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<Json<MessageView>> {
     Ok(Json(app.captured_message(&project, query::id(&id, Resource::CapturedEmail)?).await?.into()))
 }
 
 /// Remove a captured mail
-#[utoipa::path(delete, path = "/mailbox/{id}", tag = "Mailbox", operation_id = "deleteMailboxMessage", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/mailbox/{id}", tag = "Mailbox", operation_id = "deleteMailboxMessage", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 204), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteMail>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
     app.delete_captured(&project, query::id(&id, Resource::CapturedEmail)?).await?;
@@ -160,12 +164,12 @@ pub(crate) async fn delete(
 }
 
 /// Get the source of a captured mail
-#[utoipa::path(get, path = "/mailbox/{id}/raw", tag = "Mailbox", operation_id = "getMailboxSource", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/mailbox/{id}/raw", tag = "Mailbox", operation_id = "getMailboxSource", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, description = "The message as it would have been sent", content_type = "message/rfc822", body = String), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn raw(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<impl IntoResponse> {
     let message = app.captured_message(&project, query::id(&id, Resource::CapturedEmail)?).await?;

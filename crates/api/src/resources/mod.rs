@@ -1,7 +1,9 @@
 //! One module per resource.
 
+pub(crate) mod audit;
 pub(crate) mod bulk;
 pub(crate) mod campaign;
+pub(crate) mod config;
 pub(crate) mod contact;
 pub(crate) mod contact_field;
 pub(crate) mod docs;
@@ -11,12 +13,18 @@ pub(crate) mod event;
 pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod job;
+pub(crate) mod key;
 pub(crate) mod mailbox;
+pub(crate) mod member;
+pub(crate) mod project;
+pub(crate) mod security;
 pub(crate) mod segment;
 pub(crate) mod send;
+pub(crate) mod session;
 pub(crate) mod subscription;
 pub(crate) mod template;
 pub(crate) mod track;
+pub(crate) mod user;
 
 use mailwright_core::time::Timestamp;
 use serde::Serialize;

@@ -16,7 +16,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::contact::ContactView;
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::filter::FilterTree;
 use crate::query::{self, Params, PathText};
@@ -70,11 +71,11 @@ impl SegmentView {
 /// List segments
 ///
 /// All of them, the newest first.
-#[utoipa::path(get, path = "/segments", tag = "Segments", operation_id = "listSegments", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/segments", tag = "Segments", operation_id = "listSegments", security(("secretKey" = []), ("session" = [])),
     responses((status = 200, body = Vec<SegmentView>)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
 ) -> Result<Json<Vec<SegmentView>>> {
     let segments = app.segments(&project).await?;
     Ok(Json(segments.into_iter().map(|segment| SegmentView::new(segment, &project)).collect()))
@@ -113,7 +114,7 @@ impl Payload for CreateRequest {
 ///
 /// Contacts that join a tracked segment are found as they change; those that are members already join with
 /// `compute`, or some minutes later on their own.
-#[utoipa::path(post, path = "/segments", tag = "Segments", operation_id = "createSegment", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/segments", tag = "Segments", operation_id = "createSegment", security(("secretKey" = []), ("session" = [])),
     request_body = CreateRequest,
     responses(
         (status = 201, body = SegmentView),
@@ -122,7 +123,7 @@ impl Payload for CreateRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     Body(body): Body<CreateRequest>,
 ) -> Result<(StatusCode, Json<SegmentView>), Failure> {
     let kind = body.r#type.unwrap_or(SegmentType::Dynamic);
@@ -141,12 +142,12 @@ pub(crate) async fn create(
 }
 
 /// Get a segment
-#[utoipa::path(get, path = "/segments/{id}", tag = "Segments", operation_id = "getSegment", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/segments/{id}", tag = "Segments", operation_id = "getSegment", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = SegmentView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<SegmentView>> {
     let segment = app.segment(&project, segment_id(&id)?).await?;
@@ -177,7 +178,7 @@ impl Payload for UpdateRequest {
 }
 
 /// Change a segment
-#[utoipa::path(patch, path = "/segments/{id}", tag = "Segments", operation_id = "updateSegment", security(("secretKey" = [])),
+#[utoipa::path(patch, path = "/segments/{id}", tag = "Segments", operation_id = "updateSegment", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
         (status = 200, body = SegmentView), (status = 404, body = ErrorEnvelope),
@@ -185,7 +186,7 @@ impl Payload for UpdateRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<SegmentView>, Failure> {
@@ -206,14 +207,14 @@ pub(crate) async fn update(
 }
 
 /// Delete a segment
-#[utoipa::path(delete, path = "/segments/{id}", tag = "Segments", operation_id = "deleteSegment", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/segments/{id}", tag = "Segments", operation_id = "deleteSegment", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 204), (status = 404, body = ErrorEnvelope),
         (status = 409, description = "A campaign that is not over, or another segment, uses it", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
     app.delete_segment(&project, segment_id(&id)?).await?;
@@ -235,7 +236,7 @@ pub(crate) struct MemberPage {
 ///
 /// Those of a dynamic segment as its condition finds them now, the newest contact first; those of a static one by when
 /// they were added, the newest first.
-#[utoipa::path(get, path = "/segments/{id}/contacts", tag = "Segments", operation_id = "listSegmentContacts", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/segments/{id}/contacts", tag = "Segments", operation_id = "listSegmentContacts", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),
         ("page" = Option<i64>, Query, description = "From 1"),
@@ -244,7 +245,7 @@ pub(crate) struct MemberPage {
     responses((status = 200, body = MemberPage), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn contacts(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<MemberPage>> {
@@ -296,7 +297,7 @@ pub(crate) struct MembersAdded {
 /// Add members
 ///
 /// To a static segment. Emits no events.
-#[utoipa::path(post, path = "/segments/{id}/members", tag = "Segments", operation_id = "addSegmentMembers", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/segments/{id}/members", tag = "Segments", operation_id = "addSegmentMembers", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = AddRequest,
     responses(
         (status = 200, body = MembersAdded), (status = 404, body = ErrorEnvelope),
@@ -304,7 +305,7 @@ pub(crate) struct MembersAdded {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn add_members(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
     Body(body): Body<AddRequest>,
 ) -> Result<Json<MembersAdded>, Failure> {
@@ -344,7 +345,7 @@ pub(crate) struct MembersRemoved {
 /// Remove members
 ///
 /// From a static segment. Emits no events.
-#[utoipa::path(delete, path = "/segments/{id}/members", tag = "Segments", operation_id = "removeSegmentMembers", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/segments/{id}/members", tag = "Segments", operation_id = "removeSegmentMembers", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = RemoveRequest,
     responses(
         (status = 200, body = MembersRemoved), (status = 404, body = ErrorEnvelope),
@@ -352,7 +353,7 @@ pub(crate) struct MembersRemoved {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn remove_members(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
     Body(body): Body<RemoveRequest>,
 ) -> Result<Json<MembersRemoved>, Failure> {
@@ -391,14 +392,14 @@ pub(crate) struct ComputedView {
 ///
 /// Every contact is judged; an event is emitted for each that joins or leaves. A contact whose joining or leaving was
 /// noticed before has had its event, and is counted here once.
-#[utoipa::path(post, path = "/segments/{id}/compute", tag = "Segments", operation_id = "computeSegment", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/segments/{id}/compute", tag = "Segments", operation_id = "computeSegment", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses(
         (status = 200, body = ComputedView), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "The members are not tracked", body = ErrorEnvelope)))]
 pub(crate) async fn compute(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
 ) -> Result<Json<ComputedView>> {
     let computed = app.compute_segment(&project, segment_id(&id)?).await?;
@@ -415,12 +416,12 @@ pub(crate) struct MemberCount {
 /// Count the members of a segment
 ///
 /// Emits no events, and nobody joins or leaves.
-#[utoipa::path(post, path = "/segments/{id}/refresh", tag = "Segments", operation_id = "refreshSegment", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/segments/{id}/refresh", tag = "Segments", operation_id = "refreshSegment", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = MemberCount), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn refresh(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
 ) -> Result<Json<MemberCount>> {
     Ok(Json(MemberCount { member_count: app.refresh_segment(&project, segment_id(&id)?).await? }))

@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::auth::SecretKey;
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
@@ -75,7 +76,7 @@ pub(crate) struct TemplatePage {
 }
 
 /// List templates
-#[utoipa::path(get, path = "/templates", tag = "Templates", operation_id = "listTemplates", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/templates", tag = "Templates", operation_id = "listTemplates", security(("secretKey" = []), ("session" = [])),
     params(
         ("page" = Option<i64>, Query, description = "From 1"),
         ("pageSize" = Option<i64>, Query, description = "1 to 100, default 20"),
@@ -87,7 +88,7 @@ pub(crate) struct TemplatePage {
     responses((status = 200, body = TemplatePage)))]
 pub(crate) async fn list(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     params: Params,
 ) -> Result<Json<TemplatePage>> {
     let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
@@ -146,7 +147,7 @@ impl Payload for CreateRequest {
 }
 
 /// Create a template
-#[utoipa::path(post, path = "/templates", tag = "Templates", operation_id = "createTemplate", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/templates", tag = "Templates", operation_id = "createTemplate", security(("secretKey" = []), ("session" = [])),
     request_body = CreateRequest,
     responses(
         (status = 201, body = TemplateView),
@@ -155,7 +156,7 @@ impl Payload for CreateRequest {
         (status = 422, description = "Validation failed, or an error in the template's language", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     Body(body): Body<CreateRequest>,
 ) -> Result<(StatusCode, Json<TemplateView>), Failure> {
     let fields = Fields {
@@ -173,12 +174,12 @@ pub(crate) async fn create(
 }
 
 /// Get a template
-#[utoipa::path(get, path = "/templates/{id}", tag = "Templates", operation_id = "getTemplate", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/templates/{id}", tag = "Templates", operation_id = "getTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<TemplateView>> {
     let template = app.get_template(&project, query::id(&id, Resource::Template)?).await?;
@@ -214,7 +215,7 @@ impl Payload for UpdateRequest {
 }
 
 /// Change a template
-#[utoipa::path(patch, path = "/templates/{id}", tag = "Templates", operation_id = "updateTemplate", security(("secretKey" = [])),
+#[utoipa::path(patch, path = "/templates/{id}", tag = "Templates", operation_id = "updateTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
         (status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope),
@@ -222,7 +223,7 @@ impl Payload for UpdateRequest {
         (status = 422, description = "Validation failed, or an error in the template's language", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<TemplateView>, Failure> {
@@ -244,25 +245,25 @@ pub(crate) async fn update(
 /// Delete a template
 ///
 /// Mails made from it keep their content.
-#[utoipa::path(delete, path = "/templates/{id}", tag = "Templates", operation_id = "deleteTemplate", security(("secretKey" = [])),
+#[utoipa::path(delete, path = "/templates/{id}", tag = "Templates", operation_id = "deleteTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 204), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_template(&project, query::id(&id, Resource::Template)?).await?;
+    app.delete_template(&project, &caller.actor, query::id(&id, Resource::Template)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Copy a template
-#[utoipa::path(post, path = "/templates/{id}/duplicate", tag = "Templates", operation_id = "duplicateTemplate", security(("secretKey" = [])),
+#[utoipa::path(post, path = "/templates/{id}/duplicate", tag = "Templates", operation_id = "duplicateTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 201, body = TemplateView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn duplicate(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<(StatusCode, Json<TemplateView>)> {
     let copy = app.duplicate_template(&project, query::id(&id, Resource::Template)?).await?;
@@ -297,12 +298,12 @@ pub(crate) struct TemplateUsage {
 }
 
 /// Show what refers to a template
-#[utoipa::path(get, path = "/templates/{id}/usage", tag = "Templates", operation_id = "getTemplateUsage", security(("secretKey" = [])),
+#[utoipa::path(get, path = "/templates/{id}/usage", tag = "Templates", operation_id = "getTemplateUsage", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = TemplateUsage), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn usage(
     State(app): State<App>,
-    SecretKey(project): SecretKey,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<TemplateUsage>> {
     let emails_sent = app.template_emails(&project, query::id(&id, Resource::Template)?).await?;

@@ -1,0 +1,240 @@
+//! `/users/@me/projects` and `/projects/:id`: the projects of the signed-in user.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::App;
+use mailwright_app::project::WithKeys;
+use mailwright_core::ids::ProjectId;
+use mailwright_core::role::Role;
+use mailwright_core::time::Timestamp;
+use mailwright_store::project::{Change, Details};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::user::Done;
+use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
+use crate::auth::{MemberAccess, PathAccess, SignedInUser};
+use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::schema::{Body, Payload};
+use crate::text::{Language, PlainName};
+
+/// A project.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectView {
+    id: ProjectId,
+    name: String,
+    /// The public key.
+    public: Option<String>,
+    /// The secret key, in the answer to the request that makes it. Only its hash is kept, so it is null later.
+    secret: Option<String>,
+    /// Whether writing and sending are refused.
+    disabled: bool,
+    /// Which mails are tracked: `ENABLED`, `DISABLED` or `MARKETING_ONLY`.
+    tracking: String,
+    /// Language of public pages and footers.
+    language: String,
+    /// What you are in the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<Role>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl ProjectView {
+    fn new(details: Details, role: Option<Role>) -> Self {
+        Self {
+            id: details.project.id,
+            name: details.project.name,
+            public: details.public_key,
+            secret: None,
+            disabled: details.project.disabled,
+            tracking: details.tracking,
+            language: details.project.language,
+            role,
+            created_at: details.created_at,
+            updated_at: details.updated_at,
+        }
+    }
+
+    fn with_keys(made: WithKeys, role: Option<Role>) -> Self {
+        let secret = Some(made.secret.reveal().to_owned());
+        let public = Some(made.public.reveal().to_owned());
+        Self { secret, public, ..Self::new(made.details, role) }
+    }
+}
+
+/// List your projects
+///
+/// The oldest first.
+#[utoipa::path(get, path = "/users/@me/projects", tag = "Projects", operation_id = "listProjects", security(("session" = [])),
+    responses((status = 200, body = Vec<ProjectView>), (status = 401, body = ErrorEnvelope)))]
+pub(crate) async fn list(State(app): State<App>, user: SignedInUser) -> Result<Json<Vec<ProjectView>>> {
+    let projects = app.projects(&user.user).await?;
+    Ok(Json(projects.into_iter().map(|(found, role)| ProjectView::new(found, Some(role))).collect()))
+}
+
+/// A project to create.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct NewProject {
+    name: PlainName,
+}
+
+impl Payload for NewProject {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// Create a project
+///
+/// You become its owner. The answer is the only one that shows its secret key.
+#[utoipa::path(post, path = "/users/@me/projects", tag = "Projects", operation_id = "createProject", security(("session" = [])),
+    request_body = NewProject,
+    responses(
+        (status = 201, body = ProjectView), (status = 401, body = ErrorEnvelope),
+        (status = 403, description = "One of your projects is disabled", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope)))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    user: SignedInUser,
+    Body(body): Body<NewProject>,
+) -> Result<(StatusCode, Json<ProjectView>), Failure> {
+    let made = app.create_project(&user.user, body.name.0.trim().to_owned()).await?;
+    Ok((StatusCode::CREATED, Json(ProjectView::with_keys(made, Some(Role::Owner)))))
+}
+
+/// Which mails are tracked.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum Tracking {
+    /// All of them.
+    Enabled,
+    /// None.
+    Disabled,
+    /// Those of templates and campaigns of the type `MARKETING`.
+    MarketingOnly,
+}
+
+impl Tracking {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Enabled => "ENABLED",
+            Self::Disabled => "DISABLED",
+            Self::MarketingOnly => "MARKETING_ONLY",
+        }
+    }
+}
+
+/// Changes of settings.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ProjectChange {
+    name: Option<PlainName>,
+    tracking: Option<Tracking>,
+    /// Language of public pages and footers, such as `en` or `pt-BR`.
+    language: Option<Language>,
+}
+
+impl Payload for ProjectChange {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// Change a project's settings
+#[utoipa::path(patch, path = "/users/@me/projects/{id}", tag = "Projects", operation_id = "updateProject", security(("session" = [])),
+    params(("id" = String, Path)), request_body = ProjectChange,
+    responses(
+        (status = 200, body = ProjectView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope)))]
+pub(crate) async fn update(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+    Body(body): Body<ProjectChange>,
+) -> Result<Json<ProjectView>, Failure> {
+    let change = Change {
+        name: body.name.map(|name| name.0.trim().to_owned()),
+        tracking: body.tracking.map(Tracking::as_str),
+        language: body.language.map(String::from),
+    };
+    Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
+}
+
+/// Delete a project
+///
+/// With everything in it. This cannot be undone.
+#[utoipa::path(delete, path = "/users/@me/projects/{id}", tag = "Projects", operation_id = "deleteProject", security(("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    MemberAccess(project, ..): MemberAccess<ManageProject>,
+) -> Result<Json<Done>> {
+    app.delete_project(&project).await?;
+    Ok(Done::new("The project was deleted."))
+}
+
+/// Replace both keys
+///
+/// The old keys stop working at once. The answer is the only one that shows the new secret key. Keys with names of
+/// their own stay.
+#[utoipa::path(post, path = "/users/@me/projects/{id}/regenerate-keys", tag = "Projects", operation_id = "regenerateKeys", security(("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = ProjectView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn regenerate_keys(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageKeys>,
+) -> Result<Json<ProjectView>> {
+    Ok(Json(ProjectView::with_keys(app.rotate_keys(&project, &caller.actor).await?, None)))
+}
+
+/// Wipe a project's data
+///
+/// Contacts, events, templates, mails and whatever else belongs to the project's work are gone when the answer comes.
+/// Keys, settings, members, domains and the audit log stay. This cannot be undone.
+#[utoipa::path(post, path = "/users/@me/projects/{id}/reset", tag = "Projects", operation_id = "resetProject", security(("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn reset(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+) -> Result<Json<Done>> {
+    app.reset_project(&project, &caller.actor).await?;
+    Ok(Done::new("The project's data was wiped."))
+}
+
+/// How far the setting-up of a project has come.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SetupState {
+    /// Whether the project can send from a domain.
+    has_verified_domain: bool,
+    contact_count: i64,
+    /// Whether it sent or queued a mail.
+    has_sent_email: bool,
+    /// When its last campaign was sent.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_campaign_sent_at: super::Time,
+    /// Whether a workflow is enabled.
+    has_enabled_workflow: bool,
+    /// Whether somebody pays for it.
+    has_subscription: bool,
+}
+
+/// Show how far setting up has come
+#[utoipa::path(get, path = "/projects/{id}/setup-state", tag = "Projects", operation_id = "getSetupState", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = SetupState), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn setup_state(
+    State(app): State<App>,
+    PathAccess(project, ..): PathAccess<ReadProject>,
+) -> Result<Json<SetupState>> {
+    let state = app.setup_state(&project).await?;
+    Ok(Json(SetupState {
+        has_verified_domain: state.has_verified_domain,
+        contact_count: state.contacts,
+        has_sent_email: state.has_sent,
+        last_campaign_sent_at: None,
+        has_enabled_workflow: false,
+        has_subscription: false,
+    }))
+}

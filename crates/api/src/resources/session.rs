@@ -1,0 +1,125 @@
+//! `/auth`: signing up, in and out.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use mailwright_app::App;
+use mailwright_app::session::{LASTS, SignUp, SignedIn};
+use mailwright_core::ids::UserId;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::auth::{Client, SESSION_COOKIE, SameSite, session_cookie};
+use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::schema::{Body, Payload};
+use crate::text::{Email, NewPassword, Password, PlainName};
+
+/// An account to sign up.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct SignUpRequest {
+    email: Email,
+    password: NewPassword,
+    /// How you want to be called.
+    name: Option<PlainName>,
+}
+
+impl Payload for SignUpRequest {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// An account to sign in.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct LogInRequest {
+    email: Email,
+    password: Password,
+}
+
+impl Payload for LogInRequest {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// Who is signed in now. The session is in the cookie.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SignedInView {
+    id: UserId,
+    email: String,
+    /// Whether this is the first account of the instance.
+    first_user: bool,
+}
+
+/// Sign up
+///
+/// Creates an account and signs it in. The first account of an instance can be created even where signing up is
+/// switched off.
+#[utoipa::path(post, path = "/auth/signup", tag = "Accounts", operation_id = "signUp", security(()),
+    request_body = SignUpRequest,
+    responses(
+        (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
+        (status = 403, description = "Signing up is switched off", body = ErrorEnvelope),
+        (status = 409, description = "The address has an account", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn sign_up(
+    State(app): State<App>,
+    _: SameSite,
+    Body(body): Body<SignUpRequest>,
+) -> Result<Response, Failure> {
+    let wanted = SignUp {
+        email: body.email.0,
+        password: body.password.into(),
+        name: body.name.map(|name| name.0.trim().to_owned()),
+    };
+    Ok(signed_in(&app, app.sign_up(wanted).await?))
+}
+
+/// Sign in
+///
+/// Sets a cookie that lasts for seven days.
+#[utoipa::path(post, path = "/auth/login", tag = "Accounts", operation_id = "logIn", security(()),
+    request_body = LogInRequest,
+    responses(
+        (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
+        (status = 401, description = "The address or the password is wrong", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope),
+        (status = 429, description = "Too many wrong passwords", body = ErrorEnvelope)))]
+pub(crate) async fn log_in(
+    State(app): State<App>,
+    _: SameSite,
+    Client(client): Client,
+    Body(body): Body<LogInRequest>,
+) -> Result<Response, Failure> {
+    let found = app.log_in(&body.email.0, body.password.into(), client).await?;
+    Ok(signed_in(&app, found))
+}
+
+fn signed_in(app: &App, found: SignedIn) -> Response {
+    let view =
+        SignedInView { id: found.user.id, email: found.user.email.to_string(), first_user: found.first };
+    with_cookie(app, Json(view).into_response(), found.token.reveal(), LASTS.as_secs())
+}
+
+/// Sign out
+///
+/// Ends the session and clears the cookie. Without a session there is nothing to do, and the answer is the same.
+#[utoipa::path(get, path = "/auth/logout", tag = "Accounts", operation_id = "logOut", security((), ("session" = [])),
+    responses((status = 200, description = "Always true", body = bool)))]
+pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: HeaderMap) -> Result<Response> {
+    if let Some(id) = session_cookie(&headers).and_then(|token| app.named_session(token)) {
+        app.log_out(id).await?;
+    }
+    Ok(with_cookie(&app, Json(true).into_response(), "", 0))
+}
+
+/// The cookie is for this host alone, out of reach of scripts, and is not sent along with other sites' requests.
+fn with_cookie(app: &App, mut response: Response, value: &str, seconds: u64) -> Response {
+    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
+    let cookie =
+        format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
+    let headers = response.headers_mut();
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        headers.insert(header::SET_COOKIE, cookie);
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

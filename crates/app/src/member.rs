@@ -1,0 +1,393 @@
+//! Members of projects, and invitations to become one.
+//!
+//! Who has an account is added at once. An address without one gets an invitation, whose token its owner redeems after
+//! signing up; an address that its owner proved to have needs no token.
+
+use std::time::Duration;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::ids::{InvitationId, ProjectNumber, UserId};
+use mailwright_core::project::Project;
+use mailwright_core::role::{Capability, Holder, Role};
+use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
+use mailwright_store::member as store;
+use mailwright_store::user::{self, User};
+use mailwright_store::{Tx, project};
+use serde_json::json;
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+use crate::key::{Token, hash};
+
+pub use mailwright_store::member::{Invitation, Member};
+
+/// Most members of a project, and most invitations.
+pub const MOST: i64 = 500;
+/// How long an invitation can be accepted.
+const INVITED_FOR: Duration = Duration::from_hours(14 * 24);
+
+/// What became of inviting somebody.
+#[derive(Debug)]
+pub enum Invited {
+    /// The address has an account, which is a member now.
+    Member(Member),
+    /// It has none: an invitation waits for it.
+    Invitation {
+        /// The invitation.
+        invitation: Invitation,
+        /// What opens it, to be told to the invited person alone.
+        token: Token,
+    },
+}
+
+/// As whom a request manages members.
+#[derive(Debug, Clone)]
+pub struct Manager {
+    /// Who it is.
+    pub actor: Actor,
+    /// What it is allowed.
+    pub holder: Holder,
+}
+
+impl Manager {
+    fn require(&self, role: Role) -> std::result::Result<(), Error> {
+        if self.holder.may_manage(role) {
+            return Ok(());
+        }
+        Err(Error::NotAllowed(match (role, &self.holder) {
+            (Role::Owner, _) => {
+                "Nobody but an owner can give ownership away, and an owner cannot be removed by others."
+                    .into()
+            }
+            (_, Holder::Key(_)) => "With a key only members of the role MEMBER can be managed.".into(),
+            _ => "Only administrators and owners manage members.".into(),
+        }))
+    }
+
+    fn is(&self, user: UserId) -> bool {
+        matches!(self.actor, Actor::User { id, .. } if id == user)
+    }
+
+    fn label(&self) -> String {
+        match &self.actor {
+            Actor::User { email, .. } => email.clone(),
+            Actor::Key { name, .. } => name.clone().unwrap_or_else(|| "API key".into()),
+            Actor::Operator => "operator".into(),
+        }
+    }
+}
+
+type Checked<T> = std::result::Result<T, Error>;
+
+impl App {
+    /// The members of a project, those who came first first.
+    pub async fn members(&self, project: &Project) -> Result<Vec<Member>> {
+        let number = project.number;
+        Ok(self.0.db.read(move |rx| Box::pin(async move { store::list(rx, number, MOST).await })).await?)
+    }
+
+    /// The invitations that nobody accepted yet, newest first.
+    pub async fn invitations(&self, project: &Project) -> Result<Vec<Invitation>> {
+        let number = project.number;
+        Ok(self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::invitations(rx, number, MOST).await }))
+            .await?)
+    }
+
+    /// Makes the owner of an address a member, or invites who has no account.
+    pub async fn invite(
+        &self,
+        project: &Project,
+        manager: Manager,
+        email: EmailAddress,
+        role: Role,
+    ) -> Result<Invited> {
+        manager.require(role)?;
+        let (number, now, token) = (project.number, self.0.clock.now(), Token::random());
+        let token_hash = token.hash();
+        let invited = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !project::lock(tx, number).await? {
+                        return Ok(Err(Error::not_found(Resource::Project, "")));
+                    }
+                    if store::count(tx, number).await? >= MOST {
+                        return Ok(Err(full()));
+                    }
+                    match user::by_email(tx, &email).await? {
+                        Some(user) => {
+                            add(tx, number, &manager.actor, &user, role, now).await.map(|done| done.map(Ok))
+                        }
+                        None => invite(tx, number, &manager, email, role, &token_hash, now)
+                            .await
+                            .map(|done| done.map(Err)),
+                    }
+                })
+            })
+            .await??;
+        match invited {
+            Ok(member) => Ok(Invited::Member(member)),
+            Err(invitation) => {
+                self.tell_invited(project, &invitation, &token);
+                Ok(Invited::Invitation { invitation, token })
+            }
+        }
+    }
+
+    /// Where an invitation is told to the invited person. This instance has no mail of its own to send it with: the
+    /// answer carries the token, and whoever invited passes it on.
+    fn tell_invited(&self, project: &Project, invitation: &Invitation, _token: &Token) {
+        tracing::info!(
+            project = %project.id, invitation = %invitation.id, base_url = %self.settings().base_url,
+            "an invitation was made"
+        );
+    }
+
+    /// Withdraws an invitation.
+    pub async fn withdraw_invitation(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: InvitationId,
+    ) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let withdrawn = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(email) = store::withdraw(tx, number, id).await? else { return Ok(false) };
+                    let entry = Entry::new(Action::InvitationRevoked, email.to_string());
+                    audit::record(tx, number, &actor, &entry, now).await?;
+                    Ok(true)
+                })
+            })
+            .await?;
+        if withdrawn { Ok(()) } else { Err(Error::not_found(Resource::Invitation, id)) }
+    }
+
+    /// Makes a user a member with the token of an invitation to the user's own address.
+    pub async fn accept_invitation(&self, user: &User, token: &str) -> Result<()> {
+        let (user, token_hash, now) = (user.clone(), hash(token), self.0.clock.now());
+        let accepted = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let taken = store::take_by_token(tx, &token_hash, &user.email, now).await?;
+                    let Some((number, role)) = taken else { return Ok(false) };
+                    join(tx, number, &user, role, now).await?;
+                    Ok(true)
+                })
+            })
+            .await?;
+        if accepted { Ok(()) } else { Err(Error::not_found(Resource::Invitation, "")) }
+    }
+
+    /// Changes what a member is. Making somebody the owner hands the project over: who was the owner stays as an
+    /// administrator.
+    pub async fn change_role(
+        &self,
+        project: &Project,
+        manager: Manager,
+        user: UserId,
+        role: Role,
+    ) -> Result<Member> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let changed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let before = member.role;
+                    let checked = if role == Role::Owner {
+                        transfer(tx, number, &manager, &member, now).await?
+                    } else {
+                        demote(tx, number, &manager, &member, role).await?
+                    };
+                    if let Err(refused) = checked {
+                        return Ok(Some(Err(refused)));
+                    }
+                    if role != Role::Owner && before != role {
+                        let told = json!({ "from": before.as_str(), "to": role.as_str() });
+                        let entry = Entry::new(Action::MemberChanged, member.email.to_string()).with(told);
+                        audit::record(tx, number, &manager.actor, &entry, now).await?;
+                    }
+                    Ok(Some(Ok(Member { role, ..member })))
+                })
+            })
+            .await?;
+        changed.ok_or_else(|| Error::not_found(Resource::Member, user))?
+    }
+
+    /// Removes a member, who may be the caller. The last owner cannot leave.
+    pub async fn remove_member(&self, project: &Project, manager: Manager, user: UserId) -> Result<()> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let removed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let leaves = manager.is(user);
+                    if leaves && member.role == Role::Owner && store::owners(tx, number).await? <= 1 {
+                        return Ok(Some(Err(last_owner())));
+                    }
+                    if let (false, Err(refused)) = (leaves, manager.require(member.role)) {
+                        return Ok(Some(Err(refused)));
+                    }
+                    store::remove(tx, number, user).await?;
+                    let told = json!({ "role": member.role.as_str(), "left": leaves });
+                    let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
+                    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
+                })
+            })
+            .await?;
+        removed.ok_or_else(|| Error::not_found(Resource::Member, user))?
+    }
+}
+
+async fn locked(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    user: UserId,
+) -> mailwright_store::Result<Option<Member>> {
+    if project::lock(tx, number).await? { store::get(tx, number, user).await } else { Ok(None) }
+}
+
+async fn add(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    actor: &Actor,
+    user: &User,
+    role: Role,
+    now: Timestamp,
+) -> mailwright_store::Result<Checked<Member>> {
+    if !store::add(tx, number, user.id, role, now).await? {
+        return Ok(Err(Error::Conflict(format!("{} is a member of the project already.", user.email))));
+    }
+    store::forget_invitation(tx, number, &user.email).await?;
+    let entry =
+        Entry::new(Action::MemberAdded, user.email.to_string()).with(json!({ "role": role.as_str() }));
+    audit::record(tx, number, actor, &entry, now).await?;
+    Ok(Ok(Member {
+        user: user.id,
+        email: user.email.clone(),
+        name: user.name.clone(),
+        role,
+        created_at: now,
+    }))
+}
+
+async fn invite(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: &Manager,
+    email: EmailAddress,
+    role: Role,
+    token_hash: &[u8],
+    now: Timestamp,
+) -> mailwright_store::Result<Checked<Invitation>> {
+    if store::invitations(tx, number, MOST).await?.len() as i64 >= MOST {
+        return Ok(Err(full()));
+    }
+    let invitation = Invitation {
+        id: InvitationId::new(now),
+        email,
+        role,
+        invited_by: manager.label(),
+        created_at: now,
+        expires_at: now.plus(INVITED_FOR),
+    };
+    store::invite(tx, number, &invitation, token_hash).await?;
+    let told = json!({ "role": role.as_str() });
+    let entry = Entry::new(Action::MemberInvited, invitation.email.to_string()).with(told);
+    audit::record(tx, number, &manager.actor, &entry, now).await?;
+    Ok(Ok(invitation))
+}
+
+/// Makes somebody who was invited a member; a member stays what he is.
+async fn join(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    user: &User,
+    role: Role,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let actor = Actor::User { id: user.id, email: user.email.to_string() };
+    add(tx, number, &actor, user, role, now).await.map(drop)
+}
+
+/// Accepts every invitation of an address that its owner proved to have.
+pub(crate) async fn accept_all(
+    tx: &mut Tx<'_>,
+    user: UserId,
+    email: &EmailAddress,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let taken = store::take_by_email(tx, email, now).await?;
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let Some(user) = user::get(tx, user).await? else { return Ok(()) };
+    for (number, role) in taken {
+        join(tx, number, &user, role, now).await?;
+    }
+    Ok(())
+}
+
+/// Hands the project over from the caller to a member.
+async fn transfer(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: &Manager,
+    to: &Member,
+    now: Timestamp,
+) -> mailwright_store::Result<Checked<()>> {
+    let Actor::User { id: from, .. } = manager.actor else { return Ok(manager.require(Role::Owner)) };
+    // the role that counts is the one the caller has now that the project is locked
+    let holder = store::get(tx, number, from).await?.map(|member| Holder::Member(member.role));
+    if !holder.is_some_and(|holder| holder.may(Capability::TransferOwnership)) {
+        return Ok(manager.require(Role::Owner));
+    }
+    if to.role == Role::Owner {
+        return Ok(Ok(()));
+    }
+    store::set_role(tx, number, to.user, Role::Owner).await?;
+    store::set_role(tx, number, from, Role::Admin).await?;
+    let entry = Entry::new(Action::OwnershipTransferred, to.email.to_string());
+    audit::record(tx, number, &manager.actor, &entry, now).await.map(Ok)
+}
+
+/// Gives a member a role below that of an owner. Owners step down themselves, as long as another one stays.
+async fn demote(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: &Manager,
+    member: &Member,
+    role: Role,
+) -> mailwright_store::Result<Checked<()>> {
+    if member.role == Role::Owner && manager.is(member.user) {
+        if store::owners(tx, number).await? <= 1 {
+            return Ok(Err(last_owner()));
+        }
+    } else if let Err(refused) = manager.require(member.role.max(role)) {
+        return Ok(Err(refused));
+    }
+    store::set_role(tx, number, member.user, role).await.map(Ok)
+}
+
+fn last_owner() -> Error {
+    Error::NotAllowed("You are the last owner of the project. Make another member the owner first.".into())
+}
+
+fn full() -> Error {
+    Error::Conflict(format!("A project can have {MOST} members and as many invitations."))
+}

@@ -1,0 +1,392 @@
+//! Projects as their members see them: settings, keys, reset, deletion.
+
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::ids::{ApiKeyId, ProjectId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::role::{Role, Scopes};
+use mailwright_store::api_key::{self, KeyKind, Listed};
+use mailwright_store::audit::{self, Entry};
+use mailwright_store::counter::{self, Counter};
+use mailwright_store::project::{self as store, Change, Details};
+use mailwright_store::retired;
+use mailwright_store::user::User;
+use mailwright_store::{Tx, domain, member, suspension};
+use serde_json::json;
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+use crate::key::Token;
+
+/// Most projects that a user is shown, and that a user may own.
+pub const MOST: i64 = 100;
+/// Most keys of a project.
+const MOST_KEYS: i64 = 100;
+/// Retired numbers looked at together.
+const RETIRED: i64 = 100;
+/// The language of a new project.
+const LANGUAGE: &str = "en";
+
+/// A project with keys that were made just now.
+#[derive(Debug)]
+pub struct WithKeys {
+    /// The project.
+    pub details: Details,
+    /// Its secret key, to be shown once.
+    pub secret: Token,
+    /// Its public key.
+    pub public: Token,
+}
+
+/// A named key that was made just now.
+#[derive(Debug)]
+pub struct MadeKey {
+    /// The key as lists show it.
+    pub key: Listed,
+    /// The key itself, to be shown once.
+    pub token: Token,
+}
+
+/// How far the setting-up of a project has come.
+#[derive(Debug, Clone, Copy)]
+pub struct SetupState {
+    /// Whether it can send from a domain.
+    pub has_verified_domain: bool,
+    /// Contacts.
+    pub contacts: i64,
+    /// Whether it sent or queued a mail.
+    pub has_sent: bool,
+}
+
+impl App {
+    /// The projects of a user, with what the user is in each.
+    pub async fn projects(&self, user: &User) -> Result<Vec<(Details, Role)>> {
+        let id = user.id;
+        Ok(self.0.db.read(move |rx| Box::pin(async move { store::of_user(rx, id, MOST).await })).await?)
+    }
+
+    /// A project with its settings.
+    pub async fn project(&self, project: &Project) -> Result<Details> {
+        let number = project.number;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::details(rx, number).await })).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Project, project.id))
+    }
+
+    /// Creates a project that the user owns.
+    pub async fn create_project(&self, user: &User, name: String) -> Result<WithKeys> {
+        let (secret, public) = pair();
+        let (owner, now) = (user.clone(), self.0.clock.now());
+        let keys = stored_pair(&secret, &public, now);
+        let details = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let (owned, disabled) = store::standing(tx, owner.id).await?;
+                    if disabled {
+                        return Ok(Err(Error::ProjectDisabled));
+                    }
+                    if owned >= MOST {
+                        return Ok(Err(Error::Conflict(format!(
+                            "You own {MOST} projects, which is the most. Delete one before you create another."
+                        ))));
+                    }
+                    let made = store::create(tx, &name, LANGUAGE, now).await?;
+                    member::add(tx, made.number, owner.id, Role::Owner, now).await?;
+                    for key in &keys {
+                        api_key::create(tx, made.number, key, now).await?;
+                    }
+                    let actor = Actor::User { id: owner.id, email: owner.email.to_string() };
+                    let entry = Entry::of_project(Action::ProjectCreated).with(json!({ "name": name }));
+                    audit::record(tx, made.number, &actor, &entry, now).await?;
+                    Ok(Ok(store::details(tx, made.number).await?))
+                })
+            })
+            .await??;
+        let details =
+            details.ok_or_else(|| Error::Internal("a project vanished while it was made".into()))?;
+        Ok(WithKeys { details, secret, public })
+    }
+
+    /// Changes settings.
+    pub async fn update_project(&self, project: &Project, actor: &Actor, change: Change) -> Result<Details> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let changed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !store::lock(tx, number).await? {
+                        return Ok(None);
+                    }
+                    store::change(tx, number, &change, now).await?;
+                    let told = json!({
+                        "name": change.name, "tracking": change.tracking, "language": change.language,
+                    });
+                    let entry = Entry::of_project(Action::ProjectUpdated).with(given(told));
+                    audit::record(tx, number, &actor, &entry, now).await?;
+                    store::details(tx, number).await
+                })
+            })
+            .await?;
+        changed.ok_or_else(|| Error::not_found(Resource::Project, project.id))
+    }
+
+    /// Replaces the project's own pair of keys. The old ones are dead at once, on every node.
+    pub async fn rotate_keys(&self, project: &Project, actor: &Actor) -> Result<WithKeys> {
+        let (secret, public) = pair();
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let keys = stored_pair(&secret, &public, now);
+        let details = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !store::lock(tx, number).await? {
+                        return Ok(None);
+                    }
+                    api_key::revoke_pair(tx, number, now).await?;
+                    for key in &keys {
+                        api_key::create(tx, number, key, now).await?;
+                    }
+                    audit::record(tx, number, &actor, &Entry::of_project(Action::KeysRotated), now).await?;
+                    store::details(tx, number).await
+                })
+            })
+            .await?;
+        let details = details.ok_or_else(|| Error::not_found(Resource::Project, project.id))?;
+        Ok(WithKeys { details, secret, public })
+    }
+
+    /// The keys of a project.
+    pub async fn keys(&self, project: &Project) -> Result<Vec<Listed>> {
+        let number = project.number;
+        Ok(self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { api_key::list(rx, number, MOST_KEYS).await }))
+            .await?)
+    }
+
+    /// Makes a secret key of its own name and scopes.
+    pub async fn create_key(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        name: String,
+        scopes: Scopes,
+    ) -> Result<MadeKey> {
+        let token = Token::generate(KeyKind::Secret);
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let key = token.to_store(KeyKind::Secret, Some((name.clone(), scopes.clone())), now);
+        let listed = Listed {
+            id: key.id,
+            kind: key.kind,
+            name: Some(name.clone()),
+            scopes: scopes.clone(),
+            token: None,
+            hint: Some(key.hint.clone()),
+            created_at: now,
+            last_used_at: None,
+        };
+        self.0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !store::lock(tx, number).await? {
+                        return Ok(Err(gone()));
+                    }
+                    if api_key::count(tx, number).await? >= MOST_KEYS {
+                        return Ok(Err(Error::Conflict(format!(
+                            "The project has {MOST_KEYS} keys, which is the most. Revoke one that is not used."
+                        ))));
+                    }
+                    api_key::create(tx, number, &key, now).await?;
+                    let told = json!({ "name": name, "scopes": scopes.names() });
+                    let entry = Entry::new(Action::KeyCreated, key.id.to_string()).with(told);
+                    audit::record(tx, number, &actor, &entry, now).await.map(Ok)
+                })
+            })
+            .await??;
+        Ok(MadeKey { key: listed, token })
+    }
+
+    /// Revokes a key. It is dead at once, on every node.
+    pub async fn revoke_key(&self, project: &Project, actor: &Actor, id: ApiKeyId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let revoked = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(false) };
+                    let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
+                    audit::record(tx, number, &actor, &entry, now).await?;
+                    Ok(true)
+                })
+            })
+            .await?;
+        if revoked { Ok(()) } else { Err(Error::not_found(Resource::Key, id)) }
+    }
+
+    /// Wipes what the project has, except keys, members, domains and the audit log. Nothing of it is seen any more
+    /// once this returns; the rows go in the background.
+    pub async fn reset_project(&self, project: &Project, actor: &Actor) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let reset = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let new = retired::reset(tx, number, now).await?;
+                    audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now).await
+                })
+            })
+            .await;
+        self.ended(project, reset, "a project was reset")
+    }
+
+    /// Deletes a project: keys, members and data are gone once this returns; the rows go in the background.
+    pub async fn delete_project(&self, project: &Project) -> Result<()> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let deleted =
+            self.0.db.write(move |tx| Box::pin(async move { retired::delete(tx, number, now).await })).await;
+        self.ended(project, deleted, "a project was deleted")
+    }
+
+    fn ended(
+        &self,
+        project: &Project,
+        outcome: mailwright_store::Result<()>,
+        what: &'static str,
+    ) -> Result<()> {
+        match outcome {
+            Ok(()) => {
+                self.0.keyring.forget_all();
+                tracing::info!(project = %project.id, "{what}");
+                Ok(())
+            }
+            Err(mailwright_store::Error::Conflict(_) | mailwright_store::Error::NotFound) => {
+                Err(Error::not_found(Resource::Project, project.id))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Wipes the rows of projects that were reset or deleted.
+    pub(crate) async fn wipe_retired(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        let mut after = ProjectNumber(i64::MIN);
+        loop {
+            let numbers = self
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { retired::list(rx, after, RETIRED).await }))
+                .await?;
+            let Some(last) = numbers.last() else { return Ok(()) };
+            after = last.number;
+            for number in numbers {
+                retired::wipe(&self.0.db, number, now).await?;
+            }
+        }
+    }
+
+    /// How far the setting-up of a project has come.
+    pub async fn setup_state(&self, project: &Project) -> Result<SetupState> {
+        let number = project.number;
+        Ok(self
+            .0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    let domains = domain::all(rx, number).await?;
+                    let emails = counter::values(rx, number, Counter::Email).await?;
+                    Ok(SetupState {
+                        has_verified_domain: domains.iter().any(|domain| domain.verified),
+                        contacts: counter::value(rx, number, Counter::Contacts, "").await?,
+                        has_sent: emails.iter().any(|(_, count)| *count > 0),
+                    })
+                })
+            })
+            .await?)
+    }
+
+    /// Disables a project, for its operator: reading works, writing and sending do not.
+    pub async fn disable_project(&self, id: ProjectId, reason: String) -> Result<bool> {
+        let now = self.0.clock.now();
+        self.as_operator(id, move |tx, number| {
+            Box::pin(async move {
+                if !suspension::start(tx, number, &reason, now).await? {
+                    return Ok(false);
+                }
+                let entry = Entry::of_project(Action::ProjectDisabled).with(json!({ "reason": reason }));
+                audit::record(tx, number, &Actor::Operator, &entry, now).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    /// Enables a project again.
+    pub async fn enable_project(&self, id: ProjectId) -> Result<bool> {
+        let now = self.0.clock.now();
+        self.as_operator(id, move |tx, number| {
+            Box::pin(async move {
+                if !suspension::end(tx, number, now).await? {
+                    return Ok(false);
+                }
+                let entry = Entry::of_project(Action::ProjectEnabled);
+                audit::record(tx, number, &Actor::Operator, &entry, now).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    async fn as_operator<F>(&self, id: ProjectId, change: F) -> Result<bool>
+    where
+        F: for<'t> FnOnce(
+                &'t mut Tx<'_>,
+                ProjectNumber,
+            ) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<bool>>
+            + Send
+            + 'static,
+    {
+        let changed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(project) = store::by_id(tx, id).await? else { return Ok(None) };
+                    change(tx, project.number).await.map(Some)
+                })
+            })
+            .await?;
+        changed.ok_or_else(|| Error::not_found(Resource::Project, id))
+    }
+}
+
+/// A new pair of keys: secret and public.
+pub(crate) fn pair() -> (Token, Token) {
+    (Token::generate(KeyKind::Secret), Token::generate(KeyKind::Public))
+}
+
+fn stored_pair(
+    secret: &Token,
+    public: &Token,
+    now: mailwright_core::time::Timestamp,
+) -> [api_key::NewKey; 2] {
+    [secret.to_store(KeyKind::Secret, None, now), public.to_store(KeyKind::Public, None, now)]
+}
+
+/// The members of an object that were given.
+fn given(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(map) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
+        other => other,
+    }
+}
+
+fn gone() -> Error {
+    Error::NotFound { resource: Resource::Project, id: String::new() }
+}

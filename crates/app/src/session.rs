@@ -1,0 +1,404 @@
+//! Signing up, in and out, and passwords.
+//!
+//! A session is a row. What the browser holds is a JSON Web Token that names the row and is signed with a key of the
+//! instance, so that neither a guess nor a look into the database opens a session. Without its row a token is worth
+//! nothing, which is how sessions end at once on every node.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{SessionId, UserId};
+use mailwright_core::time::Timestamp;
+use mailwright_store::login::{self, Counted};
+use mailwright_store::user::{self, NewUser, User};
+use mailwright_store::{member, session};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+
+/// How long a session lasts.
+pub const LASTS: Duration = Duration::from_hours(7 * 24);
+/// How long an account remembers where it signed in from.
+const CLIENT_KNOWN: Duration = Duration::from_hours(90 * 24);
+/// What the signing key is derived for.
+const PURPOSE: &str = "session";
+/// The only header that is made and accepted.
+const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
+
+/// A client as failed logins are counted: a hash of its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientKey([u8; 32]);
+
+impl ClientKey {
+    /// The client at an address. The addresses of an IPv6 network that is given to one customer count as one.
+    pub fn of(address: IpAddr) -> Self {
+        let network = match address.to_canonical() {
+            IpAddr::V4(address) => address.octets().to_vec(),
+            IpAddr::V6(address) => address.octets()[..8].to_vec(),
+        };
+        Self(digest("client", &[&network]))
+    }
+}
+
+fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+    let mut hasher = Sha256::new_with_prefix(purpose);
+    for part in parts {
+        hasher.update([0]);
+        hasher.update(part);
+    }
+    hasher.finalize().into()
+}
+
+/// What a browser keeps: it opens a session. Never printed.
+#[derive(Clone)]
+pub struct SessionToken(String);
+
+impl std::fmt::Debug for SessionToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl SessionToken {
+    /// The text for the cookie.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An account to sign up.
+#[derive(Debug, Clone)]
+pub struct SignUp {
+    /// Address.
+    pub email: EmailAddress,
+    /// Password.
+    pub password: String,
+    /// How the person wants to be called.
+    pub name: Option<String>,
+}
+
+/// A user who has just signed in.
+#[derive(Debug)]
+pub struct SignedIn {
+    /// The account.
+    pub user: User,
+    /// For the cookie.
+    pub token: SessionToken,
+    /// Whether this is the first account of the instance.
+    pub first: bool,
+}
+
+impl App {
+    /// Creates an account and signs it in. The first one can be created even where signing up is switched off:
+    /// somebody has to be the first.
+    pub async fn sign_up(&self, wanted: SignUp) -> Result<SignedIn> {
+        let hash = self.0.passwords.hash(wanted.password).await?;
+        let (now, open) = (self.0.clock.now(), !self.settings().accounts.disable_signups);
+        let checked = hash.clone();
+        let new = NewUser {
+            email: wanted.email,
+            name: wanted.name,
+            password_hash: Some(hash),
+            email_verified: false,
+        };
+        let created = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let first = user::none_yet(tx).await?;
+                    if !first && !open {
+                        return Ok(Err(Error::NotAllowed(
+                            "Signing up is switched off on this instance. Ask its operator, or a member of a project, for an invitation.".into(),
+                        )));
+                    }
+                    let taken = || Error::Conflict("There is an account with this address already. Sign in instead.".into());
+                    let Some(id) = user::create(tx, &new, now).await? else { return Ok(Err(taken())) };
+                    Ok(Ok((user::get(tx, id).await?, first)))
+                })
+            })
+            .await??;
+        let (user, first) = created;
+        let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
+        tracing::info!(user = %user.id, first, "an account was created");
+        self.open_session(user, Some(checked), None, first).await
+    }
+
+    /// Signs an account in. What was wrong, the address or the password, neither the answer tells nor its time.
+    pub async fn log_in(
+        &self,
+        email: &EmailAddress,
+        password: String,
+        client: ClientKey,
+    ) -> Result<SignedIn> {
+        let wanted = email.clone();
+        let found = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { user::credentials(rx, &wanted, &client.0).await }))
+            .await?;
+        let known_client = found.as_ref().is_some_and(|found| found.known_client);
+        let attempt = self.attempt(email.as_str(), client, known_client).await?;
+        let hash =
+            found.as_ref().and_then(|found| found.user.has_password.then(|| found.password_hash.clone())?);
+        let right = self.0.passwords.matches(password, hash.clone()).await?;
+        let Some(found) = found.filter(|_| right) else { return Err(Error::InvalidCredentials) };
+        self.forgive(attempt).await?;
+        self.open_session(found.user, hash, Some(client), false).await
+    }
+
+    /// Counts an attempt against the address and the client. An account's own clients have a count of their own, so
+    /// that nobody can lock its owner out by guessing.
+    async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
+        let settings = &self.settings().accounts;
+        let own: &[u8] = if known { &client.0 } else { b"" };
+        let subject = Counted {
+            key: digest("login", &[address.as_bytes(), own]),
+            limit: settings.attempts_per_address,
+        };
+        let counted =
+            vec![subject, Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client }];
+        let attempt = Attempt { subject: subject.key, counted };
+        let (now, window, rows) = (self.0.clock.now(), settings.attempts_window, attempt.counted.clone());
+        let refused = self
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { login::attempt(tx, &rows, now.minus(window), now).await }))
+            .await?;
+        match refused {
+            None => Ok(attempt),
+            Some(began) => {
+                let wait = began.plus(window).since(now).as_secs().max(1);
+                Err(Error::TooManyAttempts { retry_after: wait as i64 })
+            }
+        }
+    }
+
+    async fn forgive(&self, attempt: Attempt) -> Result<()> {
+        self.0
+            .db
+            .write(move |tx| {
+                Box::pin(async move { login::succeeded(tx, &attempt.subject, &attempt.counted).await })
+            })
+            .await?;
+        Ok(())
+    }
+
+    /// Starts a session for a user whose password was checked against `checked`.
+    async fn open_session(
+        &self,
+        user: User,
+        checked: Option<String>,
+        client: Option<ClientKey>,
+        first: bool,
+    ) -> Result<SignedIn> {
+        let now = self.0.clock.now();
+        let (id, of, expires_at) = (SessionId::new(now), user.id, now.plus(LASTS));
+        let verified = user.email_verified.then(|| user.email.clone());
+        let started = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !session::start(tx, id, of, checked.as_deref(), now, expires_at).await? {
+                        return Ok(false);
+                    }
+                    if let Some(client) = client {
+                        login::remember_client(tx, of, &client.0, now).await?;
+                    }
+                    if let Some(email) = verified {
+                        crate::member::accept_all(tx, of, &email, now).await?;
+                    }
+                    Ok(true)
+                })
+            })
+            .await?;
+        if !started {
+            // the password was changed meanwhile
+            return Err(Error::InvalidCredentials);
+        }
+        let token = self.session_token(id, user.id, now)?;
+        Ok(SignedIn { user, token, first })
+    }
+
+    fn session_token(&self, id: SessionId, user: UserId, now: Timestamp) -> Result<SessionToken> {
+        let claims = json!({
+            "sub": user, "sid": id, "iat": now.0 / 1000, "exp": now.plus(LASTS).0 / 1000,
+        });
+        let signed = format!("{}.{}", BASE64.encode(HEADER), BASE64.encode(claims.to_string()));
+        let signature = self.0.secret.sign(PURPOSE, signed.as_bytes())?;
+        Ok(SessionToken(format!("{signed}.{}", BASE64.encode(signature))))
+    }
+
+    /// The session that a token names, if it was made here and has not expired. Whether the session still goes on,
+    /// [`Keyring::session`](crate::key::Keyring::session) tells.
+    pub fn named_session(&self, token: &str) -> Option<SessionId> {
+        let (signed, signature) = token.rsplit_once('.')?;
+        let (header, claims) = signed.split_once('.')?;
+        let signature = BASE64.decode(signature).ok()?;
+        if BASE64.decode(header).ok()? != HEADER.as_bytes()
+            || !self.0.secret.is_signature(PURPOSE, signed.as_bytes(), &signature)
+        {
+            return None;
+        }
+        let claims: Value = serde_json::from_slice(&BASE64.decode(claims).ok()?).ok()?;
+        let live = claims["exp"].as_i64()? > self.0.clock.now().0 / 1000;
+        if live { claims["sid"].as_str()?.parse().ok() } else { None }
+    }
+
+    /// Ends a session.
+    pub async fn log_out(&self, id: SessionId) -> Result<()> {
+        self.0.db.write(move |tx| Box::pin(async move { session::end(tx, id).await })).await?;
+        Ok(())
+    }
+
+    /// Replaces a user's password and ends every other session of the user.
+    pub async fn change_password(
+        &self,
+        user: &User,
+        current: String,
+        new: String,
+        session: SessionId,
+        client: ClientKey,
+    ) -> Result<()> {
+        // whoever holds a stolen session must not find the password out with it
+        let attempt = self.attempt(&format!("password of {}", user.id), client, false).await?;
+        let email = user.email.clone();
+        let found = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { user::credentials(rx, &email, b"").await }))
+            .await?;
+        let hash = found.and_then(|found| found.password_hash);
+        if !self.0.passwords.matches(current, hash.clone()).await? {
+            return Err(Error::InvalidCredentials);
+        }
+        self.forgive(attempt).await?;
+        if !self.replace_password(user.id, hash, new, Some(session)).await? {
+            return Err(Error::InvalidCredentials);
+        }
+        Ok(())
+    }
+
+    /// Gives an account a password, whatever it had, and ends all of its sessions.
+    pub async fn set_password(&self, email: &EmailAddress, new: String) -> Result<()> {
+        let wanted = email.clone();
+        let found = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { user::credentials(rx, &wanted, b"").await }))
+            .await?
+            .ok_or_else(|| Error::not_found(Resource::User, email))?;
+        if self.replace_password(found.user.id, found.password_hash, new, None).await? {
+            Ok(())
+        } else {
+            Err(Error::Conflict("The password was changed at the same moment. Try again.".into()))
+        }
+    }
+
+    async fn replace_password(
+        &self,
+        user: UserId,
+        was: Option<String>,
+        new: String,
+        keep: Option<SessionId>,
+    ) -> Result<bool> {
+        let hash = self.0.passwords.hash(new).await?;
+        let now = self.0.clock.now();
+        let changed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !user::set_password(tx, user, was.as_deref(), &hash, now).await? {
+                        return Ok(false);
+                    }
+                    session::end_all(tx, user, keep).await?;
+                    login::forget_clients(tx, user).await?;
+                    Ok(true)
+                })
+            })
+            .await?;
+        if changed {
+            tracing::info!(user = %user, "a password was changed");
+        }
+        Ok(changed)
+    }
+
+    /// Changes how a user wants to be called.
+    pub async fn rename_user(&self, user: &User, name: Option<String>) -> Result<User> {
+        let (id, now) = (user.id, self.0.clock.now());
+        let renamed = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    user::rename(tx, id, name.as_deref(), now).await?;
+                    user::get(tx, id).await
+                })
+            })
+            .await?;
+        renamed.ok_or_else(|| Error::not_found(Resource::User, id))
+    }
+
+    /// Removes an account that is a member of no project.
+    pub async fn delete_user(&self, user: &User) -> Result<()> {
+        let id = user.id;
+        let removed = self.0.db.write(move |tx| Box::pin(async move { user::delete(tx, id).await })).await?;
+        if removed {
+            tracing::info!(user = %id, "an account was deleted");
+            return Ok(());
+        }
+        Err(Error::Conflict("You are a member of a project. Leave or delete your projects first.".into()))
+    }
+
+    /// Whether nobody has an account yet.
+    pub async fn has_no_users(&self) -> Result<bool> {
+        Ok(self.0.db.read(|rx| Box::pin(async move { user::is_empty(rx).await })).await?)
+    }
+
+    /// Removes what has ended by itself.
+    pub(crate) async fn sweep_sessions(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        let window = now.minus(self.settings().accounts.attempts_window);
+        let unseen = now.minus(CLIENT_KNOWN);
+        let db = &self.0.db;
+        while db.write_bulk(move |tx| Box::pin(async move { session::sweep(tx, now).await })).await? > 0 {}
+        while db.write_bulk(move |tx| Box::pin(async move { login::sweep(tx, window, unseen).await })).await?
+            > 0
+        {}
+        while db.write_bulk(move |tx| Box::pin(async move { member::sweep(tx, now).await })).await? > 0 {}
+        Ok(())
+    }
+}
+
+/// What an attempt was counted against.
+#[derive(Debug)]
+struct Attempt {
+    subject: [u8; 32],
+    counted: Vec<Counted>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_counted_by_network() {
+        let key = |text: &str| ClientKey::of(text.parse().unwrap());
+        assert_eq!(key("192.0.2.1"), key("::ffff:192.0.2.1"));
+        assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
+        assert_eq!(key("2001:db8:1:2::1"), key("2001:db8:1:2:ffff::2"));
+        assert_ne!(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
+    }
+
+    #[test]
+    fn a_token_is_not_printed() {
+        assert_eq!(format!("{:?}", SessionToken("abc".into())), "***");
+    }
+}

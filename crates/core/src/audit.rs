@@ -1,0 +1,106 @@
+//! Who did what in a project.
+
+use crate::ids::{ApiKeyId, UserId};
+
+/// Who acts in a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// A person.
+    User {
+        /// The account.
+        id: UserId,
+        /// Its address at the time.
+        email: String,
+    },
+    /// A program with a key.
+    Key {
+        /// The key.
+        id: ApiKeyId,
+        /// Its name; the project's own pair has none.
+        name: Option<String>,
+    },
+    /// Whoever runs the instance, on its command line.
+    Operator,
+}
+
+/// What can be done that is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// The project was created.
+    ProjectCreated,
+    /// Its settings were changed.
+    ProjectUpdated,
+    /// Its data was wiped.
+    ProjectReset,
+    /// It was disabled.
+    ProjectDisabled,
+    /// It was enabled again.
+    ProjectEnabled,
+    /// Its pair of keys was replaced.
+    KeysRotated,
+    /// A key was made.
+    KeyCreated,
+    /// A key was revoked.
+    KeyRevoked,
+    /// Somebody without an account was invited.
+    MemberInvited,
+    /// An invitation was withdrawn.
+    InvitationRevoked,
+    /// Somebody became a member.
+    MemberAdded,
+    /// A member's role was changed.
+    MemberChanged,
+    /// A member was removed, or left.
+    MemberRemoved,
+    /// The project got another owner.
+    OwnershipTransferred,
+    /// A sender domain was added.
+    DomainAdded,
+    /// A sender domain was removed.
+    DomainRemoved,
+    /// A contact was deleted.
+    ContactDeleted,
+    /// A custom field was removed from all contacts.
+    FieldDeleted,
+    /// A template was deleted.
+    TemplateDeleted,
+    /// A campaign was sent or scheduled.
+    CampaignSent,
+    /// A campaign was cancelled.
+    CampaignCancelled,
+    /// A campaign was deleted.
+    CampaignDeleted,
+    /// The captured mails were removed.
+    MailboxCleared,
+}
+
+impl Action {
+    /// The name in the API and in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ProjectCreated => "project.created",
+            Self::ProjectUpdated => "project.updated",
+            Self::ProjectReset => "project.reset",
+            Self::ProjectDisabled => "project.disabled",
+            Self::ProjectEnabled => "project.enabled",
+            Self::KeysRotated => "keys.rotated",
+            Self::KeyCreated => "key.created",
+            Self::KeyRevoked => "key.revoked",
+            Self::MemberInvited => "member.invited",
+            Self::InvitationRevoked => "invitation.revoked",
+            Self::MemberAdded => "member.added",
+            Self::MemberChanged => "member.changed",
+            Self::MemberRemoved => "member.removed",
+            Self::OwnershipTransferred => "ownership.transferred",
+            Self::DomainAdded => "domain.added",
+            Self::DomainRemoved => "domain.removed",
+            Self::ContactDeleted => "contact.deleted",
+            Self::FieldDeleted => "field.deleted",
+            Self::TemplateDeleted => "template.deleted",
+            Self::CampaignSent => "campaign.sent",
+            Self::CampaignCancelled => "campaign.cancelled",
+            Self::CampaignDeleted => "campaign.deleted",
+            Self::MailboxCleared => "mailbox.cleared",
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! How well a project's mail is received, and when that is bad enough to stop it.
+
+/// Mails of a period and what came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Mails whose hand-over ended: taken or refused.
+    pub total: i64,
+    /// Those that bounced for good.
+    pub bounces: i64,
+    /// Those whose recipients complained.
+    pub complaints: i64,
+}
+
+impl Totals {
+    /// Bounces in percent of the mails.
+    pub fn bounce_rate(self) -> f64 {
+        percent(self.bounces, self.total)
+    }
+
+    /// Complaints in percent of the mails.
+    pub fn complaint_rate(self) -> f64 {
+        percent(self.complaints, self.total)
+    }
+}
+
+fn percent(part: i64, whole: i64) -> f64 {
+    if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+/// How bad a rate is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Fine.
+    Healthy,
+    /// To be looked at.
+    Warning,
+    /// Reason to stop the project's mail.
+    Critical,
+}
+
+impl Level {
+    /// The name in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Healthy => "healthy",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// Figures that a project is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Figures {
+    /// Today and yesterday.
+    pub day: Totals,
+    /// The last seven days.
+    pub week: Totals,
+    /// Since the project began, or was reset.
+    pub ever: Totals,
+    /// Whether the project is younger than 30 days.
+    pub is_new: bool,
+}
+
+/// The judgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Health {
+    /// Bounces of the last seven days.
+    pub bounce_week: Level,
+    /// Bounces since the beginning.
+    pub bounce_ever: Level,
+    /// Complaints of the last seven days.
+    pub complaint_week: Level,
+    /// Complaints since the beginning.
+    pub complaint_ever: Level,
+    /// Counts of a new project, which few mails can already tell about.
+    pub start: Level,
+}
+
+impl Health {
+    /// Judges a project.
+    pub fn of(figures: &Figures) -> Self {
+        let Figures { day, week, ever, is_new } = *figures;
+        let start = if is_new {
+            [
+                by_count(day.bounces, 10, 25),
+                by_count(week.bounces, 25, 50),
+                by_count(day.complaints, 3, 7),
+                by_count(week.complaints, 10, 20),
+            ]
+            .into_iter()
+            .max()
+            .unwrap_or(Level::Healthy)
+        } else {
+            Level::Healthy
+        };
+        Self {
+            bounce_week: by_rate(week.total, week.bounces, BOUNCE, (5.0, 10.0)),
+            bounce_ever: by_rate(ever.total, ever.bounces, BOUNCE, (4.0, 8.0)),
+            complaint_week: by_rate(week.total, week.complaints, COMPLAINT, (0.075, 0.15)),
+            complaint_ever: by_rate(ever.total, ever.complaints, COMPLAINT, (0.03, 0.12)),
+            start,
+        }
+    }
+
+    /// The worst of the levels.
+    pub fn worst(&self) -> Level {
+        [self.bounce_week, self.bounce_ever, self.complaint_week, self.complaint_ever, self.start]
+            .into_iter()
+            .max()
+            .unwrap_or(Level::Healthy)
+    }
+}
+
+/// A rate means something from this many mails on.
+const LEAST_MAILS: i64 = 100;
+/// Fewest bounces for a warning, and for worse.
+const BOUNCE: (i64, i64) = (5, 10);
+/// Fewest complaints for a warning, and for worse.
+const COMPLAINT: (i64, i64) = (3, 5);
+
+fn by_rate(total: i64, bad: i64, least: (i64, i64), limits: (f64, f64)) -> Level {
+    let rate = percent(bad, total);
+    match () {
+        () if total < LEAST_MAILS => Level::Healthy,
+        () if rate >= limits.1 && bad >= least.1 => Level::Critical,
+        () if rate >= limits.0 && bad >= least.0 => Level::Warning,
+        () => Level::Healthy,
+    }
+}
+
+fn by_count(count: i64, warning: i64, critical: i64) -> Level {
+    match count {
+        n if n >= critical => Level::Critical,
+        n if n >= warning => Level::Warning,
+        _ => Level::Healthy,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn week(total: i64, bounces: i64, complaints: i64) -> Health {
+        Health::of(&Figures { week: Totals { total, bounces, complaints }, ..Figures::default() })
+    }
+
+    #[test]
+    fn rates_count_from_a_hundred_mails_on() {
+        for (total, bounces, level) in [
+            (99, 99, Level::Healthy),
+            (100, 4, Level::Healthy),
+            (100, 5, Level::Warning),
+            (100, 9, Level::Warning),
+            (100, 10, Level::Critical),
+            (20_000, 200, Level::Healthy),
+        ] {
+            assert_eq!(week(total, bounces, 0).bounce_week, level, "{bounces} of {total}");
+        }
+        for (total, complaints, level) in [
+            (1000, 2, Level::Healthy),
+            (1000, 3, Level::Warning),
+            (1000, 4, Level::Warning),
+            (1000, 5, Level::Critical),
+            (10_000, 5, Level::Healthy),
+        ] {
+            assert_eq!(week(total, 0, complaints).complaint_week, level, "{complaints} of {total}");
+        }
+    }
+
+    #[test]
+    fn new_projects_are_judged_by_counts() {
+        let day = Totals { total: 26, bounces: 26, complaints: 0 };
+        let new = Health::of(&Figures { day, is_new: true, ..Figures::default() });
+        assert_eq!((new.start, new.worst()), (Level::Critical, Level::Critical));
+        let old = Health::of(&Figures { day, ..Figures::default() });
+        assert_eq!(old.worst(), Level::Healthy);
+    }
+
+    #[test]
+    fn nothing_sent_is_no_rate() {
+        assert!(Totals::default().bounce_rate() < f64::EPSILON);
+        assert_eq!(Health::of(&Figures::default()).worst(), Level::Healthy);
+    }
+}

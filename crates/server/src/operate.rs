@@ -1,0 +1,115 @@
+//! What the operator does on the command line: accounts and projects.
+
+use std::io::{BufRead, IsTerminal};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, Subcommand};
+use mailwright_app::password::{LONGEST, SHORTEST};
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::ProjectId;
+
+use crate::config::Config;
+use crate::{print, setup};
+
+/// What can be done with an account.
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Give an account another password and end its sessions. Without --stdin one is made and printed.
+    ResetPassword(ResetPassword),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResetPassword {
+    /// Address of the account.
+    email: String,
+    /// Read the new password from standard input, its first line.
+    #[arg(long)]
+    stdin: bool,
+}
+
+/// What can be done with a project.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProjectCommand {
+    /// Disable a project: reading still works, writing and sending do not.
+    Disable(Disable),
+    /// Enable a project again.
+    Enable {
+        /// The project's id.
+        id: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Disable {
+    /// The project's id.
+    id: String,
+    /// Why, for its members.
+    #[arg(long, default_value = "Disabled by the operator.")]
+    reason: String,
+}
+
+pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCode> {
+    let UserCommand::ResetPassword(args) = command;
+    let email = EmailAddress::parse(&args.email).context("this is not an email address")?;
+    let (password, made) =
+        if args.stdin { (read_password()?, false) } else { (hex::encode(rand::random::<[u8; 12]>()), true) };
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    setup.app(config)?.set_password(&email, password.clone()).await?;
+    if made {
+        print(&format!(
+            "The new password of {email} is {password}\nIts sessions were ended. Sign in and change it."
+        ))?;
+    } else {
+        print(&format!("The password of {email} was changed and its sessions were ended."))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_password() -> Result<String> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        print("New password (it is shown while you type):")?;
+    }
+    let mut line = String::new();
+    stdin.lock().read_line(&mut line).context("cannot read the password")?;
+    let password = line.trim_end_matches(['\r', '\n']).to_owned();
+    check_password(&password)?;
+    Ok(password)
+}
+
+/// The rule for new passwords.
+pub(crate) fn check_password(password: &str) -> Result<()> {
+    if (SHORTEST..=LONGEST).contains(&password.chars().count()) && !password.contains('\0') {
+        return Ok(());
+    }
+    bail!("a password must have {SHORTEST} to {LONGEST} characters");
+}
+
+pub(crate) async fn project(config: &Config, command: ProjectCommand) -> Result<ExitCode> {
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    let app = setup.app(config)?;
+    let (changed, did, was) = match command {
+        ProjectCommand::Disable(args) => {
+            if args.reason.len() > 500 || !mailwright_core::name::is_plain(&args.reason) {
+                bail!("--reason must have 1 to 500 characters, and no control or invisible ones");
+            }
+            (
+                app.disable_project(project_id(&args.id)?, args.reason).await?,
+                "disabled",
+                "is disabled already",
+            )
+        }
+        ProjectCommand::Enable { id } => {
+            (app.enable_project(project_id(&id)?).await?, "enabled", "is not disabled")
+        }
+    };
+    print(&if changed { format!("The project was {did}.") } else { format!("The project {was}.") })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn project_id(text: &str) -> Result<ProjectId> {
+    text.parse().context("this is not the id of a project")
+}

@@ -1,0 +1,104 @@
+//! Failed logins, counted for all nodes together, and the clients that accounts signed in from.
+
+use mailwright_core::ids::UserId;
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::error::Result;
+use crate::tx::Tx;
+
+/// Whom a failed login is counted against: a hash, and how many failures a window may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Counted {
+    /// SHA-256 of whom.
+    pub key: [u8; 32],
+    /// Most failures of a window.
+    pub limit: i64,
+}
+
+/// Counts an attempt as failed until [`succeeded`] says otherwise, so that attempts at the same time cannot slip
+/// through together. A window that began at or before `window_start` is over and another one begins. When a limit is
+/// passed, the answer is the time at which that window began.
+pub async fn attempt(
+    tx: &mut Tx<'_>,
+    counted: &[Counted],
+    window_start: Timestamp,
+    now: Timestamp,
+) -> Result<Option<Timestamp>> {
+    let mut sorted = counted.to_vec();
+    // rows are written in one order everywhere, so that two attempts cannot wait for each other
+    sorted.sort_unstable();
+    let mut refused = None;
+    for Counted { key, limit } in sorted {
+        let (failures, started_at) = tx
+            .one(
+                "insert into login_attempts (key, started_at, failures) values ($1, $2, 1) \
+                 on conflict (key) do update set \
+                 failures = case when login_attempts.started_at <= $3 then 1 else login_attempts.failures + 1 end, \
+                 started_at = case when login_attempts.started_at <= $3 then excluded.started_at \
+                 else login_attempts.started_at end returning failures, started_at",
+                args![key.as_slice(), now, window_start],
+                |r| Ok((r.get::<i64>(0)?, r.get::<Timestamp>(1)?)),
+            )
+            .await?;
+        if failures > limit {
+            refused = refused.max(Some(started_at));
+        }
+    }
+    Ok(refused)
+}
+
+/// An attempt was none: the password was right. What was counted against `forgiven` is forgotten, the attempt alone is
+/// taken back from `others`.
+pub async fn succeeded(tx: &mut Tx<'_>, forgiven: &[u8], others: &[Counted]) -> Result<()> {
+    let mut keys: Vec<_> = others.iter().map(|counted| counted.key).collect();
+    keys.sort_unstable();
+    for key in keys {
+        if key == forgiven {
+            tx.execute("delete from login_attempts where key = $1", args![key.as_slice()]).await?;
+        } else {
+            tx.execute(
+                "update login_attempts set failures = failures - 1 where key = $1 and failures > 0",
+                args![key.as_slice()],
+            )
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes that an account signed in from a client.
+pub async fn remember_client(tx: &mut Tx<'_>, user: UserId, client: &[u8], now: Timestamp) -> Result<()> {
+    tx.execute(
+        "insert into login_clients (user_id, client, seen_at) values ($1, $2, $3) \
+         on conflict (user_id, client) do update set seen_at = excluded.seen_at",
+        args![user, client, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Forgets the clients that an account signed in from: whoever knew the old password is a stranger again.
+pub async fn forget_clients(tx: &mut Tx<'_>, user: UserId) -> Result<()> {
+    tx.execute("delete from login_clients where user_id = $1", args![user]).await?;
+    Ok(())
+}
+
+/// Removes windows and clients that are over, some at a time; how many.
+pub async fn sweep(tx: &mut Tx<'_>, window_start: Timestamp, unseen_since: Timestamp) -> Result<u64> {
+    let windows = tx
+        .execute(
+            "delete from login_attempts where key in \
+             (select key from login_attempts where started_at <= $1 limit 500)",
+            args![window_start],
+        )
+        .await?;
+    let clients = tx
+        .execute(
+            "delete from login_clients where (user_id, client) in \
+             (select user_id, client from login_clients where seen_at <= $1 limit 500)",
+            args![unseen_since],
+        )
+        .await?;
+    Ok(windows + clients)
+}

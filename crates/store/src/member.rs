@@ -1,0 +1,241 @@
+//! Members of projects, and invitations to become one.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{InvitationId, ProjectNumber, UserId};
+use mailwright_core::role::Role;
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::error::Result;
+use crate::session::role;
+use crate::tx::{Row, Rx, Tx};
+
+/// A member.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// The account.
+    pub user: UserId,
+    /// Its address.
+    pub email: EmailAddress,
+    /// How the person wants to be called.
+    pub name: Option<String>,
+    /// What the person is in the project.
+    pub role: Role,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+const COLUMNS: &str = "m.user_id, u.email, u.name, m.role, m.created_at";
+
+fn read(row: &Row<'_>) -> Result<Member> {
+    Ok(Member {
+        user: row.get(0)?,
+        email: row.get(1)?,
+        name: row.get(2)?,
+        role: role(&row.get::<String>(3)?, 3)?,
+        created_at: row.get(4)?,
+    })
+}
+
+/// The members of a project, those who came first first.
+pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Member>> {
+    rx.all(
+        format!(
+            "select {COLUMNS} from memberships m join users u on u.id = m.user_id where m.project_id = $1 \
+             order by m.created_at, m.user_id limit $2"
+        ),
+        args![project, limit],
+        read,
+    )
+    .await
+}
+
+/// One member.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, user: UserId) -> Result<Option<Member>> {
+    rx.optional(
+        format!(
+            "select {COLUMNS} from memberships m join users u on u.id = m.user_id \
+             where m.project_id = $1 and m.user_id = $2"
+        ),
+        args![project, user],
+        read,
+    )
+    .await
+}
+
+/// How many members a project has.
+pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    rx.one("select count(*) from memberships where project_id = $1", args![project], |r| r.get(0)).await
+}
+
+/// How many owners a project has.
+pub async fn owners(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    rx.one("select count(*) from memberships where project_id = $1 and role = 'OWNER'", args![project], |r| {
+        r.get(0)
+    })
+    .await
+}
+
+/// Makes a user a member; false when the user is one already.
+pub async fn add(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    user: UserId,
+    role: Role,
+    now: Timestamp,
+) -> Result<bool> {
+    let added = tx
+        .execute(
+            "insert into memberships (project_id, user_id, role, created_at) values ($1, $2, $3, $4) \
+             on conflict (project_id, user_id) do nothing",
+            args![project, user, role.as_str(), now],
+        )
+        .await?;
+    Ok(added == 1)
+}
+
+/// Changes what a member is.
+pub async fn set_role(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId, role: Role) -> Result<()> {
+    tx.execute_one(
+        "update memberships set role = $3 where project_id = $1 and user_id = $2",
+        args![project, user, role.as_str()],
+    )
+    .await
+}
+
+/// Removes a member.
+pub async fn remove(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId) -> Result<()> {
+    tx.execute_one("delete from memberships where project_id = $1 and user_id = $2", args![project, user])
+        .await
+}
+
+/// An invitation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation {
+    /// Identifier.
+    pub id: InvitationId,
+    /// Whom it is for.
+    pub email: EmailAddress,
+    /// What the person will be.
+    pub role: Role,
+    /// Who invited: an address, or a key's name.
+    pub invited_by: String,
+    /// When.
+    pub created_at: Timestamp,
+    /// When it can no longer be accepted.
+    pub expires_at: Timestamp,
+}
+
+const INVITATION: &str = "i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at";
+
+fn read_invitation(row: &Row<'_>) -> Result<Invitation> {
+    Ok(Invitation {
+        id: row.get(0)?,
+        email: row.get(1)?,
+        role: role(&row.get::<String>(2)?, 2)?,
+        invited_by: row.get(3)?,
+        created_at: row.get(4)?,
+        expires_at: row.get(5)?,
+    })
+}
+
+/// Stores an invitation; it takes the place of an earlier one to the same address.
+pub async fn invite(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    invitation: &Invitation,
+    token_hash: &[u8],
+) -> Result<()> {
+    tx.execute_one(
+        "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (project_id, email) do update set id = excluded.id, \
+         role = excluded.role, token_hash = excluded.token_hash, invited_by = excluded.invited_by, \
+         created_at = excluded.created_at, expires_at = excluded.expires_at",
+        args![
+            invitation.id,
+            project,
+            &invitation.email,
+            invitation.role.as_str(),
+            token_hash,
+            &invitation.invited_by,
+            invitation.created_at,
+            invitation.expires_at,
+        ],
+    )
+    .await
+}
+
+/// The invitations of a project, newest first.
+pub async fn invitations(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Invitation>> {
+    rx.all(
+        format!(
+            "select {INVITATION} from invitations i where i.project_id = $1 order by i.created_at desc, i.id limit $2"
+        ),
+        args![project, limit],
+        read_invitation,
+    )
+    .await
+}
+
+/// Withdraws an invitation; the address it was for.
+pub async fn withdraw(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: InvitationId,
+) -> Result<Option<EmailAddress>> {
+    tx.optional(
+        "delete from invitations where project_id = $1 and id = $2 returning email",
+        args![project, id],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Withdraws what was sent to an address, because its owner is a member now.
+pub async fn forget_invitation(tx: &mut Tx<'_>, project: ProjectNumber, email: &EmailAddress) -> Result<()> {
+    tx.execute("delete from invitations where project_id = $1 and email = $2", args![project, email]).await?;
+    Ok(())
+}
+
+/// Takes the invitation that a token opens for an address: project and role. It can be taken once.
+pub async fn take_by_token(
+    tx: &mut Tx<'_>,
+    token_hash: &[u8],
+    email: &EmailAddress,
+    now: Timestamp,
+) -> Result<Option<(ProjectNumber, Role)>> {
+    let taken = tx
+        .optional(
+            "delete from invitations where token_hash = $1 and email = $2 and expires_at > $3 \
+             returning project_id, role",
+            args![token_hash, email, now],
+            |r| Ok((r.get(0)?, r.get::<String>(1)?)),
+        )
+        .await?;
+    taken.map(|(project, name)| Ok((project, role(&name, 1)?))).transpose()
+}
+
+/// Takes every invitation of an address that its owner proved to have: projects and roles.
+pub async fn take_by_email(
+    tx: &mut Tx<'_>,
+    email: &EmailAddress,
+    now: Timestamp,
+) -> Result<Vec<(ProjectNumber, Role)>> {
+    let taken = tx
+        .all(
+            "delete from invitations where email = $1 and expires_at > $2 returning project_id, role",
+            args![email, now],
+            |r| Ok((r.get(0)?, r.get::<String>(1)?)),
+        )
+        .await?;
+    taken.into_iter().map(|(project, name)| Ok((project, role(&name, 1)?))).collect()
+}
+
+/// Removes invitations that can no longer be accepted, some at a time; how many.
+pub async fn sweep(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64> {
+    tx.execute(
+        "delete from invitations where id in (select id from invitations where expires_at <= $1 limit 500)",
+        args![now],
+    )
+    .await
+}

@@ -1,0 +1,189 @@
+//! Wiping: how a project is reset or deleted.
+//!
+//! Rows carry their project's number. A reset gives the project another number, and a deletion none: the old number is
+//! retired, which takes its rows out of sight and out of every worker's hands in one small transaction. The rows
+//! themselves go in bounded steps afterwards, by whatever process comes along; a step that is interrupted or done twice
+//! does no harm. The number is looked through for a day, for the sake of requests that were under way.
+
+use std::time::Duration;
+
+use mailwright_core::ids::{ProjectId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::db::Db;
+use crate::error::{Error, Result};
+use crate::project;
+use crate::search;
+use crate::tx::{Rx, Tx};
+
+/// Every tenant table that is wiped: its name, its key after `project_id`, and how many rows go at a time. Only
+/// `audit` is missing: it outlives a reset (see [`move_audit`]).
+pub const WIPED: &[(&str, &str, u32)] = &[
+    ("campaigns", "id", 50),
+    ("jobs", "id", 100),
+    ("job_inputs", "job_id", 10),
+    ("job_failures", "job_id, position", 500),
+    ("segments", "id", 50),
+    ("segment_upkeep", "project_id", 1),
+    ("segment_members", "segment_id, contact_id", 500),
+    ("segment_removals", "segment_id", 500),
+    ("segment_timers", "contact_id", 500),
+    ("contact_changes", "id", 500),
+    ("suppressions", "email", 500),
+    ("emails", "id", 500),
+    ("contacts", "id", 500),
+    ("contact_fields", "name", 500),
+    ("counters", "kind, name, shard", 500),
+    ("events", "id", 500),
+    ("idempotency_keys", "key", 500),
+    ("mailbox", "id", 100),
+    ("contents", "hash", 50),
+    ("attachments", "hash", 10),
+    ("templates", "id", 50),
+    ("domains", "id", 100),
+    ("rate_windows", "project_id", 1),
+    ("throttles", "project_id", 1),
+    ("search_indexes", "project_id", 1),
+];
+
+/// How long a retired number is looked through.
+const KEPT: Duration = Duration::from_hours(24);
+
+/// Takes the project away from its number: nothing finds it there any more. Fails with a conflict when another
+/// transaction did so already.
+async fn retire(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    successor: Option<ProjectNumber>,
+    now: Timestamp,
+) -> Result<()> {
+    let retired = tx
+        .execute(
+            "update projects set id = $2, retired_at = $3, disabled_at = $3, successor = $4 \
+             where number = $1 and retired_at is null",
+            args![number, ProjectId::new(now), now, successor],
+        )
+        .await?;
+    if retired == 1 { Ok(()) } else { Err(Error::Conflict("the project was reset or deleted".into())) }
+}
+
+/// Resets a project: what its number has is retired, and keys, members, invitations, suspensions and domains go on
+/// under another number, which is returned.
+pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Result<ProjectNumber> {
+    let found = project::details(tx, old).await?.ok_or(Error::NotFound)?;
+    retire(tx, old, None, now).await?;
+    let new = tx
+        .one(
+            "insert into projects (id, name, language, tracking, sending_per_second, disabled_at, created_at, updated_at) \
+             select $2, name, language, tracking, sending_per_second, null, created_at, $3 \
+             from projects where number = $1 returning number",
+            args![old, found.project.id, now],
+            |r| r.get::<ProjectNumber>(0),
+        )
+        .await?;
+    tx.execute_one("update projects set successor = $2 where number = $1", args![old, new]).await?;
+    for table in ["api_keys", "memberships", "invitations", "suspensions"] {
+        tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
+            .await?;
+    }
+    tx.execute(
+        "insert into domains (project_id, id, name, verified, vouched, selector, key_type, public_key, private_key, \
+         last_check, check_at, created_at, updated_at) select $2, id, name, verified, vouched, selector, key_type, \
+         public_key, private_key, last_check, check_at, created_at, updated_at from domains where project_id = $1",
+        args![old, new],
+    )
+    .await?;
+    Ok(new)
+}
+
+/// Deletes a project: keys and members are gone at once, its rows follow.
+pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Result<()> {
+    retire(tx, number, None, now).await?;
+    for table in ["api_keys", "memberships", "invitations", "suspensions"] {
+        tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
+    }
+    Ok(())
+}
+
+/// A number to be wiped.
+#[derive(Debug, Clone, Copy)]
+pub struct Retired {
+    /// The number.
+    pub number: ProjectNumber,
+    /// The number that the project has now; `None` when it was deleted.
+    pub successor: Option<ProjectNumber>,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// Retired numbers, some at a time.
+pub async fn list(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<Retired>> {
+    rx.all(
+        "select number, successor, retired_at from projects where retired_at is not null and number > $1 \
+         order by number limit $2",
+        args![after, limit],
+        |r| Ok(Retired { number: r.get(0)?, successor: r.get(1)?, at: r.get(2)? }),
+    )
+    .await
+}
+
+/// Wipes a retired number, step by step. Harmless when repeated, also by several processes at once.
+pub async fn wipe(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
+    search::drop_index(db, retired.number).await?;
+    if let Some(successor) = retired.successor {
+        while db.write_bulk(move |tx| Box::pin(move_audit(tx, retired.number, successor))).await? > 0 {}
+    } else {
+        let audit = ("audit", "id", 500);
+        while db.write_bulk(move |tx| Box::pin(wipe_step(tx, retired.number, audit))).await? > 0 {}
+    }
+    for table in WIPED {
+        while db.write_bulk(move |tx| Box::pin(wipe_step(tx, retired.number, *table))).await? > 0 {}
+    }
+    if now.since(retired.at) > KEPT {
+        db.write(move |tx| {
+            Box::pin(async move {
+                tx.execute(
+                    "delete from projects where number = $1 and retired_at is not null",
+                    args![retired.number],
+                )
+                .await
+            })
+        })
+        .await?;
+    }
+    Ok(())
+}
+
+async fn wipe_step(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    (table, key, rows): (&str, &str, u32),
+) -> Result<u64> {
+    tx.execute(
+        format!(
+            "delete from {table} where project_id = $1 and ({key}) in \
+             (select {key} from {table} where project_id = $1 limit {rows})"
+        ),
+        args![number],
+    )
+    .await
+}
+
+/// Moves some of the audit log to the number that the project has now.
+async fn move_audit(tx: &mut Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> Result<u64> {
+    tx.execute(
+        "insert into audit (project_id, id, actor_type, actor_id, actor_name, action, target, details, created_at) \
+         select $2, id, actor_type, actor_id, actor_name, action, target, details, created_at \
+         from audit where project_id = $1 order by id limit 500 on conflict (project_id, id) do nothing",
+        args![old, new],
+    )
+    .await?;
+    tx.execute(
+        "delete from audit where project_id = $1 and id in \
+         (select old.id from audit old join audit new on new.project_id = $2 and new.id = old.id \
+         where old.project_id = $1 order by old.id limit 500)",
+        args![old, new],
+    )
+    .await
+}

@@ -1,0 +1,127 @@
+//! Sign-ins. A session ends the moment its row is gone, on every node.
+
+use mailwright_core::ids::{ProjectId, SessionId, UserId};
+use mailwright_core::project::Project;
+use mailwright_core::role::Role;
+use mailwright_core::time::Timestamp;
+use uuid::Uuid;
+
+use crate::args;
+use crate::error::{Error, Result};
+use crate::project;
+use crate::tx::{Rx, Tx};
+use crate::user::{self, User};
+use crate::value::Arg;
+
+/// Most sessions of an account; a further sign-in ends the oldest.
+const MOST: i64 = 100;
+
+/// A sign-in.
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// Identifier.
+    pub id: SessionId,
+    /// Who signed in.
+    pub user: User,
+    /// When it ends by itself.
+    pub expires_at: Timestamp,
+    /// The project that was asked for and what the user is in it; `None` when the user is no member.
+    pub project: Option<(Project, Role)>,
+}
+
+/// Looks sessions up, each with a project to be a member of. Absent ones have ended.
+pub async fn find(
+    rx: &mut Rx<'_>,
+    wanted: &[(SessionId, Option<ProjectId>)],
+) -> Result<Vec<(Option<ProjectId>, Session)>> {
+    rx.each_returning(
+        format!(
+            "select {}, r.project, s.id, s.expires_at, m.role, {} from {{rows r: session id, project id}} \
+             join sessions s on s.id = r.session join users u on u.id = s.user_id \
+             left join projects p on p.id = r.project and p.retired_at is null \
+             left join memberships m on m.project_id = p.number and m.user_id = u.id",
+            user::COLUMNS,
+            project::COLUMNS,
+        ),
+        &[
+            Arg::Ids(wanted.iter().map(|(session, _)| Some((*session).into())).collect()),
+            Arg::Ids(wanted.iter().map(|(_, project)| project.map(Into::into)).collect()),
+        ],
+        |r| {
+            const ROLE: usize = user::WIDTH + 3;
+            let role: Option<String> = r.get(ROLE)?;
+            let project = match role {
+                Some(role) => Some((project::read_at(r, ROLE + 1)?, self::role(&role, ROLE)?)),
+                None => None,
+            };
+            let asked: Option<Uuid> = r.get(user::WIDTH)?;
+            Ok((
+                asked.map(ProjectId::from),
+                Session {
+                    id: r.get(user::WIDTH + 1)?,
+                    user: user::read(r)?,
+                    expires_at: r.get(user::WIDTH + 2)?,
+                    project,
+                },
+            ))
+        },
+    )
+    .await
+}
+
+pub(crate) fn role(text: &str, column: usize) -> Result<Role> {
+    Role::from_name(text).ok_or_else(|| Error::Corrupt {
+        column,
+        expected: "a role",
+        detail: "memberships.role has an unknown name".into(),
+    })
+}
+
+/// Starts a session, provided that the password is still the one that was checked; `checked` is its hash. Whether it
+/// was started.
+pub async fn start(
+    tx: &mut Tx<'_>,
+    id: SessionId,
+    user: UserId,
+    checked: Option<&str>,
+    now: Timestamp,
+    expires_at: Timestamp,
+) -> Result<bool> {
+    let started = tx
+        .execute(
+            "insert into sessions (id, user_id, created_at, expires_at) \
+             select $1, id, $4, $5 from users where id = $2 and coalesce(password_hash, '') = $3",
+            args![id, user, checked.unwrap_or_default(), now, expires_at],
+        )
+        .await?;
+    tx.execute(
+        "delete from sessions where user_id = $1 and id in \
+         (select id from sessions where user_id = $1 order by id desc limit 10 offset $2)",
+        args![user, MOST],
+    )
+    .await?;
+    Ok(started == 1)
+}
+
+/// Ends a session.
+pub async fn end(tx: &mut Tx<'_>, id: SessionId) -> Result<()> {
+    tx.execute("delete from sessions where id = $1", args![id]).await?;
+    Ok(())
+}
+
+/// Ends the sessions of a user, except perhaps one.
+pub async fn end_all(tx: &mut Tx<'_>, user: UserId, except: Option<SessionId>) -> Result<()> {
+    // no session has the nil id
+    let kept = except.map_or(Uuid::nil(), Uuid::from);
+    tx.execute("delete from sessions where user_id = $1 and id <> $2", &[user.into(), Arg::Id(kept)]).await?;
+    Ok(())
+}
+
+/// Removes sessions that have ended by themselves, some at a time; how many.
+pub async fn sweep(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64> {
+    tx.execute(
+        "delete from sessions where id in (select id from sessions where expires_at <= $1 limit 500)",
+        args![now],
+    )
+    .await
+}

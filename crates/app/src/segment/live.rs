@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mailwright_core::filter::{Facts, References};
-use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
-use mailwright_core::segment::{Live, event_name};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
+use mailwright_core::segment::{Change, Live, event_name};
 use mailwright_core::time::Timestamp;
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
@@ -79,6 +79,9 @@ pub(super) async fn judge(
     now: Timestamp,
 ) -> Result<BTreeSet<SegmentId>> {
     let held = store::hold(tx, project, contacts).await?;
+    if held.is_empty() {
+        return Ok(BTreeSet::new());
+    }
     let mut members: HashMap<ContactId, BTreeSet<SegmentId>> = HashMap::new();
     for member in store::memberships(tx, project, &held).await? {
         members.entry(member.contact).or_default().insert(member.segment);
@@ -101,19 +104,25 @@ pub(super) async fn judge(
     changes.save(tx, project, live, now).await
 }
 
-/// Who joined and who left, pass by pass.
+/// Who joined and who left.
 #[derive(Default)]
-struct Changes(Vec<(Vec<Membership>, Vec<Membership>)>);
+struct Changes {
+    /// Who joins and who leaves, pass by pass.
+    passes: Vec<(Vec<Membership>, Vec<Membership>)>,
+    /// The same in the order in which it happens to each contact.
+    moves: Vec<(Membership, bool)>,
+}
 
 impl Changes {
-    fn add(&mut self, pass: usize, contact: ContactId, found: Vec<mailwright_core::segment::Change>) {
-        if self.0.len() <= pass {
-            self.0.resize_with(pass + 1, Default::default);
+    fn add(&mut self, pass: usize, contact: ContactId, found: Vec<Change>) {
+        if self.passes.len() <= pass {
+            self.passes.resize_with(pass + 1, Default::default);
         }
+        let (entering, leaving) = &mut self.passes[pass];
         for change in found {
-            let (entering, leaving) = &mut self.0[pass];
-            let list = if change.entered { entering } else { leaving };
-            list.push(Membership { segment: change.segment, contact });
+            let member = Membership { segment: change.segment, contact };
+            if change.entered { &mut *entering } else { &mut *leaving }.push(member);
+            self.moves.push((member, change.entered));
         }
     }
 
@@ -125,28 +134,33 @@ impl Changes {
         live: &Live,
         now: Timestamp,
     ) -> Result<BTreeSet<SegmentId>> {
-        let mut sums: BTreeMap<SegmentId, i64> = BTreeMap::new();
-        let mut events = Vec::new();
-        for (entering, leaving) in &mut self.0 {
+        if self.moves.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        for (entering, leaving) in &mut self.passes {
             entering.sort_unstable();
             leaving.sort_unstable();
             store::enter(tx, project, entering, now).await?;
             store::exit(tx, project, leaving, now).await?;
-            let entered = entering.iter().map(|member| (member, true));
-            for (member, entered) in entered.chain(leaving.iter().map(|member| (member, false))) {
-                *sums.entry(member.segment).or_default() += if entered { 1 } else { -1 };
-                events.extend(moved(project, live, *member, entered, now));
-            }
         }
-        if events.is_empty() {
-            return Ok(BTreeSet::new());
+        let mut sums: BTreeMap<SegmentId, i64> = BTreeMap::new();
+        for (member, entered) in &self.moves {
+            *sums.entry(member.segment).or_default() += if *entered { 1 } else { -1 };
         }
         store::count_changes(tx, project, &sums).await?;
         let mut deltas = Deltas::default();
-        event::append(tx, &events, &mut deltas).await?;
+        event::append(tx, &self.events(project, live, now), &mut deltas).await?;
         deltas.judged();
         deltas.save(tx).await?;
         Ok(sums.into_keys().collect())
+    }
+
+    /// The events, whose ids have the order in which things happen although all happen at one instant.
+    fn events(&self, project: ProjectNumber, live: &Live, now: Timestamp) -> Vec<NewEvent> {
+        let mut ids: Vec<EventId> = self.moves.iter().map(|_| EventId::new(now)).collect();
+        ids.sort_unstable();
+        let moves = self.moves.iter().zip(ids);
+        moves.filter_map(|((member, entered), id)| moved(project, live, *member, *entered, id, now)).collect()
     }
 }
 
@@ -156,10 +170,11 @@ fn moved(
     live: &Live,
     member: Membership,
     entered: bool,
+    id: EventId,
     now: Timestamp,
 ) -> Option<NewEvent> {
     let segment = live.get(member.segment)?;
     let data = json!({ "segmentId": segment.id, "segmentName": segment.name });
     let event = NewEvent::bare(project, &event_name(&segment.name, entered), member.contact, now);
-    Some(NewEvent { data: Some(data.to_string()), ..event })
+    Some(NewEvent { id, data: Some(data.to_string()), ..event })
 }

@@ -90,6 +90,16 @@ impl Live {
         Self { definitions, graph, references, windows, hears_itself }
     }
 
+    /// How many segments are judged.
+    pub fn len(&self) -> usize {
+        self.definitions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.definitions.is_empty()
+    }
+
     /// What the conditions name.
     pub fn references(&self) -> &References {
         &self.references

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mailwright_core::filter::Tree;
-use mailwright_core::ids::{ProjectNumber, SegmentId};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
 
@@ -343,7 +343,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> R
 }
 
 /// How many memberships of a removed segment one step removes at most.
-const REMOVE_CHUNK: i64 = 500;
+const REMOVE_CHUNK: usize = 500;
 
 /// Removes some of the memberships that removed segments left behind. Returns whether there are more.
 pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
@@ -355,14 +355,19 @@ pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
         )
         .await?;
     let Some(segment) = next else { return Ok(false) };
-    let removed = tx
-        .execute(
-            "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id in \
-             (select contact_id from segment_members where project_id = $1 and segment_id = $2 limit $3)",
+    let contacts: Vec<ContactId> = tx
+        .all(
+            "select contact_id from segment_members where project_id = $1 and segment_id = $2 limit $3",
             args![project, segment, REMOVE_CHUNK],
+            |r| r.get(0),
         )
         .await?;
-    if (removed as i64) < REMOVE_CHUNK {
+    tx.execute(
+        "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id {in $3}",
+        &[project.into(), segment.into(), member::contact_set(&contacts)],
+    )
+    .await?;
+    if contacts.len() < REMOVE_CHUNK {
         tx.execute(
             "delete from segment_removals where project_id = $1 and segment_id = $2",
             args![project, segment],

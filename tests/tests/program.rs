@@ -91,7 +91,7 @@ fn assert_key(value: &Value, prefix: &str) {
 #[test]
 fn help_names_the_commands_and_the_version_is_printed() {
     let help = succeed(&["--help"], &[]);
-    for command in ["serve", "migrate", "bootstrap", "doctor"] {
+    for command in ["serve", "migrate", "bootstrap", "import", "export", "doctor"] {
         assert!(help.contains(command), "{command}: {help}");
         assert!(succeed(&[command, "--help"], &[]).len() > 20, "{command}");
     }

@@ -215,8 +215,8 @@ impl Import {
     /// Checks the file as a whole: what is wrong with all of it must be found before a row is imported.
     pub(crate) fn open(project: ProjectNumber, file: Vec<u8>) -> Result<Self, String> {
         if let Err(error) = std::str::from_utf8(&file) {
-            let line_ends = file[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-            return Err(not_utf8(line_ends as u64 + 1));
+            let lines = file[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+            return Err(not_utf8(lines as u64));
         }
         let (columns, header_end) = header(&file)?;
         let import = Self { project, file, columns, header_end };

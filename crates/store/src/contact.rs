@@ -197,7 +197,7 @@ async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields) -> Resul
 
 async fn insert(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
     let inserted = tx
-        .each(
+        .insert_each(
             "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
              select r.project_id, r.id, r.email, r.subscribed, r.data, 1, r.created_at, r.created_at \
              from {rows r: project_id int, id id, email text, subscribed bool, data json, created_at int} where true \

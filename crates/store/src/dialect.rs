@@ -92,6 +92,33 @@ impl Dialect {
         out
     }
 
+    /// SQLite's text of an insert whose `{rows}` set has `count` rows. The first row has the numbers of the arguments,
+    /// the further ones those behind all `arguments`, row by row.
+    pub(crate) fn expand_block(text: &str, count: usize, arguments: usize) -> String {
+        let Some((before, rest)) = text.split_once("{rows ") else { return Self::Sqlite.expand(text) };
+        let Some((spec, after)) = rest.split_once('}') else { return Self::Sqlite.expand(text) };
+        let kinds: Vec<_> =
+            spec.split(',').filter_map(|c| c.trim().rsplit_once(' ').map(|(_, k)| k)).collect();
+        let first = Self::Sqlite.rows(spec);
+        let (set, alias) = first.rsplit_once(')').unwrap_or((&first, ""));
+        let mut out = Self::Sqlite.expand(before);
+        Self::Sqlite.plain(set, &mut out);
+        for row in 0..count.saturating_sub(1) {
+            for (column, kind) in kinds.iter().enumerate() {
+                let comma = if column == 0 { " union all select " } else { ", " };
+                let number = arguments + row * kinds.len() + column + 1;
+                let _ = match *kind {
+                    "json" => write!(out, "{comma}jsonb(?{number})"),
+                    _ => write!(out, "{comma}?{number}"),
+                };
+            }
+        }
+        out.push(')');
+        out.push_str(alias);
+        out.push_str(&Self::Sqlite.expand(after));
+        out
+    }
+
     fn plain(self, text: &str, out: &mut String) {
         match self {
             Self::Postgres => out.push_str(text),
@@ -188,6 +215,17 @@ mod tests {
         assert_eq!(
             Dialect::Sqlite.expand(text),
             "select json(data) from t join (select ?1 as a, jsonb(?2) as d) as r on t.a = r.a where b in rarray(?3) and c = jsonb(?4)"
+        );
+    }
+
+    #[test]
+    fn a_block_of_rows_is_one_statement() {
+        let text = "insert into t (a, d, n) select r.a, r.d, $3 from {rows r: a int, d json} where true";
+        assert_eq!(Dialect::expand_block(text, 1, 3), Dialect::Sqlite.expand(text));
+        assert_eq!(
+            Dialect::expand_block(text, 3, 3),
+            "insert into t (a, d, n) select r.a, r.d, ?3 from (select ?1 as a, jsonb(?2) as d \
+             union all select ?4, jsonb(?5) union all select ?6, jsonb(?7)) as r where true"
         );
     }
 

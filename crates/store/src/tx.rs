@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
 
-use crate::dialect::{Sql, Texts};
+use crate::dialect::{Dialect, Sql, Texts};
 use crate::error::{Error, Result};
 use crate::value::{Arg, Column};
 
@@ -308,6 +308,17 @@ impl<'c> Tx<'c> {
         self.run_each(sql.into(), args).await
     }
 
+    /// Like [`Tx::each`], for a plain `insert ... select ... from {rows ...}`. SQLite runs it once for many rows
+    /// together, because a full-text index that follows the table writes what it gathered at the end of each statement.
+    pub async fn insert_each(&self, sql: &'static str, args: &[Arg<'_>]) -> Result<u64> {
+        match &self.0.session {
+            Session::Sqlite(connection) => {
+                sqlite_insert(&lock(connection), sql, &self.0.texts.text(&Sql::Fixed(sql)), args)
+            }
+            Session::Postgres { .. } => self.run_each(Sql::Fixed(sql), args).await,
+        }
+    }
+
     fn run<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
         let text = self.0.texts.text(&sql);
         match &self.0.session {
@@ -345,6 +356,49 @@ impl<'c> Tx<'c> {
             Session::Postgres { client, .. } => Ok(client.batch_execute(&text).await?),
         }
     }
+}
+
+/// Rows of one statement of [`Tx::insert_each`].
+const BLOCK: usize = 100;
+
+/// Inserts full blocks of rows, and what is left row by row: each text is prepared once.
+fn sqlite_insert(
+    connection: &rusqlite::Connection,
+    sql: &'static str,
+    one: &str,
+    args: &[Arg<'_>],
+) -> Result<u64> {
+    let rows = row_count(args);
+    let blocks = rows / BLOCK;
+    let mut inserted = 0;
+    if blocks > 0 {
+        let mut statement = connection.prepare_cached(&Dialect::expand_block(sql, BLOCK, args.len()))?;
+        for block in 0..blocks {
+            bind_block(&mut statement, args, block * BLOCK)?;
+            inserted += statement.raw_execute()? as u64;
+        }
+    }
+    for row in blocks * BLOCK..rows {
+        inserted += sqlite_run(connection, one, args, Some(row))?;
+    }
+    Ok(inserted)
+}
+
+/// Binds a block of rows that begins at `start`, numbered as [`Dialect::expand_block`] says.
+fn bind_block(
+    statement: &mut rusqlite::Statement<'_>,
+    args: &[Arg<'_>],
+    start: usize,
+) -> rusqlite::Result<()> {
+    bind(statement, args, Some(start))?;
+    let columns: Vec<_> = args.iter().take_while(|arg| arg.rows().is_some()).collect();
+    for row in 1..BLOCK {
+        for (column, arg) in columns.iter().enumerate() {
+            let index = args.len() + (row - 1) * columns.len() + column + 1;
+            arg.bind_row(statement, index, start + row)?;
+        }
+    }
+    Ok(())
 }
 
 /// How many rows the columns among the arguments hold.

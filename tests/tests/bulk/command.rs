@@ -6,7 +6,7 @@ use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::{contact_by_email, create_contact, read, subscription_events};
 use serde_json::{Value, json};
 
-use super::{imported, total};
+use super::{imported, numbered, total};
 
 /// Writes a file into a folder of the test's own.
 fn file(folder: &tempfile::TempDir, name: &str, content: &[u8]) -> String {
@@ -46,8 +46,7 @@ both_engines! {
         let folder = tempfile::tempdir().expect("a folder");
         create_contact(&app, "=cmd@example.com".trim_start_matches('='), true, json!({"plan": "=1+1", "n": 1.5, "tags": ["a", "b"]})).await;
         create_contact(&app, "b@example.com", false, json!({"Name": "O\"Neil, Ann\nB", "vip": true})).await;
-        let rows: String = (0..2500).map(|number| format!("c{number}@example.com,{number}\n")).collect();
-        imported(&app, format!("email,number\n{rows}")).await;
+        imported(&app, numbered(2500)).await;
 
         let csv = app.run(&["export", "--project", "Acme"]).await;
         let mut lines = csv.split("\r\n");

@@ -9,7 +9,7 @@ use mailwright_tests::random::Random;
 use mailwright_tests::{as_project, contact_by_email, items, read, subscription_events};
 use serde_json::json;
 
-use super::{counts, csv_part, finished, import_path, queued, total, upload, with_form};
+use super::{counts, csv_part, finished, import_path, numbered, queued, total, upload, with_form};
 
 /// Rows of the large file.
 const ROWS: usize = 30_000;
@@ -121,8 +121,7 @@ async fn two_nodes_share_the_jobs() {
     const PROJECTS: usize = 6;
     let one = App::start(Engine::Postgres).await;
     let two = one.second_node().await;
-    let rows: String = (0..4000).map(|number| format!("c{number}@example.com,{number}\n")).collect();
-    let csv = format!("email,number\n{rows}");
+    let csv = numbered(4000);
     let mut jobs = Vec::new();
     for number in 0..PROJECTS {
         let project = one.bootstrap(&format!("P{number}"), &format!("p{number}.example")).await;

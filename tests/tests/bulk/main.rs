@@ -34,6 +34,12 @@ fn csv_part(csv: &[u8]) -> Vec<u8> {
     part("Content-Disposition: form-data; name=\"file\"; filename=\"c.csv\"\r\nContent-Type: text/csv", csv)
 }
 
+/// A file of so many rows, each with its number.
+fn numbered(rows: usize) -> String {
+    let lines: Vec<String> = (0..rows).map(|number| format!("c{number}@example.com,{number}")).collect();
+    format!("email,number\n{}\n", lines.join("\n"))
+}
+
 /// POST /contacts/import.
 async fn upload(app: &App, csv: impl AsRef<[u8]>) -> Response {
     with_form(app.post("/contacts/import"), &[csv_part(csv.as_ref())]).send().await

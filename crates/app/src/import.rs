@@ -323,3 +323,57 @@ async fn apply(
     deltas.save(tx).await?;
     Ok(applied)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file() -> String {
+        let rows = (0..1750).map(|number| match number % 7 {
+            0 => format!("broken{number},x\n"),
+            1 => format!("\"c{number}@example.com\",\"two\nlines\"\r\n\n"),
+            // long rows close a chunk early
+            2 => format!("c{number}@example.com,{}\n", "y".repeat(3000)),
+            _ => format!("c{number}@example.com,{number}\n"),
+        });
+        format!("email,note\n{}", rows.collect::<Vec<_>>().concat())
+    }
+
+    fn gather(all: &mut (Vec<Row>, Vec<RowFailure>), chunk: Chunk) {
+        all.0.extend(chunk.rows);
+        all.1.extend(chunk.failures);
+    }
+
+    #[test]
+    fn a_file_is_the_same_read_in_pieces_and_from_stored_positions() {
+        let file = file();
+        let mut pieces = (Vec::new(), Vec::new());
+        let mut chunks = Chunks::default();
+        for mut piece in file.as_bytes().chunks(1000) {
+            while let (taken, Some(chunk)) = chunks.read(piece).unwrap() {
+                assert!(chunk.len() <= CHUNK_ROWS);
+                piece = &piece[taken..];
+                gather(&mut pieces, chunk);
+            }
+        }
+        gather(&mut pieces, chunks.finish().unwrap());
+        assert_eq!((pieces.0.len(), pieces.1.len()), (1500, 250));
+
+        let import = Import::open(ProjectNumber(1), file.clone().into_bytes()).unwrap();
+        let mut stored = (Vec::new(), Vec::new());
+        let mut progress = ImportProgress::default().at(import.header_end);
+        let mut count = 0;
+        loop {
+            let (chunk, is_last) = import.chunk(progress.position()).unwrap();
+            progress = from_value::<ImportProgress>(&to_value(&progress)).unwrap().at(chunk.end);
+            gather(&mut stored, chunk);
+            count += 1;
+            if is_last {
+                break;
+            }
+        }
+        assert_eq!(stored, pieces);
+        assert_eq!(progress.bytes, file.len() as u64);
+        assert!(count >= 4, "{count}");
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::random::Random;
-use mailwright_tests::{as_project, contact_by_email, items, read, subscription_events};
+use mailwright_tests::{UNKNOWN_ID, as_project, contact_by_email, items, read, subscription_events};
 use serde_json::json;
 
 use super::{counts, csv_part, finished, import_path, numbered, queued, total, upload, with_form};
@@ -99,6 +99,33 @@ both_engines! {
         // the lease of ten minutes is not waited for
         let status = finished(&app, &path).await;
         assert_eq!(counts(&status["result"])[..2], [ROWS as i64, (ROWS - ROWS / 10) as i64]);
+    }
+
+    async fn the_queue_of_a_project_is_bounded(engine: Engine) {
+        let app = App::start(engine).await;
+        let other = app.bootstrap("Neighbour", "neighbour.example").await;
+        // the others wait behind it
+        let large = import_path(&queued(&upload(&app, large(4 * ROWS)).await));
+        let body = json!({"contactIds": [UNKNOWN_ID]});
+        let mut accepted = Vec::new();
+        let mut refused = None;
+        while accepted.len() < 100 && refused.is_none() {
+            let answer = app.post("/contacts/bulk-delete").json(&body).send().await;
+            if answer.status == 202 { accepted.push(queued(&answer)) } else { refused = Some(answer) }
+        }
+        let refused = match refused {
+            Some(answer) => answer,
+            None => app.post("/contacts/bulk-delete").json(&body).send().await,
+        };
+        refused.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        assert!(refused.headers.get("retry-after").is_some());
+        assert!(accepted.len() >= 99, "{}", accepted.len());
+        let theirs = as_project(&app, &other, "POST", "/contacts/bulk-delete").json(&body).send().await;
+        queued(&theirs);
+        finished(&app, &large).await;
+        for job in &accepted {
+            assert_eq!(finished(&app, &crate::bulk_path(job)).await["result"]["failureCount"], 1);
+        }
     }
 
     async fn the_last_hundred_finished_jobs_are_kept(engine: Engine) {

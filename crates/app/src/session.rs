@@ -161,8 +161,8 @@ impl App {
             key: digest("login", &[address.as_bytes(), own]),
             limit: settings.attempts_per_address,
         };
-        let counted =
-            vec![subject, Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client }];
+        let from = Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client };
+        let counted = vec![from, subject];
         let attempt = Attempt { subject: subject.key, counted };
         let (now, window, rows) = (self.0.clock.now(), settings.attempts_window, attempt.counted.clone());
         let refused = self

@@ -6,7 +6,6 @@ use crate::email::{EmailSource, Reason, Settlement, names};
 use crate::ids::{CampaignId, SegmentId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 names! {
     /// Where a campaign stands (contract, Campaign status).

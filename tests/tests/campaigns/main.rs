@@ -69,6 +69,14 @@ async fn in_status(app: &App, campaign: &Value, status: &str) -> Value {
     .await
 }
 
+/// Waits until all the audience of a campaign is frozen.
+async fn frozen(app: &App, campaign: &Value) {
+    app.eventually("the audience is frozen", async || {
+        (read(app, &path(campaign, "/ledger")).await["frozen"] == true).then_some(())
+    })
+    .await;
+}
+
 /// Waits until a campaign is over, and returns its ledger, which must balance.
 async fn settled(app: &App, campaign: &Value) -> Value {
     app.eventually_within(Duration::from_secs(60), "the campaign is over", async || {

@@ -97,7 +97,8 @@ impl Field {
             Operand::Ordered(Ordered::Text(text)) => self.text("=", text, values),
             Operand::Ordered(Ordered::Date(date)) => {
                 let day = values.text(date.day());
-                self.date_passes(|canonical| format!("substr({canonical}, 1, 10) = {day}"))
+                let is_date = self.is_date();
+                format!("(case when substr({}, 1, 10) = {day} then {is_date} else false end)", self.text)
             }
         }
     }
@@ -151,27 +152,43 @@ impl Field {
         }
     }
 
+    /// That the value is a date that stands so to another, both in their canonical form.
     fn date(&self, comparison: Comparison, date: &Moment, values: &mut Values<'_>) -> String {
+        let near = match comparison {
+            Comparison::Greater | Comparison::GreaterOrEqual => format!(">= {}", values.text(date.day())),
+            Comparison::Less | Comparison::LessOrEqual => {
+                format!("< {}", values.text(&format!("{}~", date.day())))
+            }
+        };
         let date = values.text(date.as_str());
-        self.date_passes(|canonical| format!("{canonical} {} {date}", sign(comparison)))
+        let (text, sign) = (&self.text, sign(comparison));
+        // what is on the wrong side by its day alone is done with one look
+        if self.json.is_none() {
+            return format!(
+                "(case when {text} {near} then coalesce(canonical_date({text}) {sign} {date}, false) else false end)"
+            );
+        }
+        // as `core::filter::date` does
+        let bare = format!("rtrim({text}, 'Z')");
+        let canonical = format!("({bare} || substr('{FILLER}', length({bare}) + 1))");
+        format!(
+            "(case when {text} {near} and {} then {canonical} {sign} {date} else false end)",
+            self.is_date()
+        )
     }
 
-    /// That the value is a date whose canonical form (see `core::filter::date`) passes a test. Only a text can have
-    /// the form of a date: nothing else needs the look at its type.
-    fn date_passes(&self, passes: impl Fn(&str) -> String) -> String {
+    /// Whether the value has the form of a date, which only a text can have: its JSON type need not be looked at.
+    fn is_date(&self) -> String {
         let text = &self.text;
         if self.json.is_none() {
             // differs because SQLite can call the very function that the other evaluator uses
-            return format!("coalesce({}, false)", passes(&format!("canonical_date({text})")));
+            return format!("canonical_date({text}) is not null");
         }
-        // a date with its digits made zeros; what is long is none, and not worth the work
+        // digits are made zeros; what is long is no date, and not worth the work
         let (day, time) = (&FILLER[..10], &FILLER[..19]);
-        let is_date = format!(
+        format!(
             "octet_length({text}) <= 24 and translate({text}, '123456789', '000000000') \
              in ('{day}', '{time}', '{time}Z', '{FILLER}', '{FILLER}Z')"
-        );
-        let bare = format!("rtrim({text}, 'Z')");
-        let canonical = format!("({bare} || substr('{FILLER}', length({bare}) + 1))");
-        format!("(case when {is_date} then {} else false end)", passes(&canonical))
+        )
     }
 }

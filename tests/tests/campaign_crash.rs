@@ -250,7 +250,13 @@ fn check_entry(entry: &Value, fate: Fate, copies: usize) {
     match text(&entry["state"]) {
         "ACCEPTED" => {
             assert_eq!(copies, 1, "{complaint}");
-            let may = [Fate::Taken, Fate::Greylisted, Fate::DroppedBefore, Fate::BrokenInContent, Fate::StalledBefore];
+            let may = [
+                Fate::Taken,
+                Fate::Greylisted,
+                Fate::DroppedBefore,
+                Fate::BrokenInContent,
+                Fate::StalledBefore,
+            ];
             assert!(may.contains(&fate), "{complaint}");
         }
         "FAILED" => {
@@ -280,7 +286,10 @@ async fn check_sums(app: &App, path: &str, states: &BTreeMap<String, usize>, cou
         totals.insert(format!("{}{reason}", text(&total["state"])), count);
     }
     assert_eq!(&totals, states, "{ledger}");
-    assert_eq!((&ledger["equation"]["balanced"], &ledger["equation"]["audience"]), (&json!(true), &json!(count)));
+    assert_eq!(
+        (&ledger["equation"]["balanced"], &ledger["equation"]["audience"]),
+        (&json!(true), &json!(count))
+    );
     assert_eq!(ledger["balance"], ledger["equation"]);
     assert_eq!(totals.values().sum::<usize>(), count, "{ledger}");
     let campaign = read(app, path).await;

@@ -5,6 +5,7 @@
 
 mod auth;
 mod error;
+mod filter;
 mod frame;
 mod query;
 mod resources;
@@ -21,7 +22,8 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    campaign, contact, contact_field, docs, domain, email, event, health, mailbox, send, subscription, template, track,
+    campaign, contact, contact_field, docs, domain, email, event, health, mailbox, segment, send,
+    subscription, template, track,
 };
 
 /// Every route, with its document.
@@ -43,6 +45,13 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(template::get, template::update, template::delete))
         .routes(routes!(template::duplicate))
         .routes(routes!(template::usage))
+        // segments
+        .routes(routes!(segment::list, segment::create))
+        .routes(routes!(segment::get, segment::update, segment::delete))
+        .routes(routes!(segment::contacts))
+        .routes(routes!(segment::add_members, segment::remove_members))
+        .routes(routes!(segment::compute))
+        .routes(routes!(segment::refresh))
         // campaigns
         .routes(routes!(campaign::list, campaign::create))
         .routes(routes!(campaign::get, campaign::update, campaign::delete))
@@ -59,8 +68,11 @@ fn routes() -> OpenApiRouter<App> {
         // events
         .routes(routes!(event::track))
         .routes(routes!(event::list))
+        .routes(routes!(event::stats))
         .routes(routes!(event::names))
         .routes(routes!(event::of_contact))
+        .routes(routes!(event::usage))
+        .routes(routes!(event::delete))
         // domains
         .routes(routes!(domain::add))
         .routes(routes!(domain::list))

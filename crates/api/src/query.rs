@@ -9,6 +9,7 @@ use axum::extract::{Path, Query};
 use axum::http::request::Parts;
 use mailwright_app::Resource;
 use mailwright_core::issue::Issue;
+use mailwright_core::time::Timestamp;
 
 use crate::error::{ApiError, Result};
 
@@ -53,6 +54,14 @@ impl Params {
             Some("false") => Some(false),
             _ => None,
         }
+    }
+
+    /// An instant or a date. One that cannot be read is refused: leaving it out would answer another question.
+    pub(crate) fn instant(&self, name: &str) -> Result<Option<Timestamp>> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let refused =
+            || ApiError::bad_request(format!("{name} must be a date such as 2025-01-31T10:20:30Z."));
+        Timestamp::parse(text).map(Some).ok_or_else(refused)
     }
 
     /// Whether `dir` asks for descending order, which is the default.

@@ -69,7 +69,9 @@ impl App {
             email,
         };
         let route = track::route(project.number, &operation.email);
-        Ok(self.0.upserts.call(route, operation).await?)
+        let upserted = self.0.upserts.call(route, operation).await?;
+        self.hint();
+        Ok(upserted)
     }
 
     /// One contact.
@@ -135,7 +137,10 @@ impl App {
             })
         });
         match updated.await {
-            Ok(Some(updated)) => Ok(updated.contact),
+            Ok(Some(updated)) => {
+                self.hint();
+                Ok(updated.contact)
+            }
             Ok(None) => Err(Error::not_found(Resource::Contact, id)),
             Err(error) if error.is_conflict_on("contacts", "email") => {
                 Err(Error::Conflict("Another contact of this project has that email address.".into()))
@@ -168,7 +173,8 @@ impl App {
     pub async fn delete_contact(&self, project: &Project, id: ContactId) -> Result<()> {
         let (number, now) = (project.number, self.0.clock.now());
         loop {
-            let step = self.retry(move |tx| Box::pin(async move { store::delete(tx, number, id, now).await }));
+            let step =
+                self.retry(move |tx| Box::pin(async move { store::delete(tx, number, id, now).await }));
             match step.await? {
                 Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
                 Deleted::Partly => {}

@@ -1,12 +1,17 @@
-//! Reading events.
+//! Reading events, and removing those of a name.
 
+use std::time::Duration;
+
+use mailwright_core::event::is_reserved;
 use mailwright_core::ids::ContactId;
 use mailwright_core::project::Project;
+use mailwright_core::segment::Segment;
+use mailwright_core::time::Timestamp;
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::event as store;
 
-use crate::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::{App, contact};
 
 pub use mailwright_store::event::Event;
 
@@ -38,13 +43,100 @@ impl App {
 
     /// The names of a project's events, the most frequent first.
     pub async fn event_names(&self, project: &Project) -> Result<Vec<String>> {
+        Ok(self.event_counts(project).await?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// How often events of each name happened, the most frequent first: from `from` up to and with `until`, or ever
+    /// where neither is given.
+    pub async fn event_stats(
+        &self,
+        project: &Project,
+        from: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<Vec<(String, i64)>> {
         let number = project.number;
-        let mut names = self
+        if from.is_none() && until.is_none() {
+            return self.event_counts(project).await;
+        }
+        let from = from.unwrap_or_default();
+        let until = until.unwrap_or_else(|| self.0.clock.now()).plus(Duration::from_millis(1));
+        Ok(self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::counts_between(rx, number, from, until).await }))
+            .await?)
+    }
+
+    /// The names of a project's events with how often each happened, the most frequent first.
+    async fn event_counts(&self, project: &Project) -> Result<Vec<(String, i64)>> {
+        let number = project.number;
+        let mut counts = self
             .0
             .db
             .read(move |rx| Box::pin(async move { counter::values(rx, number, Counter::Event).await }))
             .await?;
-        names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Ok(names.into_iter().map(|(name, _)| name).collect())
+        counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Ok(counts)
     }
+
+    /// What refers to events of a name, and how many there are.
+    pub async fn event_usage(&self, project: &Project, name: &str) -> Result<Usage> {
+        let (number, wanted) = (project.number, name.to_owned());
+        let (total, contacts) = self
+            .0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    Ok((
+                        counter::value(rx, number, Counter::Event, &wanted).await?,
+                        store::unique_contacts(rx, number, &wanted).await?,
+                    ))
+                })
+            })
+            .await?;
+        let segments = self.segments_with_event(project, name).await?;
+        Ok(Usage { segments, total, contacts, can_delete: !is_reserved(name) })
+    }
+
+    /// Removes every event of a name; how many. The service's own events stay.
+    pub async fn delete_events(&self, project: &Project, name: &str) -> Result<usize> {
+        if is_reserved(name) {
+            return Err(Error::Legacy(format!(
+                "{name} is an event of the service itself and cannot be deleted."
+            )));
+        }
+        // events that are tracked meanwhile stay, so that there is an end
+        let until = self.0.clock.now().plus(Duration::from_millis(1));
+        let (number, mut removed, mut tries) = (project.number, 0, 0);
+        loop {
+            let (name, now) = (name.to_owned(), self.0.clock.now());
+            let step = self.0.db.write_bulk(move |tx| {
+                Box::pin(async move { store::remove(tx, number, &name, until, now).await })
+            });
+            match step.await {
+                Ok(0) => break,
+                Ok(count) => removed += count,
+                Err(mailwright_store::Error::Contention(_)) if tries < 10 => {
+                    tokio::time::sleep(contact::pause(tries)).await;
+                    tries += 1;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.hint();
+        Ok(removed)
+    }
+}
+
+/// What refers to events of a name, and how many there are.
+#[derive(Debug)]
+pub struct Usage {
+    /// Segments whose condition looks at them.
+    pub segments: Vec<Segment>,
+    /// Events.
+    pub total: i64,
+    /// Contacts that have one.
+    pub contacts: i64,
+    /// Whether they can be removed.
+    pub can_delete: bool,
 }

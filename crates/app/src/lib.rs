@@ -18,6 +18,7 @@ pub mod mailbox;
 pub mod metrics;
 mod render;
 pub mod secret;
+pub mod segment;
 pub mod send;
 pub mod settings;
 pub mod subscription;
@@ -43,6 +44,7 @@ use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
 use crate::secret::InstanceSecret;
+use crate::segment::Desk;
 use crate::settings::Settings;
 use crate::tasks::Tasks;
 
@@ -66,6 +68,7 @@ struct Inner {
     upserts: Coalescer<contact::Operation, contact::Upserted>,
     dispatcher: Dispatcher,
     campaigns: Wake,
+    segments: Desk,
 }
 
 impl std::fmt::Debug for App {
@@ -106,6 +109,7 @@ impl App {
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
             campaigns: Wake::default(),
+            segments: Desk::default(),
             db,
             clock,
             settings,
@@ -116,10 +120,11 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, campaigns, domain checks, housekeeping.
+    /// Starts the background work: delivery, campaigns, segments, domain checks, housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
         campaign::runner::start(self, tasks);
+        segment::start(self, tasks);
         upkeep::start(self, tasks);
     }
 

@@ -17,6 +17,8 @@ pub struct Settings {
     pub delivery: DeliverySettings,
     /// Sender domains.
     pub domains: DomainSettings,
+    /// Segments.
+    pub segments: SegmentSettings,
 }
 
 /// Limits on attachments (contract, Limits).
@@ -51,6 +53,14 @@ pub struct DeliverySettings {
     pub lease: Duration,
     /// How long a mail is tried.
     pub deadline: Duration,
+}
+
+/// How segments are looked after.
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentSettings {
+    /// Time between two counts of a segment that is not tracked, and from a change to the condition of one that is
+    /// until everybody is judged by it.
+    pub refresh_interval: Duration,
 }
 
 /// How sender domains are checked.

@@ -105,10 +105,12 @@ impl App {
             at: self.0.clock.now(),
         };
         let route = route(project.number, &operation.email);
-        self.0.tracks.call(route, operation).await?.map_err(|refusal| match refusal {
+        let tracked = self.0.tracks.call(route, operation).await?.map_err(|refusal| match refusal {
             Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
             Refusal::Stale(stale) => self.stale(caller, stale),
-        })
+        })?;
+        self.hint();
+        Ok(tracked)
     }
 }
 

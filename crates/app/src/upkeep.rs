@@ -34,7 +34,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 }
 
 /// Runs a job again and again until the service stops. A job that fails is tried again in its next turn.
-fn every<F: Future<Output = Result<()>> + Send + 'static>(
+pub(crate) fn every<F: Future<Output = Result<()>> + Send + 'static>(
     app: &App,
     tasks: &Tasks,
     name: &'static str,

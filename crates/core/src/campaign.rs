@@ -206,7 +206,11 @@ mod tests {
             (Transactional, false, false, None),
             (Transactional, true, true, Some(Reason::Suppressed)),
         ] {
-            assert_eq!(excluded(kind, subscribed, suppressed), expected, "{kind:?} {subscribed} {suppressed}");
+            assert_eq!(
+                excluded(kind, subscribed, suppressed),
+                expected,
+                "{kind:?} {subscribed} {suppressed}"
+            );
         }
     }
 

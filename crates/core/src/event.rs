@@ -1,5 +1,7 @@
 //! Event names.
 
+use crate::filter::Activity;
+
 /// The longest event name, in bytes.
 pub const MAX_EVENT_NAME: usize = 255;
 
@@ -11,6 +13,18 @@ pub const CONTACT_UNSUBSCRIBED: &str = "contact.unsubscribed";
 pub const EMAIL_SENT: &str = "email.sent";
 /// A mail was refused for good.
 pub const EMAIL_BOUNCE: &str = "email.bounce";
+
+/// The event that goes with what became of a mail (reference 6.1).
+pub fn event_of(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Sent => EMAIL_SENT,
+        Activity::Delivered => "email.delivery",
+        Activity::Opened => "email.open",
+        Activity::Clicked => "email.click",
+        Activity::Bounced => EMAIL_BOUNCE,
+        Activity::Complained => "email.complaint",
+    }
+}
 
 /// Whether a name is kept for the service's own events (contract, Events, rule 1). Case matters.
 pub fn is_reserved(name: &str) -> bool {

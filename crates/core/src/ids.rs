@@ -108,6 +108,8 @@ ids! {
     CampaignId,
     /// A segment.
     SegmentId,
+    /// A note that a contact changed.
+    ChangeId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

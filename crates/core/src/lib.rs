@@ -15,6 +15,7 @@ pub mod given;
 pub mod ids;
 pub mod issue;
 pub mod project;
+pub mod segment;
 pub mod template;
 pub mod templating;
 pub mod time;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
-use mailwright_app::settings::{AttachmentLimits, DeliverySettings, DomainSettings, Settings};
+use mailwright_app::settings::{
+    AttachmentLimits, DeliverySettings, DomainSettings, SegmentSettings, Settings,
+};
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;
@@ -37,6 +39,7 @@ pub(crate) struct Config {
     sending: Sending,
     idempotency: Idempotency,
     domains: Domains,
+    segments: Segments,
     attachments: Attachments,
 }
 
@@ -86,6 +89,12 @@ struct Domains {
     check_interval_seconds: u64,
     spf: String,
     key_type: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Segments {
+    refresh_interval_seconds: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -203,6 +212,9 @@ impl Config {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds.max(1)),
                 spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),
                 key_type,
+            },
+            segments: SegmentSettings {
+                refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds.max(1)),
             },
         })
     }

@@ -14,6 +14,7 @@ use crate::campaign::{self, ledger};
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
 use crate::search::{self, Filter};
+use crate::segment;
 use crate::suppression;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::{Arg, json_text};
@@ -137,6 +138,7 @@ impl Contacts {
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
             count(*project, state, deltas, &mut fields);
+            deltas.touch(*project, state.contact.id, state.contact.updated_at);
         }
         let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
         insert(tx, &new).await?;
@@ -144,8 +146,11 @@ impl Contacts {
         let subscribed_again = |state: &State| {
             state.contact.subscribed && state.stored.as_ref().is_some_and(|(_, before, _)| !before)
         };
-        let lifted: Vec<_> =
-            old.iter().filter(|(_, s)| subscribed_again(s)).map(|((project, email), _)| (*project, email)).collect();
+        let lifted: Vec<_> = old
+            .iter()
+            .filter(|(_, s)| subscribed_again(s))
+            .map(|((project, email), _)| (*project, email))
+            .collect();
         suppression::lift(tx, &lifted).await?;
         register_fields(tx, &fields).await
     }
@@ -253,6 +258,18 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
     .await
 }
 
+/// One contact, which nobody else changes or refers to before the transaction ends.
+async fn get_for_update(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Option<Contact>> {
+    // differs because SQLite has one writer, which is us
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id = $2{lock}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
 /// The project of a contact: for public pages, which know the contact's id alone.
 pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<ProjectNumber>> {
     rx.optional(
@@ -297,6 +314,7 @@ pub async fn change(
     let state = State { contact, stored, dirty: true };
     let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
     count(project, &state, &mut deltas, &mut fields);
+    deltas.touch(project, id, now);
     let touched = tx
         .execute(
             "update contacts set email = $3, subscribed = $4, data = {json $5}, updated_at = $6, revision = revision + 1 \
@@ -352,7 +370,7 @@ pub async fn delete(
     id: ContactId,
     now: Timestamp,
 ) -> Result<Deleted> {
-    let Some(contact) = get(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    let Some(contact) = get_for_update(tx, project, id).await? else { return Ok(Deleted::NotFound) };
     campaign::hold_freezing(tx, project).await?;
     let mut deltas = Deltas::default();
     let events = tx
@@ -394,6 +412,7 @@ pub async fn delete(
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
+    segment::forget(tx, project, id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::error::Result;
+use crate::segment;
 use crate::tx::{Rx, Tx};
 use crate::value::Arg;
 
@@ -45,21 +47,37 @@ impl Counter {
     }
 }
 
-/// Changes to counters, gathered over a transaction. The order is that in which rows are locked.
+/// What a transaction changes besides its rows, gathered over the transaction: counters, in the order in which their
+/// rows are locked, and the contacts that tracked segments have to look at again.
 #[derive(Debug, Default)]
-pub struct Deltas(BTreeMap<(ProjectNumber, Counter, String), i64>);
+pub struct Deltas {
+    sums: BTreeMap<(ProjectNumber, Counter, String), i64>,
+    touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+}
 
 impl Deltas {
     /// Adds to a counter.
     pub fn add(&mut self, project: ProjectNumber, counter: Counter, name: &str, delta: i64) {
         if delta != 0 {
-            *self.0.entry((project, counter, name.to_owned())).or_default() += delta;
+            *self.sums.entry((project, counter, name.to_owned())).or_default() += delta;
         }
+    }
+
+    /// Notes that something changed that segments may look at: the contact, its events, its mails, or its place on the
+    /// list of a static segment.
+    pub fn touch(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
+        self.touched.insert((project, contact), at);
+    }
+
+    /// Forgets which contacts were touched: for who judges them in the same transaction.
+    pub fn judged(&mut self) {
+        self.touched.clear();
     }
 
     /// Writes the changes.
     pub async fn save(self, tx: &mut Tx<'_>) -> Result<()> {
-        let rows: Vec<_> = self.0.into_iter().filter(|(_, delta)| *delta != 0).collect();
+        segment::note_touched(tx, &self.touched).await?;
+        let rows: Vec<_> = self.sums.into_iter().filter(|(_, delta)| *delta != 0).collect();
         tx.each(
             "insert into counters (project_id, kind, name, shard, value) \
              select r.project_id, r.kind, r.name, {shard}, r.delta \

@@ -581,11 +581,9 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Resul
 }
 
 async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
-    rx.one(
-        "select count(*) from emails where project_id = $1 and status = 'SENDING'",
-        args![project],
-        |r| r.get(0),
-    )
+    rx.one("select count(*) from emails where project_id = $1 and status = 'SENDING'", args![project], |r| {
+        r.get(0)
+    })
     .await
 }
 

@@ -75,6 +75,7 @@ pub async fn append(tx: &mut Tx<'_>, events: &[NewEvent], deltas: &mut Deltas) -
     .await?;
     for event in events {
         deltas.add(event.project, Counter::Event, &event.name, 1);
+        deltas.touch(event.project, event.contact, event.at);
     }
     Ok(())
 }
@@ -133,4 +134,56 @@ pub async fn of_contact(
         read,
     )
     .await
+}
+
+/// How often events of each name happened in a stretch of time, the most frequent first.
+pub async fn counts_between(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    from: Timestamp,
+    until: Timestamp,
+) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, count(*) from events where project_id = $1 and id >= $2 and id < $3 \
+         group by name order by count(*) desc, name",
+        args![project, EventId::first_of(from), EventId::first_of(until)],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// How many contacts have an event of a name.
+pub async fn unique_contacts(rx: &mut Rx<'_>, project: ProjectNumber, name: &str) -> Result<i64> {
+    rx.one(
+        "select count(distinct contact_id) from events where project_id = $1 and name = $2",
+        args![project, name],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// How many events one call of [`remove`] removes at most.
+const REMOVE_CHUNK: i64 = 500;
+
+/// Removes events of a name that happened before `until`, a chunk per call. Returns how many; 0 at the end.
+pub async fn remove(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    name: &str,
+    until: Timestamp,
+    now: Timestamp,
+) -> Result<usize> {
+    let removed = tx
+        .all(
+            "delete from events where project_id = $1 and id in (select id from events \
+             where project_id = $1 and name = $2 and id < $3 order by id limit $4) returning contact_id",
+            args![project, name, EventId::first_of(until), REMOVE_CHUNK],
+            |r| r.get::<Option<ContactId>>(0),
+        )
+        .await?;
+    let mut deltas = Deltas::default();
+    deltas.add(project, Counter::Event, name, -(removed.len() as i64));
+    removed.iter().flatten().for_each(|contact| deltas.touch(project, *contact, now));
+    deltas.save(tx).await?;
+    Ok(removed.len())
 }

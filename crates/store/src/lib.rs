@@ -28,6 +28,7 @@ pub mod migrate;
 pub mod project;
 pub mod rate;
 pub mod search;
+pub mod segment;
 pub mod suppression;
 pub mod template;
 

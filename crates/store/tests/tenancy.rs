@@ -4,9 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 18] = [
+const TENANT_TABLES: [&str; 22] = [
     "attachments",
     "campaigns",
+    "contact_changes",
     "contact_fields",
     "contacts",
     "contents",
@@ -19,6 +20,9 @@ const TENANT_TABLES: [&str; 18] = [
     "rate_windows",
     "search_indexes",
     "segment_members",
+    "segment_removals",
+    "segment_timers",
+    "segment_upkeep",
     "segments",
     "suppressions",
     "templates",

@@ -5,6 +5,7 @@ mod content;
 mod ledger;
 mod records;
 mod retry;
+mod segments;
 mod states;
 
 use mailwright_testkit::{App, Response, Value, json};
@@ -93,7 +94,8 @@ async fn settled(app: &App, campaign: &Value) -> Value {
 /// audience = accepted + skipped + failed + in doubt, and nothing waits.
 fn assert_balanced(ledger: &Value) {
     let equation = &ledger["equation"];
-    let sum = |of: &Value| -> i64 { of.as_object().expect("reasons").values().filter_map(Value::as_i64).sum() };
+    let sum =
+        |of: &Value| -> i64 { of.as_object().expect("reasons").values().filter_map(Value::as_i64).sum() };
     let number = |of: &Value| of.as_i64().expect("a number");
     let total = number(&equation["accepted"])
         + sum(&equation["skipped"])

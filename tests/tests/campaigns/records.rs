@@ -3,8 +3,8 @@
 use super::{act, body, contacts, draft, get, path, post, send, settled};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
 use mailwright_tests::{
-    UNKNOWN_ID, as_project, assert_keys, assert_only_keys, assert_timestamp, assert_uuid, column, issue, issues,
-    items, read, shown, text, with, without,
+    UNKNOWN_ID, as_project, assert_keys, assert_only_keys, assert_timestamp, assert_uuid, column, issue,
+    issues, items, read, shown, text, with, without,
 };
 
 const COUNTERS: [&str; 6] =

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::App;
+use mailwright_core::segment::Segment;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -97,11 +98,18 @@ pub(crate) async fn values(
     Ok(Json(FieldValues { field, count: values.len(), values, limit }))
 }
 
-/// Something that refers to a field.
+/// Something that refers to a field or an event.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Reference {
     id: String,
     name: String,
+}
+
+impl Reference {
+    /// Segments as such.
+    pub(crate) fn segments(segments: Vec<Segment>) -> Vec<Self> {
+        segments.into_iter().map(|s| Self { id: s.id.to_string(), name: s.name }).collect()
+    }
 }
 
 /// What refers to a field.
@@ -132,13 +140,25 @@ pub(crate) async fn usage(
         Some(name) if name.contains('\0') => 0,
         custom => app.contact_field_count(&project, custom).await?,
     };
+    let campaigns = app.campaigns_with_field(&project, &full_name(&field)).await?;
     Ok(Json(FieldUsage {
-        used_in_segments: Vec::new(),
-        used_in_campaigns: Vec::new(),
+        used_in_segments: Reference::segments(app.segments_with_field(&project, &full_name(&field)).await?),
+        used_in_campaigns: campaigns
+            .into_iter()
+            .map(|(id, name)| Reference { id: id.to_string(), name })
+            .collect(),
         used_in_workflows: Vec::new(),
         contact_count,
         can_delete: custom.is_some(),
     }))
+}
+
+/// The name of a field as filters have it.
+fn full_name(field: &str) -> String {
+    match custom_name(field) {
+        Some(name) => format!("data.{name}"),
+        None => field.to_owned(),
+    }
 }
 
 /// The name of a custom field inside `data`; `None` for a standard field.

@@ -7,6 +7,7 @@ use mailwright_app::event::Event;
 use mailwright_app::key::Identity;
 use mailwright_app::{App, Resource};
 use mailwright_core::custom_data;
+use mailwright_core::event::MAX_EVENT_NAME;
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::contact_field::Reference;
 use super::track::TrackRequest;
 use crate::auth::{SecretKey, SendKey};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
@@ -187,4 +189,93 @@ pub(crate) async fn of_contact(
     let id: ContactId = query::id(&id, Resource::Contact)?;
     let events = app.contact_events(&project, id, params.bounded("limit", 50, 1000)).await?;
     Ok(Json(EventList { events: events.into_iter().map(|e| EventView::new(e, &project)).collect() }))
+}
+
+/// How often an event happened.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EventCount {
+    name: String,
+    count: i64,
+}
+
+/// Count events by name
+///
+/// The most frequent first.
+#[utoipa::path(get, path = "/events/stats", tag = "Events", operation_id = "getEventStats", security(("secretKey" = [])),
+    params(
+        ("startDate" = Option<String>, Query, description = "Only events from this instant on, ISO 8601"),
+        ("endDate" = Option<String>, Query, description = "Only events up to this instant, ISO 8601"),
+    ),
+    responses((status = 200, body = Vec<EventCount>), (status = 400, description = "Not a date", body = ErrorEnvelope)))]
+pub(crate) async fn stats(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    params: Params,
+) -> Result<Json<Vec<EventCount>>> {
+    let (from, until) = (params.instant("startDate")?, params.instant("endDate")?);
+    let counts = app.event_stats(&project, from, until).await?;
+    Ok(Json(counts.into_iter().map(|(name, count)| EventCount { name, count }).collect()))
+}
+
+/// What refers to an event.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventUsage {
+    used_in_segments: Vec<Reference>,
+    used_in_workflows: Vec<Reference>,
+    /// Events of this name.
+    total_count: i64,
+    /// Contacts that have one.
+    unique_contacts: i64,
+    /// Whether they can be removed: all but the service's own can.
+    can_delete: bool,
+}
+
+/// Show what refers to an event
+#[utoipa::path(get, path = "/events/{eventName}/usage", tag = "Events", operation_id = "getEventUsage", security(("secretKey" = [])),
+    params(("eventName" = String, Path)),
+    responses((status = 200, body = EventUsage)))]
+pub(crate) async fn usage(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(name): PathText,
+) -> Result<Json<EventUsage>> {
+    let usage = app.event_usage(&project, stored_name(&name)?).await?;
+    Ok(Json(EventUsage {
+        used_in_segments: Reference::segments(usage.segments),
+        used_in_workflows: Vec::new(),
+        total_count: usage.total,
+        unique_contacts: usage.contacts,
+        can_delete: usage.can_delete,
+    }))
+}
+
+/// How many events were removed.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EventsDeleted {
+    deleted_count: usize,
+}
+
+/// Remove events
+///
+/// Every event of the name. What refers to it stays and no longer finds anything.
+#[utoipa::path(delete, path = "/events/{eventName}", tag = "Events", operation_id = "deleteEvents", security(("secretKey" = [])),
+    params(("eventName" = String, Path)),
+    responses((status = 200, body = EventsDeleted), (status = 400, description = "An event of the service itself", body = LegacyError)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(name): PathText,
+) -> Result<Json<EventsDeleted>, Failure> {
+    let deleted_count = app.delete_events(&project, stored_name(&name)?).await?;
+    Ok(Json(EventsDeleted { deleted_count }))
+}
+
+/// A name that an event can have.
+fn stored_name(name: &str) -> Result<&str> {
+    if name.contains('\0') || name.len() > MAX_EVENT_NAME {
+        return Err(ApiError::bad_request("No event has that name."));
+    }
+    Ok(name)
 }

@@ -9,6 +9,7 @@ pub(crate) mod email;
 pub(crate) mod event;
 pub(crate) mod health;
 pub(crate) mod mailbox;
+pub(crate) mod segment;
 pub(crate) mod send;
 pub(crate) mod subscription;
 pub(crate) mod template;

@@ -30,9 +30,11 @@ pub struct LedgerPage {
 impl App {
     /// Who would get a campaign now, and who not; of one that was started, who is to get it.
     pub async fn campaign_audience(&self, project: &Project, id: CampaignId) -> Result<Counted> {
-        let Overview { campaign, ledger } = self.campaign(project, id).await?;
+        let Overview { campaign, ledger, .. } = self.campaign(project, id).await?;
         match campaign.status {
-            CampaignStatus::Draft | CampaignStatus::Scheduled => self.count_audience(project, &campaign).await,
+            CampaignStatus::Draft | CampaignStatus::Scheduled => {
+                self.count_audience(project, &campaign).await
+            }
             CampaignStatus::Sending | CampaignStatus::Sent | CampaignStatus::Cancelled => Ok(Counted {
                 audience: ledger.audience,
                 unsubscribed: ledger.count_for(Settlement::Skipped, Reason::Unsubscribed),

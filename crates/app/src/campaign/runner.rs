@@ -53,11 +53,8 @@ impl Wake {
 }
 
 pub(crate) fn start(app: &App, tasks: &Tasks) {
-    let runner = Runner {
-        app: app.clone(),
-        holder: rand::random(),
-        lease: app.settings().delivery.lease.min(LEASE),
-    };
+    let runner =
+        Runner { app: app.clone(), holder: rand::random(), lease: app.settings().delivery.lease.min(LEASE) };
     tasks.spawn("campaign runner", run(runner, tasks.clone()));
 }
 
@@ -96,16 +93,21 @@ impl Runner {
     /// One step of each campaign that there is something to do for. Returns whether anything was done.
     async fn round(&self) -> Result<bool> {
         let (now, holder) = (self.app.clock().now(), self.holder);
-        let due = self.app.0.db.read(move |rx| {
-            Box::pin(async move {
-                let mut runs = Vec::new();
-                for project in run::due_projects(rx, now).await? {
-                    runs.extend(run::due(rx, project, holder, now).await?);
-                }
-                Ok(runs)
-            })
-        });
-        let steps = due.await?.into_iter().map(|run| async move {
+        let projects =
+            self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
+        let mut due = Vec::new();
+        for project in projects {
+            let runs = self
+                .app
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { run::due(rx, project, holder, now).await }));
+            match runs.await {
+                Ok(runs) => due.extend(runs),
+                Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be read"),
+            }
+        }
+        let steps = due.into_iter().map(|run| async move {
             let (project, id) = (run.project, run.id);
             match self.step(run).await {
                 Ok(worked) => worked,
@@ -269,8 +271,7 @@ fn entry(run: &Run, content: &Prepared, candidate: &Candidate, now: Timestamp) -
     let id = EmailId::new(now);
     let contact = &candidate.contact;
     let skipped = excluded(run.kind, contact.subscribed, candidate.suppressed);
-    let variables =
-        if skipped.is_some() { Data::new() } else { content.variables(contact, &Data::new()) };
+    let variables = if skipped.is_some() { Data::new() } else { content.variables(contact, &Data::new()) };
     Entry {
         id,
         contact: contact.id,

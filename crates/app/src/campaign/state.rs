@@ -109,7 +109,10 @@ impl App {
                         campaign.paused_at = None;
                     }
                     CampaignStatus::Draft | CampaignStatus::Sent | CampaignStatus::Cancelled => {
-                        return Err(not_now(campaign, "Only a scheduled campaign, or one that is being sent, can be cancelled."));
+                        return Err(not_now(
+                            campaign,
+                            "Only a scheduled campaign, or one that is being sent, can be cancelled.",
+                        ));
                     }
                 }
                 Ok(())
@@ -135,10 +138,11 @@ impl App {
     /// Goes on with a campaign that is paused.
     pub async fn resume_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
         let now = self.0.clock.now();
-        let resumed = self.change_state(project.number, id, now, |campaign| match campaign.paused_at.take() {
-            Some(_) => Ok(()),
-            None => Err(not_now(campaign, "Only a campaign that is paused can be resumed.")),
-        });
+        let resumed =
+            self.change_state(project.number, id, now, |campaign| match campaign.paused_at.take() {
+                Some(_) => Ok(()),
+                None => Err(not_now(campaign, "Only a campaign that is paused can be resumed.")),
+            });
         let resumed = resumed.await?;
         self.0.dispatcher.wake(Lane::Campaign, project.number);
         Ok(resumed)
@@ -214,7 +218,11 @@ impl App {
         &self,
         number: ProjectNumber,
         id: CampaignId,
-        change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> Changing<'t, T> + Clone + Send + Sync + 'static,
+        change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> Changing<'t, T>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<(Overview, T)>
     where
         T: Send + 'static,

@@ -78,7 +78,7 @@ impl TimeTest {
 
 impl DataPath {
     /// The value at this place; `None` when there is none, or null.
-    fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
+    pub(super) fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
         let found = data.get(self.as_str()).or_else(|| {
             let mut keys = self.keys();
             let first = data.get(keys.next()?)?;

@@ -17,6 +17,7 @@ mod evaluate;
 mod parse;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

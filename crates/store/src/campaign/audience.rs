@@ -1,12 +1,12 @@
 //! Whom a campaign is for: how many they are, and who.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mailwright_core::campaign::{Audience, excluded};
 use mailwright_core::email::Reason;
 use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -15,6 +15,7 @@ use crate::args;
 use crate::counter::{self, Counter};
 use crate::error::{Error, Result};
 use crate::filter::{self, Segments};
+use crate::segment;
 use crate::tx::Rx;
 use crate::value::Arg;
 
@@ -29,74 +30,37 @@ pub enum Members {
     Found(Arc<Tree>, Segments),
 }
 
-/// Looks up what an audience means. A segment that is gone has no members.
+/// Looks up what an audience means. A segment that is gone has no members; one whose members are not all stored yet is
+/// judged by its filter.
 pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, audience: &Audience) -> Result<Members> {
-    match audience {
-        Audience::All => Ok(Members::All),
-        Audience::Segment(id) => match stored(rx, project, *id).await? {
-            Some(Some(tree)) => {
-                let tree = Arc::new(parse(&tree)?);
-                let segments = segments(rx, project, &tree).await?;
-                Ok(Members::Found(tree, segments))
+    let tree = match audience {
+        Audience::All => return Ok(Members::All),
+        Audience::Segment(id) => match segment::get(rx, project, *id).await? {
+            Some(found) if found.kind == SegmentType::Dynamic && !is_stored(rx, project, &found).await? => {
+                segment::tree_of(&found)?
             }
-            Some(None) | None => Ok(Members::Stored(*id)),
+            Some(_) | None => return Ok(Members::Stored(*id)),
         },
-        Audience::Filtered(tree) => {
-            let tree = Arc::new(parse(tree)?);
-            let segments = segments(rx, project, &tree).await?;
-            Ok(Members::Found(tree, segments))
-        }
-    }
+        Audience::Filtered(tree) => parse(tree)?,
+    };
+    let segments = segment::resolve(rx, project, &tree).await?;
+    Ok(Members::Found(Arc::new(tree), segments))
+}
+
+/// Whether all members of a dynamic segment are stored.
+async fn is_stored(rx: &mut Rx<'_>, project: ProjectNumber, segment: &Segment) -> Result<bool> {
+    let state = segment::state(rx, project, segment.id).await?;
+    Ok(segment.track_membership && state.is_some_and(|state| state.settled))
 }
 
 fn parse(tree: &Json) -> Result<Tree> {
     Tree::parse(tree).map_err(|issues| Error::Corrupt {
         column: 0,
         expected: "a filter",
-        detail: issues.first().map_or_else(String::new, |issue| format!("{}: {}", issue.field, issue.message)),
+        detail: issues
+            .first()
+            .map_or_else(String::new, |issue| format!("{}: {}", issue.field, issue.message)),
     })
-}
-
-/// The filter of a segment, where its members are not stored; the outer `None` when there is no such segment.
-async fn stored(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Option<Option<Json>>> {
-    rx.optional(
-        "select type = 'DYNAMIC' and not track_membership, {json_out condition} from segments \
-         where project_id = $1 and id = $2",
-        args![project, id],
-        |r| {
-            let live: bool = r.get(0)?;
-            let condition: Option<Json> = r.get(1)?;
-            Ok(condition.filter(|_| live))
-        },
-    )
-    .await
-}
-
-/// Whether a project has a segment.
-pub async fn exists(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<bool> {
-    Ok(stored(rx, project, id).await?.is_some())
-}
-
-/// The segments that a filter names, with those that their filters name in turn.
-async fn segments(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Tree) -> Result<Segments> {
-    let mut known = Segments::new();
-    let mut seen = BTreeSet::new();
-    let mut open: Vec<SegmentId> = tree.references().segments.into_iter().collect();
-    while let Some(id) = open.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
-        match stored(rx, project, id).await? {
-            Some(Some(condition)) => {
-                let tree = parse(&condition)?;
-                open.extend(tree.references().segments);
-                known.tree(id, Arc::new(tree));
-            }
-            Some(None) => known.members(id),
-            None => {}
-        }
-    }
-    Ok(known)
 }
 
 /// `from contacts c ... where` with what makes a contact one of the audience.
@@ -116,12 +80,9 @@ async fn source(
 ) -> Result<Source> {
     let mut args: Vec<Arg<'static>> = vec![project.into()];
     match members {
-        Members::All => Ok(Source {
-            tables: "contacts c",
-            condition: "c.project_id = $1".into(),
-            args,
-            id: "c.id",
-        }),
+        Members::All => {
+            Ok(Source { tables: "contacts c", condition: "c.project_id = $1".into(), args, id: "c.id" })
+        }
         Members::Stored(segment) => {
             args.push((*segment).into());
             Ok(Source {

@@ -50,7 +50,13 @@ pub(crate) fn enter(deltas: &mut Deltas, project: ProjectNumber, campaign: Campa
 }
 
 /// Counts a mail that stands elsewhere now.
-pub(crate) fn shift(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, from: State, to: State) {
+pub(crate) fn shift(
+    deltas: &mut Deltas,
+    project: ProjectNumber,
+    campaign: CampaignId,
+    from: State,
+    to: State,
+) {
     count_state(deltas, project, campaign, from, -1);
     count_state(deltas, project, campaign, to, 1);
 }
@@ -169,7 +175,8 @@ fn walk(page: &Page, args: &mut Vec<Arg<'_>>) -> String {
         (None, None) => text += " order by reason, id",
         (None, Some(place)) => {
             args.extend([Arg::from(place.reason.clone()), place.id.into()]);
-            text += &format!(" and (reason, id) > (${}, ${}) order by reason, id", args.len() - 1, args.len());
+            text +=
+                &format!(" and (reason, id) > (${}, ${}) order by reason, id", args.len() - 1, args.len());
         }
     }
     text

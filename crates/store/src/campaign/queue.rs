@@ -189,11 +189,7 @@ async fn was_written_to(
     Ok(found.is_some())
 }
 
-async fn readdress(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    moved: &[(EmailId, EmailAddress)],
-) -> Result<()> {
+async fn readdress(tx: &mut Tx<'_>, project: ProjectNumber, moved: &[(EmailId, EmailAddress)]) -> Result<()> {
     tx.each(
         "update emails set recipient = r.recipient, recipient_name = null \
          from {rows r: project_id int, email_id id, recipient text} \

@@ -69,12 +69,7 @@ pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<Project
 const TOGETHER: i64 = 100;
 
 /// The campaigns of a project that are to be looked at by the process `holder`, the longest due first.
-pub async fn due(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    holder: i64,
-    now: Timestamp,
-) -> Result<Vec<Run>> {
+pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, holder: i64, now: Timestamp) -> Result<Vec<Run>> {
     rx.all(
         "select id, status, type, subject, from_address, from_name, reply_to, audience_type, segment_id, \
          {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id \
@@ -347,7 +342,12 @@ pub async fn balance(rx: &mut Rx<'_>, project: ProjectNumber, id: CampaignId) ->
 }
 
 /// Puts off looking at a campaign, whose ledger does not add up.
-pub async fn put_off(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId, until: Timestamp) -> Result<()> {
+pub async fn put_off(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: CampaignId,
+    until: Timestamp,
+) -> Result<()> {
     tx.execute(
         "update campaigns set next_at = $3 where project_id = $1 and id = $2 and next_at is not null",
         args![project, id, until],
@@ -360,8 +360,9 @@ pub async fn put_off(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId, un
 pub fn equation(ledger: &Ledger) -> Json {
     let by_reason = |settlement| {
         let reasons = ledger.totals.iter().filter(|(s, ..)| *s == settlement);
-        let named = reasons
-            .map(|(_, reason, count)| (reason.map_or("other", Reason::as_str).to_owned(), Json::from(*count)));
+        let named = reasons.map(|(_, reason, count)| {
+            (reason.map_or("other", Reason::as_str).to_owned(), Json::from(*count))
+        });
         Json::Object(named.collect())
     };
     serde_json::json!({

@@ -1,0 +1,431 @@
+//! `/segments`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::segment::{NewSegment, Patch};
+use mailwright_app::{App, Resource};
+use mailwright_core::given::Given;
+use mailwright_core::ids::{ProjectId, SegmentId};
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use mailwright_core::segment::{Segment, SegmentType};
+use mailwright_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::contact::ContactView;
+use crate::auth::SecretKey;
+use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
+use crate::filter::FilterTree;
+use crate::query::{self, Params, PathText};
+use crate::schema::{Body, Payload};
+use crate::text::{Description, Name, Words};
+
+/// Most addresses of a call (reference 5.4).
+const MAX_EMAILS: usize = 500;
+
+/// A segment.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SegmentView {
+    id: SegmentId,
+    /// Name, from which the names of its events are made.
+    name: String,
+    /// Internal note.
+    description: Option<String>,
+    r#type: SegmentType,
+    /// Which contacts are members; null for a static segment.
+    #[schema(value_type = Option<FilterTree>)]
+    condition: Option<Value>,
+    /// Whether events are emitted as contacts join and leave.
+    track_membership: bool,
+    /// How many members it has, as last counted.
+    member_count: i64,
+    project_id: ProjectId,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl SegmentView {
+    pub(crate) fn new(segment: Segment, project: &Project) -> Self {
+        Self {
+            id: segment.id,
+            name: segment.name,
+            description: segment.description,
+            r#type: segment.kind,
+            condition: segment.condition,
+            track_membership: segment.track_membership,
+            member_count: segment.member_count,
+            project_id: project.id,
+            created_at: segment.created_at,
+            updated_at: segment.updated_at,
+        }
+    }
+}
+
+/// List segments
+///
+/// All of them, the newest first.
+#[utoipa::path(get, path = "/segments", tag = "Segments", operation_id = "listSegments", security(("secretKey" = [])),
+    responses((status = 200, body = Vec<SegmentView>)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+) -> Result<Json<Vec<SegmentView>>> {
+    let segments = app.segments(&project).await?;
+    Ok(Json(segments.into_iter().map(|segment| SegmentView::new(segment, &project)).collect()))
+}
+
+/// A segment to create.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CreateRequest {
+    name: Name,
+    description: Option<Description>,
+    /// `DYNAMIC` by default.
+    r#type: Option<SegmentType>,
+    /// Required for a dynamic segment, ignored for a static one.
+    #[schema(value_type = Option<FilterTree>)]
+    condition: Option<Value>,
+    /// False by default.
+    track_membership: Option<bool>,
+}
+
+const CONDITION_REQUIRED: &str = "condition is required for a DYNAMIC segment and must be an object";
+
+impl Payload for CreateRequest {
+    fn legacy(body: &Value) -> Option<&'static str> {
+        if !body.is_object() {
+            return None;
+        }
+        if body.get("name").is_none_or(|name| name.is_null() || name == "") {
+            return Some("name is required");
+        }
+        (body["type"] != "STATIC" && !body["condition"].is_object()).then_some(CONDITION_REQUIRED)
+    }
+}
+
+/// Create a segment
+///
+/// Contacts that join a tracked segment are found as they change; those that are members already join with
+/// `compute`, or some minutes later on their own.
+#[utoipa::path(post, path = "/segments", tag = "Segments", operation_id = "createSegment", security(("secretKey" = [])),
+    request_body = CreateRequest,
+    responses(
+        (status = 201, body = SegmentView),
+        (status = 400, description = "Without a name or a condition: the legacy body; with a condition that is not valid: the envelope", body = LegacyError),
+        (status = 409, description = "There are too many segments", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    Body(body): Body<CreateRequest>,
+) -> Result<(StatusCode, Json<SegmentView>), Failure> {
+    let kind = body.r#type.unwrap_or(SegmentType::Dynamic);
+    if kind == SegmentType::Dynamic && !body.condition.as_ref().is_some_and(Value::is_object) {
+        return Err(Failure::Legacy(CONDITION_REQUIRED.into()));
+    }
+    let new = NewSegment {
+        name: body.name.into(),
+        description: body.description.map(String::from),
+        kind,
+        condition: body.condition,
+        track_membership: body.track_membership.unwrap_or(false),
+    };
+    let segment = app.create_segment(&project, new).await?;
+    Ok((StatusCode::CREATED, Json(SegmentView::new(segment, &project))))
+}
+
+/// Get a segment
+#[utoipa::path(get, path = "/segments/{id}", tag = "Segments", operation_id = "getSegment", security(("secretKey" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = SegmentView), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+) -> Result<Json<SegmentView>> {
+    let segment = app.segment(&project, segment_id(&id)?).await?;
+    Ok(Json(SegmentView::new(segment, &project)))
+}
+
+/// Changes to a segment. Its type stays.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct UpdateRequest {
+    name: Option<Name>,
+    /// null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<Description>)]
+    description: Given<Description>,
+    /// Ignored for a static segment.
+    #[serde(default)]
+    #[schema(value_type = Option<FilterTree>)]
+    condition: Given<Value>,
+    track_membership: Option<bool>,
+}
+
+impl Payload for UpdateRequest {
+    fn legacy(body: &Value) -> Option<&'static str> {
+        let condition = body.as_object()?.get("condition")?;
+        (!condition.is_object()).then_some("condition must be an object")
+    }
+}
+
+/// Change a segment
+#[utoipa::path(patch, path = "/segments/{id}", tag = "Segments", operation_id = "updateSegment", security(("secretKey" = [])),
+    params(("id" = String, Path)), request_body = UpdateRequest,
+    responses(
+        (status = 200, body = SegmentView), (status = 404, body = ErrorEnvelope),
+        (status = 400, description = "With a condition that is no object: the legacy body; with one that is not valid: the envelope", body = LegacyError),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn update(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+    Body(body): Body<UpdateRequest>,
+) -> Result<Json<SegmentView>, Failure> {
+    let id = segment_id(&id)?;
+    let condition = match body.condition {
+        Given::Absent => None,
+        Given::Value(condition @ Value::Object(_)) => Some(condition),
+        Given::Null | Given::Value(_) => return Err(Failure::Legacy("condition must be an object".into())),
+    };
+    let patch = Patch {
+        name: body.name.map(String::from),
+        description: body.description.map(String::from),
+        condition,
+        track_membership: body.track_membership,
+    };
+    let segment = app.update_segment(&project, id, patch).await?;
+    Ok(Json(SegmentView::new(segment, &project)))
+}
+
+/// Delete a segment
+#[utoipa::path(delete, path = "/segments/{id}", tag = "Segments", operation_id = "deleteSegment", security(("secretKey" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 204), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "A campaign that is not over, or another segment, uses it", body = ErrorEnvelope)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+) -> Result<StatusCode> {
+    app.delete_segment(&project, segment_id(&id)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// A page of a segment's members (contract, Endpoints, convention 4).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MemberPage {
+    data: Vec<ContactView>,
+    total: i64,
+    page: i64,
+    page_size: i64,
+    total_pages: i64,
+}
+
+/// List the members of a segment
+///
+/// Those of a dynamic segment as its condition finds them now, the newest contact first; those of a static one by when
+/// they were added, the newest first.
+#[utoipa::path(get, path = "/segments/{id}/contacts", tag = "Segments", operation_id = "listSegmentContacts", security(("secretKey" = [])),
+    params(
+        ("id" = String, Path),
+        ("page" = Option<i64>, Query, description = "From 1"),
+        ("pageSize" = Option<i64>, Query, description = "1 to 100, default 20"),
+    ),
+    responses((status = 200, body = MemberPage), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn contacts(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+    params: Params,
+) -> Result<Json<MemberPage>> {
+    let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
+    let members = app.segment_contacts(&project, segment_id(&id)?, (page - 1) * page_size, page_size).await?;
+    Ok(Json(MemberPage {
+        data: members.contacts.into_iter().map(ContactView::from).collect(),
+        total: members.total,
+        page,
+        page_size,
+        total_pages: (members.total + page_size - 1) / page_size,
+    }))
+}
+
+/// Addresses to put on the list of a static segment.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct AddRequest {
+    /// 1 to 500 addresses.
+    emails: Vec<Words>,
+    /// Whether addresses that are no contacts become contacts. False by default.
+    create_missing: Option<bool>,
+    /// Whether contacts that are created are subscribed. True by default.
+    subscribed: Option<bool>,
+}
+
+impl Payload for AddRequest {
+    fn check(&self) -> Vec<Issue> {
+        check_count(&self.emails)
+    }
+
+    fn legacy(body: &Value) -> Option<&'static str> {
+        without_emails(body)
+    }
+}
+
+/// Which addresses were put on the list.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MembersAdded {
+    /// Contacts that are on the list now, those that were before included.
+    added: usize,
+    /// Contacts that were created.
+    created: usize,
+    /// Addresses that are no contacts, as they were given.
+    not_found: Vec<String>,
+}
+
+/// Add members
+///
+/// To a static segment. Emits no events.
+#[utoipa::path(post, path = "/segments/{id}/members", tag = "Segments", operation_id = "addSegmentMembers", security(("secretKey" = [])),
+    params(("id" = String, Path)), request_body = AddRequest,
+    responses(
+        (status = 200, body = MembersAdded), (status = 404, body = ErrorEnvelope),
+        (status = 400, description = "Without addresses: the legacy body; for a dynamic segment: the envelope", body = LegacyError),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn add_members(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+    Body(body): Body<AddRequest>,
+) -> Result<Json<MembersAdded>, Failure> {
+    if body.emails.is_empty() {
+        return Err(Failure::Legacy(EMAILS_REQUIRED.into()));
+    }
+    let (create, subscribed) = (body.create_missing.unwrap_or(false), body.subscribed.unwrap_or(true));
+    let given = body.emails.into_iter().map(String::from).collect();
+    let added = app.add_segment_members(&project, segment_id(&id)?, given, create, subscribed).await?;
+    Ok(Json(MembersAdded { added: added.added, created: added.created, not_found: added.not_found }))
+}
+
+/// Addresses to take off the list of a static segment.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct RemoveRequest {
+    /// 1 to 500 addresses.
+    emails: Vec<Words>,
+}
+
+impl Payload for RemoveRequest {
+    fn check(&self) -> Vec<Issue> {
+        check_count(&self.emails)
+    }
+
+    fn legacy(body: &Value) -> Option<&'static str> {
+        without_emails(body)
+    }
+}
+
+/// How many addresses were taken off the list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct MembersRemoved {
+    /// Addresses that are contacts, on the list or not.
+    removed: usize,
+}
+
+/// Remove members
+///
+/// From a static segment. Emits no events.
+#[utoipa::path(delete, path = "/segments/{id}/members", tag = "Segments", operation_id = "removeSegmentMembers", security(("secretKey" = [])),
+    params(("id" = String, Path)), request_body = RemoveRequest,
+    responses(
+        (status = 200, body = MembersRemoved), (status = 404, body = ErrorEnvelope),
+        (status = 400, description = "Without addresses: the legacy body; for a dynamic segment: the envelope", body = LegacyError),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn remove_members(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+    Body(body): Body<RemoveRequest>,
+) -> Result<Json<MembersRemoved>, Failure> {
+    if body.emails.is_empty() {
+        return Err(Failure::Legacy(EMAILS_REQUIRED.into()));
+    }
+    let given: Vec<String> = body.emails.into_iter().map(String::from).collect();
+    let removed = app.remove_segment_members(&project, segment_id(&id)?, &given).await?;
+    Ok(Json(MembersRemoved { removed }))
+}
+
+const EMAILS_REQUIRED: &str = "emails must be an array of 1 to 500 addresses";
+
+fn without_emails(body: &Value) -> Option<&'static str> {
+    let given = body.get("emails").and_then(Value::as_array).is_some_and(|emails| !emails.is_empty());
+    (body.is_object() && !given).then_some(EMAILS_REQUIRED)
+}
+
+fn check_count(emails: &[Words]) -> Vec<Issue> {
+    let issue = Issue::new("emails", "too_big", format!("Must have at most {MAX_EMAILS} elements."));
+    (emails.len() > MAX_EMAILS).then_some(issue).into_iter().collect()
+}
+
+/// What became of a segment's members.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ComputedView {
+    /// Contacts that joined since the last call, those that joined on their own meanwhile included.
+    added: i64,
+    /// Contacts that left since then.
+    removed: i64,
+    /// Members there are now.
+    total: i64,
+}
+
+/// Compute the members of a tracked segment
+///
+/// Every contact is judged; an event is emitted for each that joins or leaves. A contact whose joining or leaving was
+/// noticed before has had its event, and is counted here once.
+#[utoipa::path(post, path = "/segments/{id}/compute", tag = "Segments", operation_id = "computeSegment", security(("secretKey" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 200, body = ComputedView), (status = 404, body = ErrorEnvelope),
+        (status = 400, description = "The members are not tracked", body = ErrorEnvelope)))]
+pub(crate) async fn compute(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+) -> Result<Json<ComputedView>> {
+    let computed = app.compute_segment(&project, segment_id(&id)?).await?;
+    Ok(Json(ComputedView { added: computed.added, removed: computed.removed, total: computed.total }))
+}
+
+/// A count of members.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MemberCount {
+    member_count: i64,
+}
+
+/// Count the members of a segment
+///
+/// Emits no events, and nobody joins or leaves.
+#[utoipa::path(post, path = "/segments/{id}/refresh", tag = "Segments", operation_id = "refreshSegment", security(("secretKey" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = MemberCount), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn refresh(
+    State(app): State<App>,
+    SecretKey(project): SecretKey,
+    PathText(id): PathText,
+) -> Result<Json<MemberCount>> {
+    Ok(Json(MemberCount { member_count: app.refresh_segment(&project, segment_id(&id)?).await? }))
+}
+
+fn segment_id(text: &str) -> Result<SegmentId> {
+    query::id(text, Resource::Segment)
+}

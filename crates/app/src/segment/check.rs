@@ -1,0 +1,76 @@
+//! Whether a condition can be a segment's.
+
+use std::collections::BTreeSet;
+
+use mailwright_core::filter::Tree;
+use mailwright_core::ids::SegmentId;
+use mailwright_core::issue::Issue;
+use mailwright_core::segment::{
+    Graph, MAX_CONDITION, MAX_EXPANDED, MAX_NESTING, Node, Problem, Segment, SegmentType, mentions,
+};
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// Reads a condition. Every issue names its path from `condition` on.
+pub(super) fn condition(json: &Value) -> Result<Tree> {
+    if json.to_string().len() > MAX_CONDITION {
+        let message = format!("Must have at most {} KB of JSON.", MAX_CONDITION / 1024);
+        return Err(Error::Condition(vec![Issue::new("condition", "too_big", message)]));
+    }
+    Tree::parse(json).map_err(|issues| Error::Condition(issues.into_iter().map(under_condition).collect()))
+}
+
+fn under_condition(issue: Issue) -> Issue {
+    let field =
+        if issue.field.is_empty() { "condition".to_owned() } else { format!("condition.{}", issue.field) };
+    Issue { field, ..issue }
+}
+
+/// Checks what a condition says of other segments, given those of its project: they must exist.
+pub(crate) fn unknown(json: &Value, known: &BTreeSet<SegmentId>) -> Vec<Issue> {
+    let unknown = mentions(json).into_iter().filter(|(_, id)| !known.contains(id));
+    let issue = |(path, id): (String, SegmentId)| {
+        Issue::new(path, "custom", format!("There is no segment {id} in this project."))
+    };
+    unknown.map(issue).collect()
+}
+
+/// Checks the segments that a segment refers to, and that it can stand beside the others of its project.
+pub(super) fn references(all: &[Segment], segment: &Segment) -> Result<()> {
+    let Some(json) = condition_of(segment) else { return Ok(()) };
+    let mut known: BTreeSet<SegmentId> = all.iter().map(|s| s.id).collect();
+    known.insert(segment.id);
+    let unknown = unknown(json, &known);
+    if !unknown.is_empty() {
+        return Err(Error::Condition(unknown.into_iter().map(under_condition).collect()));
+    }
+    let mut graph = graph(all);
+    graph.insert(segment.id, node(segment));
+    let message = match graph.check() {
+        Ok(()) => return Ok(()),
+        Err(Problem::Circle) => "Segments must not refer to each other in a circle.".to_owned(),
+        Err(Problem::TooLarge(id)) => format!(
+            "With the segments it refers to, segment {id} would have more than {MAX_EXPANDED} filters. Track one of them."
+        ),
+        Err(Problem::TooDeep(id)) => format!(
+            "Segment {id} would refer to segments more than {MAX_NESTING} levels deep. Track one of them."
+        ),
+    };
+    Err(Error::Condition(vec![Issue::new("condition", "custom", message)]))
+}
+
+/// How the segments of a project refer to each other.
+pub(super) fn graph(all: &[Segment]) -> Graph {
+    let mut graph = Graph::default();
+    all.iter().for_each(|segment| graph.insert(segment.id, node(segment)));
+    graph
+}
+
+fn node(segment: &Segment) -> Node {
+    Node::new(condition_of(segment), segment.kind == SegmentType::Dynamic && !segment.track_membership)
+}
+
+fn condition_of(segment: &Segment) -> Option<&Value> {
+    segment.condition.as_ref().filter(|_| segment.kind == SegmentType::Dynamic)
+}

@@ -1,0 +1,297 @@
+//! Segments: making and changing them, and who is in them. `live` keeps the members of tracked segments current.
+
+mod check;
+mod compute;
+mod live;
+mod member;
+mod upkeep;
+mod usage;
+
+use mailwright_core::contact::Contact;
+use mailwright_core::filter::Tree;
+use mailwright_core::given::Given;
+use mailwright_core::ids::{ProjectNumber, SegmentId};
+use mailwright_core::project::Project;
+use mailwright_core::segment::{Graph, MAX_SEGMENTS, Segment, SegmentType};
+use mailwright_core::time::Timestamp;
+use mailwright_store::segment::{self as store, Standing};
+use mailwright_store::{Rx, Tx, filter};
+use serde_json::Value;
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+
+pub use compute::Computed;
+pub use member::Added;
+
+pub(crate) use live::Desk;
+pub(crate) use upkeep::start;
+
+/// A segment to create.
+#[derive(Debug, Clone)]
+pub struct NewSegment {
+    /// Name.
+    pub name: String,
+    /// Internal note.
+    pub description: Option<String>,
+    /// Who decides about the members.
+    pub kind: SegmentType,
+    /// The condition of a dynamic segment.
+    pub condition: Option<Value>,
+    /// Whether members are stored, and events emitted.
+    pub track_membership: bool,
+}
+
+/// Changes to a segment.
+#[derive(Debug, Clone, Default)]
+pub struct Patch {
+    /// A new name.
+    pub name: Option<String>,
+    /// A new note.
+    pub description: Given<String>,
+    /// A new condition; ignored by static segments.
+    pub condition: Option<Value>,
+    /// Whether members are stored from now on.
+    pub track_membership: Option<bool>,
+}
+
+impl Patch {
+    fn apply(self, segment: &mut Segment, now: Timestamp) {
+        segment.name = self.name.unwrap_or_else(|| std::mem::take(&mut segment.name));
+        self.description.apply(&mut segment.description);
+        if segment.kind == SegmentType::Dynamic {
+            segment.condition = self.condition.or_else(|| segment.condition.take());
+        }
+        segment.track_membership = self.track_membership.unwrap_or(segment.track_membership);
+        segment.updated_at = now;
+    }
+}
+
+/// A page of a segment's members.
+#[derive(Debug)]
+pub struct Members {
+    /// The contacts.
+    pub contacts: Vec<Contact>,
+    /// How many there are in all.
+    pub total: i64,
+}
+
+impl App {
+    /// Every segment of a project, newest first.
+    pub async fn segments(&self, project: &Project) -> Result<Vec<Segment>> {
+        let number = project.number;
+        Ok(self.0.db.read(move |rx| Box::pin(async move { store::all(rx, number).await })).await?)
+    }
+
+    /// One segment.
+    pub async fn segment(&self, project: &Project, id: SegmentId) -> Result<Segment> {
+        let number = project.number;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Segment, id))
+    }
+
+    /// Creates a segment. The members of a tracked one are enrolled by [`App::compute_segment`], or by the background
+    /// work some minutes later; contacts that change before are judged at once.
+    pub async fn create_segment(&self, project: &Project, new: NewSegment) -> Result<Segment> {
+        let now = self.0.clock.now();
+        let segment = Segment {
+            id: SegmentId::new(now),
+            name: new.name,
+            description: new.description,
+            kind: new.kind,
+            condition: new.condition.filter(|_| new.kind == SegmentType::Dynamic),
+            track_membership: new.track_membership,
+            member_count: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        let standing = self.standing(project.number, &segment, now).await?;
+        let number = project.number;
+        let stored = segment.clone();
+        let created = self.retry(move |tx| {
+            let segment = stored.clone();
+            Box::pin(async move {
+                store::lock(tx, number, now).await?;
+                if store::count(tx, number).await? >= MAX_SEGMENTS as i64 {
+                    return Ok(Err(Error::Conflict(format!(
+                        "A project can have at most {MAX_SEGMENTS} segments. Delete one that is no longer needed."
+                    ))));
+                }
+                if let Err(refused) = check::references(&store::all(tx, number).await?, &segment) {
+                    return Ok(Err(refused));
+                }
+                store::create(tx, number, &segment, standing).await?;
+                store::changed(tx, number, now).await?;
+                Ok(Ok(()))
+            })
+        });
+        created.await??;
+        Ok(Segment { member_count: standing.counted, ..segment })
+    }
+
+    /// Changes a segment. A change to the condition of a tracked one counts for its members as creating one does.
+    pub async fn update_segment(&self, project: &Project, id: SegmentId, patch: Patch) -> Result<Segment> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let mut after = self.segment(project, id).await?;
+        let may_mean_else = patch.condition.is_some() || patch.track_membership.is_some();
+        patch.clone().apply(&mut after, now);
+        let standing = if may_mean_else { self.standing(number, &after, now).await? } else { SETTLED };
+        let next = now.plus(self.settings().segments.refresh_interval);
+        let updated = self.retry(move |tx| {
+            let patch = patch.clone();
+            Box::pin(async move {
+                store::lock(tx, number, now).await?;
+                let Some(before) = store::get_for_update(tx, number, id).await? else {
+                    return Ok(Err(Error::not_found(Resource::Segment, id)));
+                };
+                let mut after = before.clone();
+                patch.apply(&mut after, now);
+                if has_new_meaning(&before, &after) {
+                    let all = store::all(tx, number).await?;
+                    if let Err(refused) = check::references(&all, &after) {
+                        return Ok(Err(refused));
+                    }
+                    store::restate(tx, number, id, standing).await?;
+                    store::unsettle(tx, number, &check::graph(&all).dependents(id), next).await?;
+                }
+                store::update(tx, number, &after).await?;
+                store::changed(tx, number, now).await?;
+                Ok(Ok(()))
+            })
+        });
+        updated.await??;
+        self.segment(project, id).await
+    }
+
+    /// Removes a segment that nothing refers to.
+    pub async fn delete_segment(&self, project: &Project, id: SegmentId) -> Result<()> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let removed = self.retry(move |tx| {
+            Box::pin(async move {
+                store::lock(tx, number, now).await?;
+                if let Some(in_use) = in_use(tx, number, id).await? {
+                    return Ok(Err(in_use));
+                }
+                if !store::delete(tx, number, id).await? {
+                    return Ok(Err(Error::not_found(Resource::Segment, id)));
+                }
+                store::changed(tx, number, now).await?;
+                Ok(Ok(()))
+            })
+        });
+        removed.await?
+    }
+
+    /// A page of the members: those of a static segment by when they were added, the newest first; those of a dynamic
+    /// one as the condition finds them now, the newest contact first.
+    pub async fn segment_contacts(
+        &self,
+        project: &Project,
+        id: SegmentId,
+        offset: i64,
+        limit: i64,
+    ) -> Result<Members> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let segment = self.segment(project, id).await?;
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                if segment.kind == SegmentType::Static {
+                    let contacts = store::page(rx, number, id, offset, limit).await?;
+                    return Ok(Members { contacts, total: segment.member_count });
+                }
+                let tree = store::tree_of(&segment)?;
+                let segments = store::resolve(rx, number, &tree).await?;
+                let (skip, most) = (offset as usize, limit as usize);
+                Ok(Members {
+                    total: filter::count(rx, number, &tree, &segments, now).await?,
+                    contacts: filter::page_at(rx, number, &tree, &segments, now, skip, most).await?,
+                })
+            })
+        });
+        Ok(read.await?)
+    }
+
+    /// Counts the members of a segment anew. Emits nothing, and nobody joins or leaves.
+    pub async fn refresh_segment(&self, project: &Project, id: SegmentId) -> Result<i64> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let segment = self.segment(project, id).await?;
+        if segment.kind == SegmentType::Static {
+            return Ok(segment.member_count);
+        }
+        let counted = self.count_segment(number, segment, now).await?;
+        self.0
+            .db
+            .write(move |tx| Box::pin(async move { store::set_counted(tx, number, id, counted, None).await }))
+            .await?;
+        Ok(counted)
+    }
+
+    async fn count_segment(&self, project: ProjectNumber, segment: Segment, now: Timestamp) -> Result<i64> {
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move { count(rx, project, &store::tree_of(&segment)?, now).await })
+        });
+        Ok(read.await?)
+    }
+
+    /// Checks the condition of a segment that is to be stored and counts whom it finds.
+    async fn standing(&self, project: ProjectNumber, segment: &Segment, now: Timestamp) -> Result<Standing> {
+        let Some(condition) = segment.condition.as_ref() else { return Ok(SETTLED) };
+        let tree = check::condition(condition)?;
+        let segment = segment.clone();
+        let tracked = segment.is_tracked();
+        let counted = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                if let Err(refused) = check::references(&store::all(rx, project).await?, &segment) {
+                    return Ok(Err(refused));
+                }
+                count(rx, project, &tree, now).await.map(Ok)
+            })
+        });
+        let counted = counted.await??;
+        let due_at = Some(now.plus(self.settings().segments.refresh_interval));
+        Ok(Standing { counted, settled: tracked && counted == 0, due_at })
+    }
+}
+
+/// How a static segment stands.
+const SETTLED: Standing = Standing { counted: 0, settled: true, due_at: None };
+
+/// Whether the same contacts may be judged in another way.
+fn has_new_meaning(before: &Segment, after: &Segment) -> bool {
+    before.kind == SegmentType::Dynamic
+        && (before.condition != after.condition || before.track_membership != after.track_membership)
+}
+
+async fn count(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    now: Timestamp,
+) -> mailwright_store::Result<i64> {
+    let segments = store::resolve(rx, project, tree).await?;
+    filter::count(rx, project, tree, &segments, now).await
+}
+
+/// What stands in the way of removing a segment.
+async fn in_use(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: SegmentId,
+) -> mailwright_store::Result<Option<Error>> {
+    let campaigns = store::uses(tx, project, id).await?;
+    if campaigns > 0 {
+        let message = format!("{campaigns} campaigns that are not over use this segment.");
+        return Ok(Some(Error::Conflict(message)));
+    }
+    let all = store::all(tx, project).await?;
+    let graph: Graph = check::graph(&all);
+    let naming: Vec<SegmentId> = graph.naming(id).collect();
+    let names: Vec<&str> = all.iter().filter(|s| naming.contains(&s.id)).map(|s| s.name.as_str()).collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let first = names.iter().take(3).copied().collect::<Vec<_>>().join(", ");
+    let message = format!("{} segments refer to this segment: {first}.", names.len());
+    Ok(Some(Error::Conflict(message)))
+}

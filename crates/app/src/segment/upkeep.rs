@@ -1,0 +1,380 @@
+//! The background work for segments: it judges contacts that changed, follows the passing of time, and counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
+use mailwright_core::segment::{Segment, Sweep};
+use mailwright_core::time::Timestamp;
+use mailwright_store::counter::Deltas;
+use mailwright_store::segment::{self as store, Swept, Upkeep};
+
+use super::live::{self, BATCH};
+use crate::error::Result;
+use crate::tasks::Tasks;
+use crate::upkeep::every;
+use crate::{App, contact};
+
+/// How often contacts that other processes changed are looked for.
+const LOOK: Duration = Duration::from_millis(250);
+/// The least time between two looks, however many hints there are.
+const LEAST: Duration = Duration::from_millis(20);
+/// How often windows that passed are looked for.
+const SWEEP: Duration = Duration::from_secs(1);
+/// How far behind the time the sweep stays where several processes have clocks of their own.
+const MARGIN: Duration = Duration::from_millis(250);
+/// How long a stretch of time in which nothing passed may become before that is noted.
+const NOTE: Duration = Duration::from_mins(1);
+/// Contacts found by one look at a stretch of time.
+const PAGE: usize = 500;
+/// Projects looked at together.
+const PROJECTS: i64 = 500;
+/// Projects worked on at the same time.
+const TOGETHER: usize = 4;
+/// Batches of one project before the others have their turn.
+const TURN: usize = 50;
+/// Segments counted or judged for one claim.
+const CLAIM: i64 = 10;
+/// A count may take up to one part in so many of the time.
+const SHARE: u32 = 50;
+
+/// Starts the background work.
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    let (worker, token) = (app.clone(), tasks.clone());
+    tasks.spawn("segment upkeep", async move { worker.keep_segments(&token).await });
+    every(app, tasks, "segment windows", SWEEP, |app| async move { app.sweep_segments().await });
+    let look = app.settings().segments.refresh_interval.min(Duration::from_secs(5));
+    every(app, tasks, "segment counts", look, |app| async move { app.look_at_due_segments().await });
+}
+
+/// Tracked segments whose members are not all enrolled show a count, which is taken again after members changed.
+#[derive(Default)]
+struct Recounts(BTreeMap<(ProjectNumber, SegmentId), Recount>);
+
+struct Recount {
+    wanted: bool,
+    not_before: Timestamp,
+}
+
+impl Recounts {
+    fn want(&mut self, project: ProjectNumber, segments: BTreeSet<SegmentId>) {
+        for segment in segments {
+            let fresh = Recount { wanted: true, not_before: Timestamp(0) };
+            self.0.entry((project, segment)).or_insert(fresh).wanted = true;
+        }
+    }
+
+    /// The counts to take now. What is neither wanted nor to be waited for is forgotten.
+    fn due(&mut self, now: Timestamp) -> Vec<(ProjectNumber, SegmentId)> {
+        self.0.retain(|_, recount| recount.wanted || recount.not_before > now);
+        let due = self.0.iter_mut().filter(|(_, recount)| recount.wanted && recount.not_before <= now);
+        due.map(|(key, recount)| {
+            recount.wanted = false;
+            *key
+        })
+        .collect()
+    }
+
+    fn wait(&mut self, key: (ProjectNumber, SegmentId), until: Timestamp) {
+        self.0.insert(key, Recount { wanted: false, not_before: until });
+    }
+}
+
+impl App {
+    /// Judges contacts that changed until the service stops.
+    async fn keep_segments(&self, tasks: &Tasks) {
+        let mut recounts = Recounts::default();
+        let mut tracking = true;
+        while tasks.pause(LEAST).await {
+            // without tracked segments, hints are not worth a look
+            let hinted = tokio::select! {
+                () = self.0.segments.hinted(), if tracking => true,
+                going_on = tasks.pause(LOOK) => if going_on { false } else { return },
+            };
+            let round = async {
+                if !hinted {
+                    tracking = self.tracks_segments().await?;
+                }
+                self.judge_changed(&mut recounts).await
+            };
+            if let Err(error) = round.await {
+                tracing::warn!(%error, "segments could not be kept current, trying again");
+                if !tasks.pause(Duration::from_secs(1)).await {
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn tracks_segments(&self) -> Result<bool> {
+        let first = ProjectNumber(i64::MIN);
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::tracking(rx, first, 1).await })).await?;
+        Ok(!found.is_empty())
+    }
+
+    async fn judge_changed(&self, recounts: &mut Recounts) -> Result<()> {
+        let projects =
+            self.0.db.read(|rx| Box::pin(async move { store::pending(rx, PROJECTS).await })).await?;
+        let work = projects.into_iter().map(|project| async move {
+            let judged = self.judge_project(project).await;
+            judged.unwrap_or_else(|error| {
+                tracing::warn!(%error, project = project.0, "contacts could not be judged, trying again");
+                (project, BTreeSet::new())
+            })
+        });
+        let judged: Vec<_> = stream::iter(work).buffer_unordered(TOGETHER).collect().await;
+        judged.into_iter().for_each(|(project, changed)| recounts.want(project, changed));
+        let now = self.0.clock.now();
+        for (project, segment) in recounts.due(now) {
+            if let Some(cost) = self.recount(project, segment).await? {
+                recounts.wait((project, segment), now.plus((cost * SHARE).max(LOOK)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges the contacts of a project that changed; the segments that somebody joined or left.
+    async fn judge_project(&self, project: ProjectNumber) -> Result<(ProjectNumber, BTreeSet<SegmentId>)> {
+        let mut changed = BTreeSet::new();
+        for turn in 0..TURN {
+            let (desk, now) = (self.0.segments.clone(), self.0.clock.now());
+            let judged = self.0.db.write_bulk(move |tx| {
+                Box::pin(async move {
+                    // whoever has the project goes on with it
+                    let Some(upkeep) = store::lock_if_free(tx, project).await? else { return Ok(None) };
+                    let taken = store::take(tx, project, BATCH).await?;
+                    let live = desk.live(tx, project, upkeep.version).await?;
+                    // clocks differ between processes, and nothing that was true is to become false again
+                    let now = now.max(upkeep.swept_to).max(taken.newest);
+                    let changed = live::judge(tx, project, &live, &taken.contacts, None, now).await?;
+                    Ok(Some((changed, taken.entries == BATCH)))
+                })
+            });
+            match judged.await {
+                Ok(None) => break,
+                Ok(Some((segments, more))) => {
+                    changed.extend(segments);
+                    if !more {
+                        break;
+                    }
+                }
+                Err(mailwright_store::Error::Contention(_)) => {
+                    tokio::time::sleep(contact::pause(turn as u32)).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok((project, changed))
+    }
+
+    /// Counts the members of a segment by its condition, if that is what it shows; how long it took.
+    async fn recount(&self, project: ProjectNumber, id: SegmentId) -> Result<Option<Duration>> {
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                let shown = store::state(rx, project, id).await?.is_some_and(|state| !state.settled);
+                if shown { store::get(rx, project, id).await } else { Ok(None) }
+            })
+        });
+        let Some(segment) = read.await? else { return Ok(None) };
+        self.count_in_background(project, segment, |_| None).await.map(Some)
+    }
+
+    /// Counts, and stores when the background work counts again, as far as `next` says so for the time it took.
+    async fn count_in_background(
+        &self,
+        project: ProjectNumber,
+        segment: Segment,
+        next: impl FnOnce(Duration) -> Option<Timestamp>,
+    ) -> Result<Duration> {
+        let (id, before) = (segment.id, self.0.clock.now());
+        let counted = self.count_segment(project, segment, before).await?;
+        let cost = self.0.clock.now().since(before);
+        let due_at = next(cost);
+        let stored = self.0.db.write_bulk(move |tx| {
+            Box::pin(async move { store::set_counted(tx, project, id, counted, due_at).await })
+        });
+        stored.await?;
+        Ok(cost)
+    }
+
+    /// Finds the contacts that left a window although nothing happened to them.
+    async fn sweep_segments(&self) -> Result<()> {
+        let mut after = ProjectNumber(i64::MIN);
+        loop {
+            let read =
+                self.0.db.read(move |rx| Box::pin(async move { store::tracking(rx, after, PROJECTS).await }));
+            let projects = read.await?;
+            let Some(last) = projects.last() else { return Ok(()) };
+            after = *last;
+            for project in projects {
+                if let Err(error) = self.sweep_project(project).await {
+                    tracing::warn!(%error, project = project.0, "passing windows were not followed, trying again");
+                    self.0.db.ping().await?;
+                }
+            }
+        }
+    }
+
+    async fn sweep_project(&self, project: ProjectNumber) -> Result<()> {
+        let now = self.0.clock.now();
+        let desk = self.0.segments.clone();
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                let Some(upkeep) = store::upkeep(rx, project).await? else { return Ok(None) };
+                let live = desk.live(rx, project, upkeep.version).await?;
+                Ok(Some((upkeep, live.sweeps(), store::is_timer_due(rx, project, now).await?)))
+            })
+        });
+        let Some((Upkeep { swept_to, .. }, sweeps, timer_due)) = read.await? else { return Ok(()) };
+        let until = if self.0.db.is_postgres() { now.minus(MARGIN) } else { now };
+        let mut found = 0;
+        if until > swept_to {
+            for sweep in &sweeps {
+                found += self.sweep(project, sweep, swept_to, until).await?;
+            }
+        }
+        if found > 0 || until > swept_to.plus(NOTE) {
+            let noted = self.0.db.write_bulk(move |tx| {
+                Box::pin(async move { store::sweep_done(tx, project, swept_to, until).await })
+            });
+            noted.await?;
+        }
+        while timer_due && self.fire_timers(project, now).await? {}
+        Ok(())
+    }
+
+    /// Queues the contacts that left a window between two instants; how many.
+    async fn sweep(
+        &self,
+        project: ProjectNumber,
+        sweep: &Sweep,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<usize> {
+        let (first, end) = (from.minus(sweep.length), until.minus(sweep.length));
+        let mut found = 0;
+        match sweep.event.clone() {
+            None => {
+                let mut next = Some(ContactId::first_of(first));
+                while let Some(from) = next {
+                    let read = self.0.db.read(move |rx| {
+                        Box::pin(async move { store::created_between(rx, project, from, end, PAGE).await })
+                    });
+                    let page: Swept<ContactId> = read.await?;
+                    next = page.next;
+                    found += self.queue(project, page.contacts, until).await?;
+                }
+            }
+            Some(name) => {
+                let mut next = Some(EventId::first_of(first));
+                while let Some(from) = next {
+                    let name = name.clone();
+                    let read = self.0.db.read(move |rx| {
+                        Box::pin(
+                            async move { store::events_between(rx, project, &name, from, end, PAGE).await },
+                        )
+                    });
+                    let page: Swept<EventId> = read.await?;
+                    next = page.next;
+                    found += self.queue(project, page.contacts, until).await?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    async fn queue(&self, project: ProjectNumber, contacts: Vec<ContactId>, at: Timestamp) -> Result<usize> {
+        let count = contacts.len();
+        if count > 0 {
+            let queued = self.0.db.write_bulk(move |tx| {
+                Box::pin(async move {
+                    let mut deltas = Deltas::default();
+                    contacts.into_iter().for_each(|contact| deltas.touch(project, contact, at));
+                    deltas.save(tx).await
+                })
+            });
+            queued.await?;
+            self.hint();
+        }
+        Ok(count)
+    }
+
+    /// Queues contacts whose time to be judged again has come. Returns whether there may be more.
+    async fn fire_timers(&self, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+        let fired = self.0.db.write_bulk(move |tx| {
+            Box::pin(async move {
+                let due = store::take_timers(tx, project, now, PAGE as i64).await?;
+                let mut deltas = Deltas::default();
+                due.iter().for_each(|contact| deltas.touch(project, *contact, now));
+                deltas.save(tx).await?;
+                Ok(due.len())
+            })
+        });
+        let fired = fired.await?;
+        self.hint();
+        Ok(fired == PAGE)
+    }
+
+    /// Counts the segments that are not tracked, enrolls the members of those that are, and clears up after those that
+    /// were removed.
+    async fn look_at_due_segments(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        let projects = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::due_projects(rx, now, PROJECTS).await }))
+            .await?;
+        for project in projects {
+            if let Err(error) = self.look_at_project(project, now).await {
+                tracing::warn!(%error, project = project.0, "segments were not looked at, trying again later");
+                self.0.db.ping().await?;
+            }
+        }
+        let projects =
+            self.0.db.read(|rx| Box::pin(async move { store::removals(rx, PROJECTS).await })).await?;
+        for project in projects {
+            while self
+                .0
+                .db
+                .write_bulk(move |tx| Box::pin(async move { store::remove_members_step(tx, project).await }))
+                .await?
+            {}
+        }
+        Ok(())
+    }
+
+    async fn look_at_project(&self, project: ProjectNumber, now: Timestamp) -> Result<()> {
+        let interval = self.settings().segments.refresh_interval;
+        let next = now.plus(interval);
+        loop {
+            let claimed = self
+                .0
+                .db
+                .write_bulk(move |tx| {
+                    Box::pin(async move { store::claim_due(tx, project, now, next, CLAIM).await })
+                })
+                .await?;
+            if claimed.is_empty() {
+                return Ok(());
+            }
+            for id in claimed {
+                self.look_at_segment(project, id, interval).await?;
+            }
+        }
+    }
+
+    async fn look_at_segment(&self, project: ProjectNumber, id: SegmentId, interval: Duration) -> Result<()> {
+        let read = self.0.db.read(move |rx| Box::pin(async move { store::get(rx, project, id).await }));
+        match read.await? {
+            None => Ok(()),
+            Some(segment) if segment.is_tracked() => self.compute_in_background(project, id).await,
+            Some(segment) => {
+                let now = self.0.clock.now();
+                let next = |cost: Duration| Some(now.plus(interval.max(cost * SHARE)));
+                self.count_in_background(project, segment, next).await.map(drop)
+            }
+        }
+    }
+}

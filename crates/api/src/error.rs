@@ -200,12 +200,12 @@ impl ApiError {
         error.suggest(suggestion)
     }
 
-    /// The one validation failure that is answered with 400 (reference 5.5).
-    fn invalid_condition(issues: Vec<Issue>) -> Self {
-        let message = "The condition is not valid.";
+    /// A validation failure that is answered with 400: of filters and of templates (reference 4.3, 5.5).
+    fn unusable(issues: Vec<Issue>, message: &str, suggestion: &'static str) -> Self {
+        let repeated = json!({ "errors": issues });
         let mut error = Self::new(StatusCode::BAD_REQUEST, "VALIDATION_ERROR", message);
         error.0.issues = issues;
-        error.suggest("Correct the parts of the condition that are listed in errors.")
+        error.suggest(suggestion).details(repeated)
     }
 
     pub(crate) fn rate_limited(retry_after: i64, limit: i64) -> Self {
@@ -340,15 +340,16 @@ impl From<mailwright_app::Error> for ApiError {
                 let repeated = json!({ "errors": issues });
                 Self::invalid(issues).details(repeated)
             }
-            E::Condition(issues) => {
-                let repeated = json!({ "errors": issues });
-                Self::invalid_condition(issues).details(repeated)
-            }
-            E::Unusable(issues) => {
-                let mut error = Self::invalid(issues);
-                error.0.status = StatusCode::BAD_REQUEST;
-                error
-            }
+            E::Condition(issues) => Self::unusable(
+                issues,
+                "The condition is not valid.",
+                "Correct the parts of the condition that are listed in errors.",
+            ),
+            E::Syntax(issues) => Self::unusable(
+                issues,
+                "The template is not valid.",
+                "Correct what is listed in errors, each with its line and column.",
+            ),
             E::BadRequest(message) | E::Legacy(message) => Self::bad_request(message),
             E::NotFound { resource, id } => Self::not_found(resource, &id),
             E::Conflict(message) => Self::new(StatusCode::CONFLICT, "CONFLICT", message),

@@ -64,12 +64,12 @@ pub enum Error {
     /// Fields of the request are wrong.
     #[error("the request is not valid")]
     Invalid(Vec<Issue>),
+    /// A campaign has errors in the templates' language (reference 4.3).
+    #[error("the template is not valid")]
+    Syntax(Vec<Issue>),
     /// The condition of a segment is wrong (reference 5.5).
     #[error("the condition is not valid")]
     Condition(Vec<Issue>),
-    /// Fields of the request are in their place but cannot be used: answered with 400.
-    #[error("the request cannot be used")]
-    Unusable(Vec<Issue>),
     /// The request makes no sense as a whole.
     #[error("{0}")]
     BadRequest(String),

@@ -7,7 +7,6 @@ use crate::filter::{References, Tree};
 use crate::ids::{CampaignId, SegmentId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 names! {
     /// Where a campaign stands (contract, Campaign status).

@@ -1,12 +1,10 @@
 //! One mail to one recipient: its states, lanes and sources.
 
-use serde::{Deserialize, Serialize};
-
 macro_rules! names {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
+    ($(#[doc = $doc:literal])* $name:ident { $($(#[doc = $vdoc:literal])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $($(#[doc = $vdoc])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {
             /// Every value, in order.
@@ -20,6 +18,23 @@ macro_rules! names {
             /// The value whose name is `text`.
             pub fn from_name(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == text)
+            }
+        }
+
+        // by hand, since the derived schema would show the variants instead of the names
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::schema::Type::String)
+                    .description(Some([$($doc.trim()),*].join(" ")))
+                    .enum_values(Some(Self::ALL.iter().map(|value| value.as_str())))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
             }
         }
     };

@@ -1,6 +1,6 @@
 //! Whom a campaign reaches.
 
-use super::{contacts, draft, entries, get, path, send, settled};
+use super::{contacts, draft, entries, frozen, get, path, send, settled};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
 use mailwright_tests::{column, contact_by_email, create_contact, read, text};
@@ -145,11 +145,7 @@ both_engines! {
         let people = contacts(&app, "a", 12).await;
         let campaign = draft(&app, &json!({})).await;
         send(&app, &campaign).await;
-        app.eventually("the audience is frozen", async || {
-            let ledger = read(&app, &path(&campaign, "/ledger")).await;
-            (ledger["frozen"] == true && ledger["equation"]["audience"] == 15).then_some(())
-        })
-        .await;
+        frozen(&app, &campaign).await;
         // mails leave in the order in which they were frozen: the last ones wait for seconds
         let (leaves, goes, moves, doubles) = (&people[8], &people[9], &people[10], &people[11]);
         let change = async |contact: &Value, change: Value| {

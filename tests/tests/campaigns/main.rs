@@ -5,6 +5,7 @@ mod content;
 mod ledger;
 mod records;
 mod retry;
+mod segments;
 mod states;
 
 use mailwright_testkit::{App, Response, Value, json};
@@ -67,6 +68,14 @@ async fn in_status(app: &App, campaign: &Value, status: &str) -> Value {
         (campaign["status"] == status).then_some(campaign)
     })
     .await
+}
+
+/// Waits until all the audience of a campaign is frozen.
+async fn frozen(app: &App, campaign: &Value) {
+    app.eventually("the audience is frozen", async || {
+        (read(app, &path(campaign, "/ledger")).await["frozen"] == true).then_some(())
+    })
+    .await;
 }
 
 /// Waits until a campaign is over, and returns its ledger, which must balance.

@@ -1,6 +1,6 @@
 //! Sending, scheduling, pausing and cancelling.
 
-use super::{act, contacts, draft, entries, get, in_status, path, send, settled};
+use super::{act, contacts, draft, entries, frozen, get, in_status, path, send, settled};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Response, Value, both_engines, json};
 use mailwright_tests::{assert_only_keys, assert_timestamp, create_contact, read, text};
@@ -240,6 +240,7 @@ both_engines! {
         let campaign = draft(&app, &json!({})).await;
         send(&app, &campaign).await;
         act(&app, &campaign, "/pause").await.assert_status(200);
+        frozen(&app, &campaign).await;
         act(&app, &campaign, "/cancel").await.assert_status(200);
         let ledger = settled(&app, &campaign).await;
         assert!(ledger["equation"]["skipped"]["cancelled"].as_i64() >= Some(9), "{ledger}");

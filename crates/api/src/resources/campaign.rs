@@ -20,10 +20,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::segment::SegmentView;
 use super::{Success, Time};
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
+use crate::filter::FilterTree;
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{Description, Email, Html, Name, SenderName, Subject};
@@ -47,7 +49,9 @@ pub(crate) struct CampaignView {
     status: CampaignStatus,
     audience_type: AudienceType,
     segment_id: Option<SegmentId>,
-    #[schema(value_type = Option<Object>)]
+    /// The segment of that id.
+    segment: Option<SegmentView>,
+    #[schema(value_type = Option<FilterTree>)]
     audience_condition: Option<Value>,
     /// When it is to start, or was.
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -83,8 +87,9 @@ pub(crate) struct CampaignView {
 impl CampaignView {
     fn new(overview: Overview, project: &Project) -> Self {
         let total_recipients = overview.recipients();
-        let Overview { campaign, ledger } = overview;
+        let Overview { campaign, ledger, segment } = overview;
         Self {
+            segment: segment.map(|segment| SegmentView::new(segment, project)),
             id: campaign.id,
             audience_type: campaign.audience.kind(),
             segment_id: campaign.audience.segment(),
@@ -205,7 +210,7 @@ pub(crate) struct CreateCampaignRequest {
     /// Required for an audience of type `SEGMENT`.
     segment_id: Option<SegmentId>,
     /// Required for an audience of type `FILTERED`: a filter tree.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<FilterTree>)]
     audience_condition: Option<Value>,
 }
 
@@ -284,7 +289,7 @@ pub(crate) struct UpdateCampaignRequest {
     audience_type: Option<AudienceType>,
     segment_id: Option<SegmentId>,
     /// A filter tree.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<FilterTree>)]
     audience_condition: Option<Value>,
 }
 
@@ -753,7 +758,7 @@ pub(crate) async fn ledger(
     let limit = params.bounded("limit", 20, 100) as usize;
     let page = state.map(|settlement| Page { settlement, reason, after, limit });
     let found = app.campaign_ledger(&project, id, page).await?;
-    let Overview { campaign, ledger } = found.overview;
+    let Overview { campaign, ledger, .. } = found.overview;
     Ok(Json(CampaignLedger {
         status: campaign.status,
         frozen: is_frozen(&campaign),

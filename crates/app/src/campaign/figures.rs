@@ -30,7 +30,7 @@ pub struct LedgerPage {
 impl App {
     /// Who would get a campaign now, and who not; of one that was started, who is to get it.
     pub async fn campaign_audience(&self, project: &Project, id: CampaignId) -> Result<Counted> {
-        let Overview { campaign, ledger } = self.campaign(project, id).await?;
+        let Overview { campaign, ledger, .. } = self.campaign(project, id).await?;
         match campaign.status {
             CampaignStatus::Draft | CampaignStatus::Scheduled => {
                 self.count_audience(project, &campaign).await

@@ -12,11 +12,12 @@ use mailwright_core::given::Given;
 use mailwright_core::ids::{CampaignId, ProjectNumber, SegmentId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
+use mailwright_core::segment::Segment;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
-use mailwright_store::Rx;
 use mailwright_store::campaign::audience::{self, Counted};
 use mailwright_store::campaign::{self as store, List, ledger};
+use mailwright_store::{Rx, segment};
 use serde_json::Value;
 
 use crate::App;
@@ -60,7 +61,7 @@ impl Fields {
     /// Errors in the templates' language, named by field with line and column (reference 4.3).
     fn check_syntax(&self) -> Result<()> {
         let issues = syntax_issues(self.subject.as_deref(), self.body.as_deref());
-        if issues.is_empty() { Ok(()) } else { Err(Error::Unusable(issues)) }
+        if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
     }
 
     /// The audience that the fields ask for, what they leave out taken from the one before.
@@ -123,6 +124,8 @@ pub struct Overview {
     pub campaign: Campaign,
     /// Where its mails stand.
     pub ledger: Ledger,
+    /// The segment it is for, where it is for one.
+    pub segment: Option<Segment>,
 }
 
 impl Overview {
@@ -141,11 +144,15 @@ impl App {
                 let (page, total) = store::list(rx, number, &list).await?;
                 let ids: Vec<_> = page.iter().map(|campaign| campaign.id).collect();
                 let mut ledgers = ledger::read(rx, number, &ids).await?;
-                let with_ledger = |campaign: Campaign| {
+                let named = page.iter().filter_map(|campaign| campaign.audience.segment()).collect();
+                let segments = segment::some(rx, number, &named).await?;
+                let complete = |campaign: Campaign| {
                     let ledger = ledgers.remove(&campaign.id).unwrap_or_default();
-                    Overview { campaign, ledger }
+                    let of = campaign.audience.segment();
+                    let segment = segments.iter().find(|segment| Some(segment.id) == of).cloned();
+                    Overview { campaign, ledger, segment }
                 };
-                Ok((page.into_iter().map(with_ledger).collect(), total))
+                Ok((page.into_iter().map(complete).collect(), total))
             })
         });
         Ok(read.await?)
@@ -192,17 +199,16 @@ impl App {
         campaign: Campaign,
         check_sender: bool,
     ) -> Result<Overview> {
-        let stored = campaign.clone();
         let written = self.0.db.write(move |tx| {
             Box::pin(async move {
-                if check_sender && let Some(refused) = sender_refused(tx, number, &stored.from).await? {
+                if check_sender && let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
                     return Ok(Err(refused));
                 }
-                store::create(tx, number, &stored).await.map(Ok)
+                store::create(tx, number, &campaign).await?;
+                overview(tx, number, campaign.id).await?.ok_or(mailwright_store::Error::NotFound).map(Ok)
             })
         });
-        written.await??;
-        Ok(Overview { campaign, ledger: Ledger::default() })
+        written.await?
     }
 
     /// Changes a campaign that has not started. Fields that are left out stay as they are.
@@ -253,7 +259,7 @@ impl App {
         after: Campaign,
         check_sender: bool,
     ) -> Result<Overview> {
-        let (before, stored) = (before.clone(), after.clone());
+        let before = before.clone();
         let written = self.0.db.write(move |tx| {
             Box::pin(async move {
                 let Some(current) = store::get_for_update(tx, number, before.id).await? else {
@@ -262,14 +268,14 @@ impl App {
                 if current != before {
                     return Ok(Err(Error::Unavailable("the campaign was changed meanwhile".into())));
                 }
-                if check_sender && let Some(refused) = sender_refused(tx, number, &stored.from).await? {
+                if check_sender && let Some(refused) = sender_refused(tx, number, &after.from).await? {
                     return Ok(Err(refused));
                 }
-                store::update(tx, number, &stored).await.map(Ok)
+                store::update(tx, number, &after).await?;
+                overview(tx, number, after.id).await?.ok_or(mailwright_store::Error::NotFound).map(Ok)
             })
         });
-        written.await??;
-        Ok(Overview { campaign: after, ledger: Ledger::default() })
+        written.await?
     }
 
     /// Removes a campaign that is neither scheduled nor under way. Its mails stay.
@@ -296,6 +302,23 @@ impl App {
             })
         });
         removed.await?
+    }
+
+    /// The campaigns that are not over and whose filter looks at a field (`email`, `data.plan`), by id and name.
+    pub async fn campaigns_with_field(
+        &self,
+        project: &Project,
+        field: &str,
+    ) -> Result<Vec<(CampaignId, String)>> {
+        let number = project.number;
+        let read = self.0.db.read(move |rx| Box::pin(async move { store::audiences(rx, number).await }));
+        let looks_at_it = |audience: &Audience| {
+            let tree = audience.condition().map(Tree::parse);
+            tree.is_some_and(|tree| tree.is_ok_and(|tree| tree.references().fields.contains(field)))
+        };
+        let mut found = read.await?;
+        found.retain(|(.., audience)| looks_at_it(audience));
+        Ok(found.into_iter().map(|(id, name, _)| (id, name)).collect())
     }
 
     /// Counts the audience of a campaign as it is now.
@@ -336,18 +359,19 @@ async fn unknown_segment(
     match audience {
         Audience::All => Ok(None),
         Audience::Segment(id) => {
-            let known = audience::exists(rx, project, *id).await?;
-            Ok((!known).then(|| Error::not_found(Resource::Segment, id)))
+            let found = segment::get(rx, project, *id).await?;
+            Ok(found.is_none().then(|| Error::not_found(Resource::Segment, id)))
         }
         Audience::Filtered(condition) => {
             let named = Tree::parse(condition).map(|tree| tree.references().segments).unwrap_or_default();
-            let mut issues = Vec::new();
-            for id in named {
-                if !audience::exists(rx, project, id).await? {
+            let found = segment::some(rx, project, &named).await?;
+            let missing = named.into_iter().filter(|id| found.iter().all(|segment| segment.id != *id));
+            let issues: Vec<_> = missing
+                .map(|id| {
                     let text = format!("There is no segment {id}.");
-                    issues.push(Issue::new("audienceCondition", "custom", text).received(id.to_string()));
-                }
-            }
+                    Issue::new("audienceCondition", "custom", text).received(id.to_string())
+                })
+                .collect();
             Ok((!issues.is_empty()).then_some(Error::Invalid(issues)))
         }
     }
@@ -360,7 +384,11 @@ async fn overview(
 ) -> mailwright_store::Result<Option<Overview>> {
     let Some(campaign) = store::get(rx, project, id).await? else { return Ok(None) };
     let ledger = ledger::read(rx, project, &[id]).await?.remove(&id).unwrap_or_default();
-    Ok(Some(Overview { campaign, ledger }))
+    let segment = match campaign.audience.segment() {
+        Some(id) => segment::get(rx, project, id).await?,
+        None => None,
+    };
+    Ok(Some(Overview { campaign, ledger, segment }))
 }
 
 fn blank(audience: Audience, now: Timestamp) -> Campaign {

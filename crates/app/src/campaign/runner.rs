@@ -93,16 +93,21 @@ impl Runner {
     /// One step of each campaign that there is something to do for. Returns whether anything was done.
     async fn round(&self) -> Result<bool> {
         let (now, holder) = (self.app.clock().now(), self.holder);
-        let due = self.app.0.db.read(move |rx| {
-            Box::pin(async move {
-                let mut runs = Vec::new();
-                for project in run::due_projects(rx, now).await? {
-                    runs.extend(run::due(rx, project, holder, now).await?);
-                }
-                Ok(runs)
-            })
-        });
-        let steps = due.await?.into_iter().map(|run| async move {
+        let projects =
+            self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
+        let mut due = Vec::new();
+        for project in projects {
+            let runs = self
+                .app
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { run::due(rx, project, holder, now).await }));
+            match runs.await {
+                Ok(runs) => due.extend(runs),
+                Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be read"),
+            }
+        }
+        let steps = due.into_iter().map(|run| async move {
             let (project, id) = (run.project, run.id);
             match self.step(run).await {
                 Ok(worked) => worked,

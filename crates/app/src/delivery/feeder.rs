@@ -129,9 +129,8 @@ async fn claim(
         .db
         .write(move |tx| {
             Box::pin(async move {
-                let per_second = match per_second(tx, project, instance_rate).await? {
-                    Some(per_second) => per_second,
-                    None => return Ok(Claims::default()),
+                let Some(per_second) = per_second(tx, project, instance_rate).await? else {
+                    return Ok(Claims::default());
                 };
                 if lane == Lane::Campaign {
                     return claim_campaigns(tx, project, per_second, wanted, now, lease_until).await;

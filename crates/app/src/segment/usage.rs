@@ -1,10 +1,9 @@
-//! Which segments and campaigns refer to a field or an event.
+//! Which segments refer to a field or an event.
 
 use mailwright_core::filter::References;
-use mailwright_core::ids::CampaignId;
 use mailwright_core::project::Project;
 use mailwright_core::segment::{Segment, SegmentType};
-use mailwright_store::{campaign, segment as store};
+use mailwright_store::segment as store;
 
 use crate::App;
 use crate::error::Result;
@@ -18,20 +17,6 @@ impl App {
     /// The segments whose condition looks at events of a name.
     pub async fn segments_with_event(&self, project: &Project, name: &str) -> Result<Vec<Segment>> {
         self.segments_referring(project, |references| references.events.contains(name)).await
-    }
-
-    /// The campaigns that are not over and whose audience is filtered by a field: identifiers and names.
-    pub async fn campaigns_with_field(
-        &self,
-        project: &Project,
-        field: &str,
-    ) -> Result<Vec<(CampaignId, String)>> {
-        let number = project.number;
-        let audiences =
-            self.0.db.read(move |rx| Box::pin(async move { campaign::audiences(rx, number).await })).await?;
-        let using =
-            audiences.into_iter().filter(|(.., audience)| audience.references().fields.contains(field));
-        Ok(using.map(|(id, name, _)| (id, name)).collect())
     }
 
     async fn segments_referring(

@@ -6,6 +6,7 @@ use mailwright_core::campaign::{Audience, excluded};
 use mailwright_core::email::Reason;
 use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -29,24 +30,27 @@ pub enum Members {
     Found(Arc<Tree>, Segments),
 }
 
-/// Looks up what an audience means. A segment that is gone has no members.
+/// Looks up what an audience means. A segment that is gone has no members; one whose members are not all stored yet is
+/// judged by its filter.
 pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, audience: &Audience) -> Result<Members> {
-    match audience {
-        Audience::All => Ok(Members::All),
-        Audience::Segment(id) => match stored(rx, project, *id).await? {
-            Some(Some(tree)) => {
-                let tree = Arc::new(parse(&tree)?);
-                let segments = segment::resolve(rx, project, &tree).await?;
-                Ok(Members::Found(tree, segments))
+    let tree = match audience {
+        Audience::All => return Ok(Members::All),
+        Audience::Segment(id) => match segment::get(rx, project, *id).await? {
+            Some(found) if found.kind == SegmentType::Dynamic && !is_stored(rx, project, &found).await? => {
+                segment::tree_of(&found)?
             }
-            Some(None) | None => Ok(Members::Stored(*id)),
+            Some(_) | None => return Ok(Members::Stored(*id)),
         },
-        Audience::Filtered(tree) => {
-            let tree = Arc::new(parse(tree)?);
-            let segments = segment::resolve(rx, project, &tree).await?;
-            Ok(Members::Found(tree, segments))
-        }
-    }
+        Audience::Filtered(tree) => parse(tree)?,
+    };
+    let segments = segment::resolve(rx, project, &tree).await?;
+    Ok(Members::Found(Arc::new(tree), segments))
+}
+
+/// Whether all members of a dynamic segment are stored.
+async fn is_stored(rx: &mut Rx<'_>, project: ProjectNumber, segment: &Segment) -> Result<bool> {
+    let state = segment::state(rx, project, segment.id).await?;
+    Ok(segment.track_membership && state.is_some_and(|state| state.settled))
 }
 
 fn parse(tree: &Json) -> Result<Tree> {
@@ -57,26 +61,6 @@ fn parse(tree: &Json) -> Result<Tree> {
             .first()
             .map_or_else(String::new, |issue| format!("{}: {}", issue.field, issue.message)),
     })
-}
-
-/// The filter of a segment, where its members are not stored; the outer `None` when there is no such segment.
-async fn stored(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Option<Option<Json>>> {
-    rx.optional(
-        "select type = 'DYNAMIC' and not track_membership, {json_out condition} from segments \
-         where project_id = $1 and id = $2",
-        args![project, id],
-        |r| {
-            let live: bool = r.get(0)?;
-            let condition: Option<Json> = r.get(1)?;
-            Ok(condition.filter(|_| live))
-        },
-    )
-    .await
-}
-
-/// Whether a project has a segment.
-pub async fn exists(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<bool> {
-    Ok(stored(rx, project, id).await?.is_some())
 }
 
 /// `from contacts c ... where` with what makes a contact one of the audience.

@@ -1,0 +1,320 @@
+//! `kill -9` at random moments, many times, while a campaign is under way: at the end its ledger balances, and what the
+//! receiving server got is what the ledger says. No mail is handed over twice, except after a decision to do so.
+
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
+use mailwright_testkit::{App, Engine, Request, Value, both_engines, json};
+use mailwright_tests::random::{Random, hash};
+use mailwright_tests::{items, read, text};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Contacts of the audience, unless `MAILWRIGHT_TEST_CAMPAIGN_RECIPIENTS` says otherwise.
+const RECIPIENTS: usize = 1_500;
+/// How often the program is killed.
+const KILLS: usize = 30;
+/// Connections to the receiving server, for each process.
+const CONNECTIONS: usize = 8;
+/// Seconds over which a campaign is spread, so that it lasts as long as the kills.
+const SPREAD: usize = 12;
+/// Callers that make contacts at the same time.
+const CALLERS: usize = 32;
+
+/// What becomes of a mail, decided by its address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Taken,
+    Greylisted,
+    UnknownRecipient,
+    RefusedContent,
+    DroppedBefore,
+    BrokenInContent,
+    BrokenAfterContent,
+    StalledBefore,
+    StalledAfter,
+}
+
+impl Fate {
+    fn of(to: &str) -> Self {
+        match hash(to) % 200 {
+            0..120 => Self::Taken,
+            120..145 => Self::Greylisted,
+            145..160 => Self::UnknownRecipient,
+            160..172 => Self::RefusedContent,
+            172..180 => Self::DroppedBefore,
+            180..188 => Self::BrokenInContent,
+            188..196 => Self::BrokenAfterContent,
+            196..198 => Self::StalledBefore,
+            _ => Self::StalledAfter,
+        }
+    }
+
+    fn answer(self, attempt: u32) -> Answer {
+        match (self, attempt) {
+            (Self::Greylisted, 1) => Answer::RefuseRcpt(451, "4.7.1 greylisted"),
+            (Self::UnknownRecipient, _) => Answer::RefuseRcpt(550, "5.1.1 unknown"),
+            (Self::RefusedContent, _) => Answer::RefuseData(554, "5.7.1 refused"),
+            (Self::DroppedBefore, 1) => Answer::DropAtRcpt,
+            (Self::BrokenInContent, 1) => Answer::DropMidData,
+            (Self::BrokenAfterContent, _) => Answer::DropAfterDot,
+            (Self::StalledBefore, 1) => Answer::StallForever,
+            (Self::StalledAfter, _) => Answer::StallAfterDot,
+            _ => Answer::Accept,
+        }
+    }
+
+    /// Whether the receiving server itself leaves the outcome in doubt. A small content is with the kernel in one piece,
+    /// so that a break in the middle looks to the sender like one after the end.
+    fn casts_doubt(self) -> bool {
+        matches!(self, Self::BrokenInContent | Self::BrokenAfterContent | Self::StalledAfter)
+    }
+}
+
+/// A receiving server, which takes everything once it is mended.
+async fn receiver() -> (ScriptedServer, Arc<AtomicBool>) {
+    let mended = Arc::new(AtomicBool::new(false));
+    let is_mended = Arc::clone(&mended);
+    let answer = move |to: &str, attempt: u32| {
+        if is_mended.load(Ordering::Relaxed) { Answer::Accept } else { Fate::of(to).answer(attempt) }
+    };
+    (ScriptedServer::start(answer).await, mended)
+}
+
+fn recipients() -> usize {
+    let given = std::env::var("MAILWRIGHT_TEST_CAMPAIGN_RECIPIENTS").ok();
+    given.map_or(RECIPIENTS, |text| text.parse().expect("MAILWRIGHT_TEST_CAMPAIGN_RECIPIENTS is a number"))
+}
+
+/// A server that takes as long for the campaign as the kills take. A large campaign needs no brake for that.
+async fn start(engine: Engine, server: &ScriptedServer, recipients: usize) -> App {
+    let per_second = if recipients > 10_000 { 0 } else { (recipients / SPREAD).max(1) };
+    App::builder(engine)
+        .smtp(server.port)
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string())
+        .env("MAILWRIGHT_DELIVERY_REPLY_TIMEOUT_MS", "1000")
+        .env("MAILWRIGHT_SENDING_PER_SECOND", per_second.to_string())
+        .start()
+        .await
+}
+
+fn address(number: usize) -> String {
+    format!("mail{number}@example.com")
+}
+
+/// Makes the contacts, each address one.
+async fn make_contacts(app: &App, count: usize) {
+    let mut callers = tokio::task::JoinSet::new();
+    for caller in 0..CALLERS {
+        let request: Request = app.post("/contacts");
+        callers.spawn(async move {
+            for number in (caller..count).step_by(CALLERS) {
+                let body = json!({"email": address(number), "subscribed": true, "data": {"number": number}});
+                request.clone().json(&body).send().await.assert_status(201);
+            }
+        });
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended.expect("contacts are made");
+    }
+}
+
+/// Makes a campaign to everybody and sends it; returns its path.
+async fn launch(app: &App) -> String {
+    let body = json!({
+        "name": "Crash", "subject": "Number {{number}}", "body": "<p>Hello {{number}}</p>", "from": app.from(),
+        "audienceType": "ALL",
+    });
+    let created = app.post("/campaigns").json(&body).send().await.assert_status(201).json();
+    let path = format!("/campaigns/{}", text(&created["data"]["id"]));
+    app.post(&format!("{path}/send")).json(&json!({})).send().await.assert_status(200);
+    path
+}
+
+async fn finished(app: &App, path: &str, recipients: usize) {
+    let patience = Duration::from_secs(60 + recipients as u64 / 50);
+    app.eventually_within(patience, "the campaign is over", async || {
+        (read(app, path).await["status"] == "SENT").then_some(())
+    })
+    .await;
+}
+
+both_engines! {
+    async fn a_campaign_that_is_killed_again_and_again_balances(engine: Engine) {
+        let mut random = Random::from_environment();
+        let count = recipients();
+        let (server, mended) = receiver().await;
+        let mut app = start(engine, &server, count).await;
+        make_contacts(&app, count).await;
+        let began = Instant::now();
+        let path = launch(&app).await;
+        for kill in 0..KILLS {
+            // the first kills hit the freezing of the audience
+            let pause = if kill < 3 { random.millis(60) } else { Duration::from_millis(100) + random.millis(700) };
+            tokio::time::sleep(pause).await;
+            app.kill();
+            tokio::time::sleep(random.millis(50)).await;
+            app.restart().await;
+        }
+        finished(&app, &path, count).await;
+        check(&app, &path, &server, count, KILLS * CONNECTIONS, began).await;
+        decide(&app, &path, &server, &mended, count).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_share_a_campaign_and_one_of_them_dies_for_good() {
+    const ROUNDS: usize = 10;
+    let mut random = Random::from_environment();
+    let count = recipients();
+    let (server, mended) = receiver().await;
+    let mut one = start(Engine::Postgres, &server, count).await;
+    make_contacts(&one, count).await;
+    let mut two = one.second_node().await;
+    let began = Instant::now();
+    let path = launch(&one).await;
+    for round in 0..ROUNDS {
+        tokio::time::sleep(random.millis(if round == 0 { 60 } else { 700 })).await;
+        let victim = if random.below(2) == 0 { &mut one } else { &mut two };
+        victim.kill();
+        tokio::time::sleep(random.millis(200)).await;
+        victim.restart().await;
+    }
+    one.kill();
+    finished(&two, &path, count).await;
+    check(&two, &path, &server, count, (ROUNDS + 1) * CONNECTIONS, began).await;
+    decide(&two, &path, &server, &mended, count).await;
+}
+
+/// How often each address got a mail.
+fn copies(server: &ScriptedServer) -> HashMap<String, usize> {
+    let mut copies = HashMap::new();
+    for message in server.received() {
+        assert_eq!(message.rcpt_to.len(), 1, "one recipient each");
+        *copies.entry(message.rcpt_to[0].clone()).or_default() += 1;
+    }
+    copies
+}
+
+/// Every entry of the ledger by its address.
+async fn entries(app: &App, path: &str) -> BTreeMap<String, Value> {
+    let mut entries = BTreeMap::new();
+    for state in ["WAITING", "ACCEPTED", "SKIPPED", "FAILED", "IN_DOUBT"] {
+        for entry in app.list_all(&format!("{path}/ledger?state={state}")).await {
+            let to = text(&entry["email"]).to_owned();
+            assert!(entries.insert(to.clone(), entry).is_none(), "{to} is in the ledger twice");
+        }
+    }
+    entries
+}
+
+#[expect(clippy::print_stdout, reason = "figures worth seeing")]
+async fn check(
+    app: &App,
+    path: &str,
+    server: &ScriptedServer,
+    count: usize,
+    most_doubts: usize,
+    began: Instant,
+) {
+    let copies = copies(server);
+    let entries = entries(app, path).await;
+    assert_eq!(entries.len(), count, "every contact is in the ledger");
+    let mut states: BTreeMap<String, usize> = BTreeMap::new();
+    let mut doubted_by_kills = 0;
+    for number in 0..count {
+        let to = address(number);
+        let entry = entries.get(&to).unwrap_or_else(|| panic!("{to} is not in the ledger"));
+        let fate = Fate::of(&to);
+        check_entry(entry, fate, copies.get(&to).copied().unwrap_or_default());
+        let reason = entry["reason"].as_str().map(|reason| format!(":{reason}")).unwrap_or_default();
+        *states.entry(format!("{}{reason}", text(&entry["state"]))).or_default() += 1;
+        doubted_by_kills += usize::from(entry["state"] == "IN_DOUBT" && !fate.casts_doubt());
+    }
+    for to in copies.keys() {
+        assert!(entries.contains_key(to), "a mail to {to} was handed over that no entry explains");
+    }
+    assert!(doubted_by_kills <= most_doubts, "{doubted_by_kills} in doubt by kills, {most_doubts} at most");
+    check_sums(app, path, &states, count).await;
+    println!(
+        "{count} recipients in {:?}: {states:?}; {doubted_by_kills} in doubt by kills, {} mails received, none twice",
+        began.elapsed(),
+        copies.len()
+    );
+}
+
+/// What may have become of a mail: its state, and how often the receiving server took its content.
+fn check_entry(entry: &Value, fate: Fate, copies: usize) {
+    let complaint = format!("{fate:?}, received {copies} times: {entry}");
+    assert!(copies <= 1, "{complaint}");
+    match text(&entry["state"]) {
+        "ACCEPTED" => {
+            assert_eq!(copies, 1, "{complaint}");
+            let may = [
+                Fate::Taken,
+                Fate::Greylisted,
+                Fate::DroppedBefore,
+                Fate::BrokenInContent,
+                Fate::StalledBefore,
+            ];
+            assert!(may.contains(&fate), "{complaint}");
+        }
+        "FAILED" => {
+            assert_eq!(copies, 0, "{complaint}");
+            let expected = match fate {
+                Fate::UnknownRecipient => "bounced",
+                Fate::RefusedContent => "rejected",
+                _ => panic!("{complaint}"),
+            };
+            assert_eq!(entry["reason"], expected, "{complaint}");
+        }
+        "IN_DOUBT" => {
+            assert_eq!(entry["inDoubt"], true, "{complaint}");
+            assert!(fate != Fate::UnknownRecipient, "refused before there was any content: {complaint}");
+        }
+        _ => panic!("{complaint}"),
+    }
+}
+
+/// The sums of the ledger are those of its entries, and balance.
+async fn check_sums(app: &App, path: &str, states: &BTreeMap<String, usize>, count: usize) {
+    let ledger = read(app, &format!("{path}/ledger")).await;
+    let mut totals = BTreeMap::new();
+    for total in items(&ledger["totals"]) {
+        let reason = total["reason"].as_str().map(|reason| format!(":{reason}")).unwrap_or_default();
+        let count = usize::try_from(total["count"].as_u64().expect("a count")).expect("a small number");
+        totals.insert(format!("{}{reason}", text(&total["state"])), count);
+    }
+    assert_eq!(&totals, states, "{ledger}");
+    assert_eq!(
+        (&ledger["equation"]["balanced"], &ledger["equation"]["audience"]),
+        (&json!(true), &json!(count))
+    );
+    assert_eq!(ledger["balance"], ledger["equation"]);
+    assert_eq!(totals.values().sum::<usize>(), count, "{ledger}");
+    let campaign = read(app, path).await;
+    assert_eq!(campaign["sentCount"], totals.get("ACCEPTED").copied().unwrap_or_default());
+    assert_eq!(campaign["totalRecipients"], count);
+}
+
+/// Whoever decides to send again what is in doubt may send it twice: to those, and to nobody else.
+async fn decide(app: &App, path: &str, server: &ScriptedServer, mended: &AtomicBool, count: usize) {
+    let doubted = app.list_all(&format!("{path}/ledger?state=IN_DOUBT")).await;
+    assert!(!doubted.is_empty(), "the server leaves some in doubt");
+    let before = copies(server);
+    mended.store(true, Ordering::Relaxed);
+    let retried = app.post(&format!("{path}/retry")).json(&json!({"state": "IN_DOUBT"})).send().await;
+    assert_eq!(retried.assert_status(200).json()["requeued"], doubted.len());
+    finished(app, path, count).await;
+    let after = copies(server);
+    let mut twice = 0;
+    for number in 0..count {
+        let to = address(number);
+        let of = |copies: &HashMap<String, usize>| copies.get(&to).copied().unwrap_or_default();
+        let was_doubted = doubted.iter().any(|entry| entry["email"] == to);
+        assert_eq!(of(&after), of(&before) + usize::from(was_doubted), "{to}");
+        twice += usize::from(of(&after) == 2);
+    }
+    let accepted = app.list_all(&format!("{path}/ledger?state=ACCEPTED")).await;
+    assert!(twice <= accepted.iter().filter(|entry| entry["inDoubt"] == true).count());
+}

@@ -1,0 +1,131 @@
+//! Campaigns to the members of segments.
+
+use super::{act, body, contacts, draft, entries, get, path, post, send, settled};
+use mailwright_testkit::{App, Engine, Value, both_engines, json};
+use mailwright_tests::{as_project, issues, read, shown, text, with};
+use std::collections::BTreeSet;
+
+async fn segment(app: &App, body: &Value) -> Value {
+    app.post("/segments").json(body).send().await.assert_status(201).json()
+}
+
+fn condition(field: &str, operator: &str, value: &Value) -> Value {
+    json!({"logic": "AND", "groups": [{"filters": [{"field": field, "operator": operator, "value": value}]}]})
+}
+
+fn to_segment(segment: &Value) -> Value {
+    json!({"audienceType": "SEGMENT", "segmentId": segment["id"]})
+}
+
+/// The addresses in the ledger of a campaign that is over.
+async fn reached(app: &App, campaign: &Value) -> BTreeSet<String> {
+    let entries = entries(app, campaign, "state=ACCEPTED").await;
+    entries.iter().map(|entry| text(&entry["email"]).to_owned()).collect()
+}
+
+both_engines! {
+    async fn each_kind_of_segment_is_an_audience(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 10).await;
+        let fixed = segment(&app, &json!({"name": "Fixed", "type": "STATIC"})).await;
+        let emails = json!({"emails": ["a1@example.com", "a2@example.com", "a3@example.com"]});
+        let members = format!("/segments/{}/members", text(&fixed["id"]));
+        app.post(&members).json(&emails).send().await.assert_status(200);
+        let one = json!({"emails": ["a3@example.com"]});
+        app.delete(&members).json(&one).send().await.assert_status(200);
+        let live = json!({"name": "Live", "condition": condition("data.number", "greaterThan", &json!(7))});
+        let live = segment(&app, &live).await;
+        let tracked = json!({
+            "name": "Tracked", "trackMembership": true, "condition": condition("data.number", "lessThan", &json!(1)),
+        });
+        let tracked = segment(&app, &tracked).await;
+        app.eventually("the members of the tracked segment are known", async || {
+            let found = read(&app, &format!("/segments/{}", text(&tracked["id"]))).await;
+            (found["memberCount"] == 1).then_some(())
+        })
+        .await;
+
+        for (segment, expected) in [(&fixed, vec![1, 2]), (&live, vec![8, 9]), (&tracked, vec![0])] {
+            let campaign = draft(&app, &to_segment(segment)).await;
+            let name = &segment["name"];
+            assert_eq!(campaign["totalRecipients"], expected.len(), "{name}");
+            assert_eq!((&campaign["segmentId"], &campaign["segment"]["name"]), (&segment["id"], name));
+            send(&app, &campaign).await;
+            let ledger = settled(&app, &campaign).await;
+            assert_eq!(ledger["equation"]["audience"], expected.len(), "{name}");
+            let expected = expected.into_iter().map(|number| format!("a{number}@example.com")).collect();
+            assert_eq!(reached(&app, &campaign).await, expected, "{name}");
+        }
+
+        // a filter that names segments
+        let either = json!({"logic": "OR", "groups": [
+            {"filters": [{"field": format!("segment.{}", text(&live["id"])), "operator": "memberOfSegment"}]},
+            {"filters": [{"field": format!("segment.{}", text(&fixed["id"])), "operator": "memberOfSegment"}]},
+        ]});
+        let change = json!({"audienceType": "FILTERED", "audienceCondition": either});
+        let campaign = draft(&app, &change).await;
+        assert_eq!(campaign["totalRecipients"], 4);
+        send(&app, &campaign).await;
+        settled(&app, &campaign).await;
+        let expected = [1, 2, 8, 9].map(|number| format!("a{number}@example.com"));
+        assert_eq!(reached(&app, &campaign).await, expected.into());
+    }
+
+    async fn a_segment_that_a_campaign_needs_stays(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 2).await;
+        let needed = json!({"name": "All", "condition": condition("data.number", "exists", &Value::Null)});
+        let needed = segment(&app, &needed).await;
+        let remove = async || app.delete(&format!("/segments/{}", text(&needed["id"]))).send().await;
+        let named = condition(&format!("segment.{}", text(&needed["id"])), "memberOfSegment", &Value::Null);
+        let filtered = draft(&app, &json!({"audienceType": "FILTERED", "audienceCondition": named})).await;
+        remove().await.assert_error(409, "CONFLICT");
+        app.delete(&path(&filtered, "")).send().await.assert_status(204);
+        let campaign = draft(&app, &to_segment(&needed)).await;
+        remove().await.assert_error(409, "CONFLICT");
+        send(&app, &campaign).await;
+        settled(&app, &campaign).await;
+        let removed = remove().await;
+        assert!(removed.status < 300, "a campaign that was sent needs it no more: {}", shown(&removed));
+        let sent = get(&app, &campaign).await;
+        assert_eq!((&sent["segmentId"], &sent["segment"]), (&needed["id"], &Value::Null));
+        let copy = act(&app, &campaign, "/duplicate").await;
+        copy.assert_error(404, "RESOURCE_NOT_FOUND");
+    }
+
+    async fn a_segment_of_another_project_is_unknown(engine: Engine) {
+        let app = App::start(engine).await;
+        let other = app.bootstrap("Neighbour", "neighbour.example").await;
+        let theirs = as_project(&app, &other, "POST", "/segments").json(&json!({"name": "Theirs", "type": "STATIC"}));
+        let theirs = theirs.send().await.assert_status(201).json();
+        post(&app, &with(body(&app), &to_segment(&theirs))).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let named = condition(&format!("segment.{}", text(&theirs["id"])), "memberOfSegment", &Value::Null);
+        let change = json!({"audienceType": "FILTERED", "audienceCondition": named});
+        let refused = post(&app, &with(body(&app), &change)).await;
+        assert_eq!(issues(&refused)[0].0, "audienceCondition", "{}", shown(&refused));
+    }
+
+    async fn a_schedule_keeps_its_segment(engine: Engine) {
+        let app = App::start(engine).await;
+        let (one, two) = (json!({"name": "One", "type": "STATIC"}), json!({"name": "Two", "type": "STATIC"}));
+        let (one, two) = (segment(&app, &one).await, segment(&app, &two).await);
+        let campaign = draft(&app, &to_segment(&one)).await;
+        let later = json!({"scheduledFor": "2099-01-31"});
+        app.post(&path(&campaign, "/send")).json(&later).send().await.assert_status(200);
+        let put = async |change: Value| app.put(&path(&campaign, "")).json(&change).send().await;
+        put(to_segment(&two)).await.assert_error(400, "BAD_REQUEST");
+        put(with(to_segment(&one), &json!({"name": "Renamed"}))).await.assert_status(200);
+    }
+
+    async fn a_field_knows_the_campaigns_that_look_at_it(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 1).await;
+        let change = json!({
+            "audienceType": "FILTERED", "audienceCondition": condition("data.number", "exists", &Value::Null),
+        });
+        let campaign = draft(&app, &change).await;
+        let usage = read(&app, "/contacts/fields/number/usage").await;
+        assert_eq!(usage["usedInCampaigns"], json!([{"id": campaign["id"], "name": "News"}]));
+        assert_eq!(read(&app, "/contacts/fields/other/usage").await["usedInCampaigns"], json!([]));
+    }
+}

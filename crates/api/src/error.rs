@@ -157,11 +157,28 @@ impl ApiError {
     }
 
     fn too_many_attempts(retry_after: i64) -> Self {
-        let message = format!("Too many wrong passwords. Try again in {retry_after} seconds.");
+        let message = format!("Too many attempts. Try again in {retry_after} seconds.");
         Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
             .retry_after(retry_after)
             .details(json!({ "retryAfter": retry_after }))
             .suggest("Wait as long as the Retry-After header says, or reset the password.")
+    }
+
+    fn too_many_mails(retry_after: i64) -> Self {
+        let message = format!("Enough mails were sent. Ask for another one in {retry_after} seconds.");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+            .retry_after(retry_after)
+            .details(json!({ "retryAfter": retry_after }))
+            .suggest("Look for the mails that were sent, also among the unwanted ones.")
+    }
+
+    pub(crate) fn unverified() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "EMAIL_VERIFICATION_REQUIRED",
+            "Your email address is not verified yet.",
+        )
+        .suggest("Open the link that was sent to you, or ask for another one with POST /auth/request-verification.")
     }
 
     pub(crate) fn project_disabled() -> Self {
@@ -340,6 +357,7 @@ impl From<mailwright_app::Error> for ApiError {
             E::NotAllowed(message) => Self::forbidden(message),
             E::InvalidCredentials => Self::invalid_credentials(),
             E::TooManyAttempts { retry_after } => Self::too_many_attempts(retry_after),
+            E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
             E::Unavailable(detail) => {

@@ -22,7 +22,7 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::resources::{
     audit, config, contact, contact_field, docs, domain, email, event, health, key, mailbox, member, project,
-    security, send, session, subscription, template, track, user,
+    proof, security, send, session, subscription, template, track, user,
 };
 
 /// Every route, with its document.
@@ -64,6 +64,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(session::sign_up))
         .routes(routes!(session::log_in))
         .routes(routes!(session::log_out))
+        .routes(routes!(proof::verify))
+        .routes(routes!(proof::request))
+        .routes(routes!(proof::request_reset))
+        .routes(routes!(proof::reset))
         .routes(routes!(user::get, user::update, user::delete))
         .routes(routes!(user::change_password))
         .routes(routes!(user::accept_invitation))

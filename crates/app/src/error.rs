@@ -105,6 +105,12 @@ pub enum Error {
         /// Seconds until the next attempt counts.
         retry_after: i64,
     },
+    /// As many mails as may be asked for in a short time.
+    #[error("too many mails")]
+    TooManyMails {
+        /// Seconds until the next one can be asked for.
+        retry_after: i64,
+    },
     /// The key was revoked while the request was on its way.
     #[error("the key was revoked")]
     KeyRevoked,

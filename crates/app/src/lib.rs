@@ -18,7 +18,9 @@ pub mod mailbox;
 pub mod member;
 pub mod metrics;
 pub mod password;
+pub mod platform;
 pub mod project;
+pub mod proof;
 mod render;
 pub mod secret;
 pub mod security;
@@ -33,9 +35,11 @@ mod upkeep;
 
 use std::sync::Arc;
 
+use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
 use mailwright_store::{Coalescer, Db};
+use tokio::sync::OnceCell;
 
 pub use delivery::Transport;
 pub use error::{Error, Resource, Result};
@@ -66,6 +70,7 @@ struct Inner {
     keyring: Keyring,
     limiter: Limiter,
     passwords: Passwords,
+    platform: OnceCell<Project>,
     contents: Contents,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
@@ -106,6 +111,7 @@ impl App {
             keyring: Keyring::new(&db, clock.clone()),
             limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
             passwords: Passwords::default(),
+            platform: OnceCell::new(),
             contents: Contents::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),

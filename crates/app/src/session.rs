@@ -13,6 +13,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::login::{self, Counted};
+use mailwright_store::proof::{self, Purpose};
 use mailwright_store::user::{self, NewUser, User};
 use mailwright_store::{member, session};
 use serde_json::{Value, json};
@@ -43,6 +44,22 @@ impl ClientKey {
         };
         Self(digest("client", &[&network]))
     }
+}
+
+/// Whom a failed login is counted against: an address, and the client if the account knows it.
+pub(crate) fn subject(address: &str, client: &[u8]) -> [u8; 32] {
+    digest("login", &[address.as_bytes(), client])
+}
+
+fn closed() -> Error {
+    Error::NotAllowed(
+        "Signing up is switched off on this instance. Ask its operator, or a member of a project, for an invitation."
+            .into(),
+    )
+}
+
+fn taken() -> Error {
+    Error::Conflict("There is an account with this address already. Sign in instead.".into())
 }
 
 fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
@@ -80,6 +97,8 @@ pub struct SignUp {
     pub password: String,
     /// How the person wants to be called.
     pub name: Option<String>,
+    /// What the link of an invitation carries. With it an account can be created where signing up is switched off.
+    pub invitation: Option<String>,
 }
 
 /// A user who has just signed in.
@@ -95,34 +114,58 @@ pub struct SignedIn {
 
 impl App {
     /// Creates an account and signs it in. The first one can be created even where signing up is switched off:
-    /// somebody has to be the first.
-    pub async fn sign_up(&self, wanted: SignUp) -> Result<SignedIn> {
+    /// somebody has to be the first. Its address is sent a link to prove it, unless an invitation that came by mail
+    /// proves it already.
+    pub async fn sign_up(&self, wanted: SignUp, client: ClientKey) -> Result<SignedIn> {
+        let platform = self.platform().await?;
+        if platform.is_some() {
+            self.count_client("mail", client).await?;
+        }
         let hash = self.0.passwords.hash(wanted.password).await?;
         let (now, open) = (self.0.clock.now(), !self.settings().accounts.disable_signups);
         let checked = hash.clone();
-        let new = NewUser {
+        let mut new = NewUser {
             email: wanted.email,
             name: wanted.name,
             password_hash: Some(hash),
             email_verified: false,
         };
+        let link = match &platform {
+            Some(platform) => Some(self.link(platform, Purpose::Verify, &new.email)?),
+            None => None,
+        };
+        let (app, token) = (self.clone(), wanted.invitation);
         let created = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
                     let first = user::none_yet(tx).await?;
-                    if !first && !open {
-                        return Ok(Err(Error::NotAllowed(
-                            "Signing up is switched off on this instance. Ask its operator, or a member of a project, for an invitation.".into(),
-                        )));
+                    let invited = match &token {
+                        Some(token) => match app.invited(tx, token, &new.email).await? {
+                            Some(invited) => Some(invited),
+                            None => return Ok(Err(Error::not_found(Resource::Invitation, ""))),
+                        },
+                        None => None,
+                    };
+                    if !first && !open && invited.is_none() {
+                        return Ok(Err(closed()));
                     }
-                    let taken = || Error::Conflict("There is an account with this address already. Sign in instead.".into());
+                    new.email_verified = invited.as_ref().is_some_and(|invited| invited.by_mail);
                     let Some(id) = user::create(tx, &new, now).await? else { return Ok(Err(taken())) };
+                    if let Some(invited) = invited {
+                        crate::member::redeem(tx, &invited, id, now).await?;
+                    }
+                    if let (Some(link), false) = (link, new.email_verified) {
+                        link.save(tx, id, now).await?;
+                    }
                     Ok(Ok((user::get(tx, id).await?, first)))
                 })
             })
             .await??;
+        if let Some(platform) = &platform {
+            self.wake_platform(platform);
+        }
         let (user, first) = created;
         let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
         tracing::info!(user = %user.id, first, "an account was created");
@@ -157,21 +200,29 @@ impl App {
     async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
         let settings = &self.settings().accounts;
         let own: &[u8] = if known { &client.0 } else { b"" };
-        let subject = Counted {
-            key: digest("login", &[address.as_bytes(), own]),
-            limit: settings.attempts_per_address,
-        };
+        let subject = Counted { key: subject(address, own), limit: settings.attempts_per_address };
         let counted =
             vec![subject, Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client }];
         let attempt = Attempt { subject: subject.key, counted };
-        let (now, window, rows) = (self.0.clock.now(), settings.attempts_window, attempt.counted.clone());
+        self.count(attempt.counted.clone()).await?;
+        Ok(attempt)
+    }
+
+    /// Counts something that a client does and that costs others, such as mails to strangers.
+    pub(crate) async fn count_client(&self, what: &str, client: ClientKey) -> Result<()> {
+        let limit = self.settings().accounts.attempts_per_client;
+        self.count(vec![Counted { key: digest(what, &[&client.0]), limit }]).await
+    }
+
+    async fn count(&self, rows: Vec<Counted>) -> Result<()> {
+        let (now, window) = (self.0.clock.now(), self.settings().accounts.attempts_window);
         let refused = self
             .0
             .db
             .write(move |tx| Box::pin(async move { login::attempt(tx, &rows, now.minus(window), now).await }))
             .await?;
         match refused {
-            None => Ok(attempt),
+            None => Ok(()),
             Some(began) => {
                 let wait = began.plus(window).since(now).as_secs().max(1);
                 Err(Error::TooManyAttempts { retry_after: wait as i64 })
@@ -319,6 +370,7 @@ impl App {
                         return Ok(false);
                     }
                     session::end_all(tx, user, keep).await?;
+                    proof::void(tx, user, Purpose::Reset, now).await?;
                     login::forget_clients(tx, user).await?;
                     Ok(true)
                 })

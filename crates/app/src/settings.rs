@@ -19,6 +19,17 @@ pub struct Settings {
     pub domains: DomainSettings,
     /// Accounts.
     pub accounts: AccountSettings,
+    /// The instance's own mails.
+    pub platform: PlatformSettings,
+}
+
+/// Mails of the instance itself.
+#[derive(Debug, Clone)]
+pub struct PlatformSettings {
+    /// Their sender; without one there are none.
+    pub from: Option<mailwright_core::address::EmailAddress>,
+    /// Whether accounts with a password have to prove their address before they are let in.
+    pub verification_required: bool,
 }
 
 /// Who may have an account, and how sign-ins are guarded.

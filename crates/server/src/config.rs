@@ -7,8 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, Settings,
+    AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, PlatformSettings, Settings,
 };
+use mailwright_core::address::EmailAddress;
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;
@@ -35,6 +36,7 @@ pub(crate) struct Config {
     secret: Hidden,
     disable_signups: bool,
     trusted_proxies: usize,
+    platform_from: String,
     pub(crate) log: String,
     database: Database,
     delivery: Delivery,
@@ -182,6 +184,21 @@ impl Config {
         self.base_url.trim_end_matches('/').to_owned()
     }
 
+    /// The sender of the instance's own mails. One that was not asked for serves as well, where the service has a name
+    /// that can be in an address, but nobody is kept out then: those mails might not arrive.
+    fn platform(&self) -> Result<PlatformSettings> {
+        let base_url = self.base_url();
+        if self.platform_from.is_empty() {
+            let host = base_url.split_once("://").map_or("", |(_, rest)| rest);
+            let host = host.split(['/', ':']).next().unwrap_or_default();
+            let from = EmailAddress::parse(&format!("noreply@{host}"));
+            return Ok(PlatformSettings { from, verification_required: false });
+        }
+        let from = EmailAddress::parse(&self.platform_from)
+            .context("MAILWRIGHT_PLATFORM_FROM must be an email address")?;
+        Ok(PlatformSettings { from: Some(from), verification_required: true })
+    }
+
     pub(crate) fn settings(&self) -> Result<Settings> {
         let key_type = match self.domains.key_type.as_str() {
             "rsa" => KeyType::Rsa2048,
@@ -224,6 +241,7 @@ impl Config {
                 attempts_window: Duration::from_secs(self.login.window_seconds.max(1)),
                 trusted_proxies: self.trusted_proxies,
             },
+            platform: self.platform()?,
         })
     }
 }
@@ -294,6 +312,25 @@ mod tests {
         }
         assert!(load(&[("MAILWRIGHT_DATABASE_URL", "mysql://x")]).unwrap().location().is_err());
         assert!(load(&[("MAILWRIGHT_TRANSPORT", "pigeon")]).unwrap().transport().is_err());
+    }
+
+    #[test]
+    fn own_mail_has_a_sender_where_the_service_has_a_name() {
+        for (variables, from, required) in [
+            (&[][..], None, false),
+            (&[("MAILWRIGHT_BASE_URL", "http://localhost:8080")], None, false),
+            (
+                &[("MAILWRIGHT_BASE_URL", "https://mail.example.com:8443/sub")],
+                Some("noreply@mail.example.com"),
+                false,
+            ),
+            (&[("MAILWRIGHT_PLATFORM_FROM", "Post@Example.com")], Some("post@example.com"), true),
+        ] {
+            let platform = load(variables).unwrap().settings().unwrap().platform;
+            assert_eq!(platform.from.as_ref().map(EmailAddress::as_str), from, "{variables:?}");
+            assert_eq!(platform.verification_required, required, "{variables:?}");
+        }
+        assert!(load(&[("MAILWRIGHT_PLATFORM_FROM", "nobody")]).unwrap().settings().is_err());
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod mailbox;
 pub mod member;
 pub mod migrate;
 pub mod project;
+pub mod proof;
 pub mod rate;
 pub mod retired;
 pub mod search;

@@ -16,6 +16,7 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
     Migration { number: 5, name: "accounts", sql: include_str!("../migrations/0005_accounts.sql") },
+    Migration { number: 6, name: "sign-in", sql: include_str!("../migrations/0006_sign_in.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

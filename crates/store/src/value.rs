@@ -8,7 +8,7 @@ use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
     ApiKeyId, AuditId, CampaignId, ContactId, DomainId, EmailId, EventId, InvitationId, ProjectId,
-    ProjectNumber, SessionId, TemplateId, UserId,
+    ProjectNumber, ProofId, SessionId, TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
@@ -236,7 +236,8 @@ ids!(
     CampaignId,
     SessionId,
     InvitationId,
-    AuditId
+    AuditId,
+    ProofId
 );
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {

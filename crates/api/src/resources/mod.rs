@@ -13,6 +13,7 @@ pub(crate) mod key;
 pub(crate) mod mailbox;
 pub(crate) mod member;
 pub(crate) mod project;
+pub(crate) mod proof;
 pub(crate) mod security;
 pub(crate) mod send;
 pub(crate) mod session;

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::auth::{Client, SESSION_COOKIE, SameSite, session_cookie};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::schema::{Body, Payload};
-use crate::text::{Email, NewPassword, Password, PlainName};
+use crate::text::{Email, LinkToken, NewPassword, Password, PlainName};
 
 /// An account to sign up.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,6 +22,9 @@ pub(crate) struct SignUpRequest {
     password: NewPassword,
     /// How you want to be called.
     name: Option<PlainName>,
+    /// What the link of an invitation to the address carries. With it an account can be created where signing up is
+    /// switched off, and is a member of the project at once.
+    invitation: Option<LinkToken>,
 }
 
 impl Payload for SignUpRequest {
@@ -52,25 +55,29 @@ pub(crate) struct SignedInView {
 /// Sign up
 ///
 /// Creates an account and signs it in. The first account of an instance can be created even where signing up is
-/// switched off.
+/// switched off. Where the instance sends mail of its own, a link to verify the address is on its way; until it is
+/// opened, the session may open nothing but `POST /auth/request-verification`.
 #[utoipa::path(post, path = "/auth/signup", tag = "Accounts", operation_id = "signUp", security(()),
     request_body = SignUpRequest,
     responses(
         (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
         (status = 403, description = "Signing up is switched off", body = ErrorEnvelope),
+        (status = 404, description = "The invitation is not to this address, was used or has expired", body = ErrorEnvelope),
         (status = 409, description = "The address has an account", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn sign_up(
     State(app): State<App>,
     _: SameSite,
+    Client(client): Client,
     Body(body): Body<SignUpRequest>,
 ) -> Result<Response, Failure> {
     let wanted = SignUp {
         email: body.email.0,
         password: body.password.into(),
         name: body.name.map(|name| name.0.trim().to_owned()),
+        invitation: body.invitation.map(Into::into),
     };
-    Ok(signed_in(&app, app.sign_up(wanted).await?))
+    Ok(signed_in(&app, app.sign_up(wanted, client).await?))
 }
 
 /// Sign in

@@ -85,7 +85,8 @@ impl Delivery {
         let project = self.project(mail.project).await?.ok_or_else(|| never("The project is gone."))?;
         let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
         let content = content.ok_or_else(|| never("The content of the mail is gone."))?;
-        let rendered = render(&self.app.settings().base_url, &project, mail, &content);
+        let complete = self.app.with_link(&project, mail)?;
+        let rendered = render(&self.app.settings().base_url, &project, &complete, &content);
         let domain = mail.from.domain();
         let (selector, key) = self
             .signing_key(mail.project, domain)

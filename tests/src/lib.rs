@@ -2,6 +2,7 @@
 //!
 //! A helper here panics with the value it looked at, so that a failing test shows the answer itself.
 
+pub mod browser;
 pub mod random;
 
 use mailwright_testkit::{App, Project, Request, Response};

@@ -37,6 +37,29 @@ impl Database {
         self.server.url(&self.name, port)
     }
 
+    /// Every row of every table, as text.
+    pub(crate) async fn contents(&self) -> String {
+        let mut config = self.server.config.clone();
+        let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let tables = client
+            .query(
+                "select table_name::text from information_schema.tables where table_schema = 'public'",
+                &[],
+            )
+            .await
+            .unwrap();
+        let mut text = String::new();
+        for table in tables {
+            let table: &str = table.get(0);
+            for row in client.query(&format!("select t::text from \"{table}\" t"), &[]).await.unwrap() {
+                text += row.get::<_, &str>(0);
+                text.push('\n');
+            }
+        }
+        text
+    }
+
     /// `host:port` of the server.
     pub(crate) fn address(&self) -> String {
         format!("{}:{}", self.server.host, self.server.port)

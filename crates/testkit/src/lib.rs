@@ -41,7 +41,7 @@ pub mod python;
 pub mod smtp;
 pub mod tls;
 
-pub use app::{App, AppBuilder, Project};
+pub use app::{App, AppBuilder, OWNER, Project};
 pub use http::{Headers, Request, Response, TransportError};
 pub use serde_json::{Value, json};
 

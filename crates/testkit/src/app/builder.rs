@@ -19,11 +19,12 @@ pub struct AppBuilder {
     proxied: bool,
     wrapper: Vec<String>,
     data_dir: Option<PathBuf>,
+    empty: bool,
 }
 
 impl AppBuilder {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { engine, env: Vec::new(), proxied: false, wrapper: Vec::new(), data_dir: None }
+        Self { engine, env: Vec::new(), proxied: false, wrapper: Vec::new(), data_dir: None, empty: false }
     }
 
     /// Sets an environment variable of the server, over the defaults of the harness.
@@ -52,6 +53,12 @@ impl AppBuilder {
     /// Keeps the server's data in a folder that outlives it.
     pub fn data_dir(mut self, path: &Path) -> Self {
         self.data_dir = Some(path.to_owned());
+        self
+    }
+
+    /// Leaves the database as the first start makes it: no user, no project.
+    pub fn empty(mut self) -> Self {
+        self.empty = true;
         self
     }
 
@@ -110,7 +117,9 @@ impl AppBuilder {
             temp,
         };
         app.launch(true).await;
-        app.project = app.bootstrap("Acme", "acme.test").await;
+        if !self.empty {
+            app.project = app.bootstrap("Acme", "acme.test").await;
+        }
         app
     }
 }

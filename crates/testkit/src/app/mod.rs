@@ -4,6 +4,7 @@ mod builder;
 mod process;
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,8 +22,8 @@ pub use self::builder::AppBuilder;
 use self::process::Server;
 pub(crate) use self::process::clear_environment;
 
-/// The user that owns every test project.
-const USER: (&str, &str) = ("owner@example.com", "correct horse battery staple");
+/// Address and password of the user that owns every test project.
+pub const OWNER: (&str, &str) = ("owner@example.com", "correct horse battery staple");
 /// How long a server may take to become ready or to stop (an unoptimised build on a busy machine).
 const PATIENCE: Duration = Duration::from_mins(1);
 /// How long [`App::eventually`] waits.
@@ -175,7 +176,7 @@ impl App {
     }
 
     async fn run_bootstrap(&self, project: &str, domain: &str, more: &[&str]) -> Value {
-        let (email, password) = USER;
+        let (email, password) = OWNER;
         let mut arguments = vec![
             "bootstrap",
             "--email",
@@ -197,10 +198,22 @@ impl App {
 
     /// Runs another command of the program with the server's environment and returns what it prints.
     pub async fn run(&self, arguments: &[&str]) -> String {
+        self.run_with_input(arguments, "").await
+    }
+
+    /// The same for a command that reads its standard input.
+    pub async fn run_with_input(&self, arguments: &[&str], input: &str) -> String {
         let mut command = Command::new(&self.server.binary);
         self.server.environment(&mut command);
-        command.args(arguments).stdin(Stdio::null());
-        let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let input = input.to_owned();
+        let run = move || {
+            let mut child = command.spawn()?;
+            // a command that does not read may have ended already
+            let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+            child.wait_with_output()
+        };
+        let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
             output.status.success(),
@@ -242,6 +255,17 @@ impl App {
         };
         node.launch(true).await;
         node
+    }
+
+    /// Everything that the database holds, as bytes to be searched for what must not be there.
+    pub async fn stored(&self) -> Vec<u8> {
+        if let Some(database) = &self.database {
+            return database.contents().await.into_bytes();
+        }
+        let data = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATA_DIR").unwrap();
+        let files = std::fs::read_dir(&data.1).unwrap().map(|entry| entry.unwrap().path());
+        let database = files.filter(|path| path.to_string_lossy().contains("mailwright.sqlite"));
+        database.flat_map(|path| std::fs::read(path).unwrap()).collect()
     }
 
     /// The proxy asked for with [`AppBuilder::database_proxy`].

@@ -1,0 +1,104 @@
+//! No secret is stored, logged or shown, and no name can end a line.
+
+use mailwright_testkit::{App, Engine, OWNER, both_engines};
+use mailwright_tests::browser::{Browser, PASSWORD, try_log_in};
+use mailwright_tests::{items, text};
+use serde_json::json;
+
+both_engines! {
+    async fn secrets_are_neither_stored_nor_logged_nor_shown_again(engine: Engine) {
+        let mut app = App::builder(engine).env("MAILWRIGHT_LOG", "debug").start().await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let wrong = "a wrong password 5d41402a";
+        try_log_in(&app, "ada@example.com", wrong).await.assert_status(401);
+        let changed = "a changed password 7793a1";
+        let change = json!({"currentPassword": PASSWORD, "newPassword": changed});
+        ada.request(&app, "POST", "/users/@me/password").json(&change).send().await.assert_status(200);
+        let named = owner.create_key(&app, app.project_id(), "CI", &["read"]).await;
+        let rotate = format!("/users/@me/projects/{}/regenerate-keys", app.project_id());
+        let pair = owner.request(&app, "POST", &rotate).send().await.assert_status(200).json();
+        let invite = json!({"email": "grace@example.com"});
+        let members = format!("/projects/{}/members", app.project_id());
+        let invited = owner.request(&app, "POST", &members).json(&invite).send().await.assert_status(202).json();
+        // a request that fails on the way says nothing of what it carried either
+        let broken = format!("{{\"email\": \"ada@example.com\", \"password\": \"{wrong}\"");
+        let broken = app.request("POST", "/auth/login").body(broken, "application/json").send().await;
+        assert!(!broken.text().contains("5d41402a"), "{}", broken.text());
+
+        let session = |browser: &Browser| browser.cookie.split_once('=').expect("a cookie").1.to_owned();
+        let secrets = [
+            OWNER.1.to_owned(),
+            PASSWORD.to_owned(),
+            wrong.to_owned(),
+            changed.to_owned(),
+            session(&owner),
+            session(&ada),
+            text(&named["key"]).to_owned(),
+            text(&pair["secret"]).to_owned(),
+            text(&invited["token"]).to_owned(),
+            app.secret_key().to_owned(),
+        ];
+        for path in [
+            "/users/@me".to_owned(),
+            "/users/@me/projects".to_owned(),
+            members,
+            format!("/projects/{}/keys", app.project_id()),
+            format!("/projects/{}/invitations", app.project_id()),
+            format!("/projects/{}/audit", app.project_id()),
+        ] {
+            let shown = owner.request(&app, "GET", &path).send().await.assert_status(200).text();
+            assert!(secrets.iter().all(|secret| !shown.contains(secret)), "{path}: {shown}");
+            assert!(!shown.contains("argon2"), "{path}: {shown}");
+        }
+        let stored = app.stored().await;
+        assert!(contains(&stored, "ada@example.com"), "the search finds what is there");
+        for secret in &secrets {
+            assert!(!contains(&stored, secret), "{secret} is stored in clear");
+        }
+        app.stop().await;
+        let log = app.log();
+        assert!(log.contains("request answered"), "the server logs");
+        for secret in &secrets {
+            assert!(!log.contains(secret), "{secret} is logged");
+        }
+    }
+
+    async fn names_cannot_end_headers_or_log_lines(engine: Engine) {
+        let mut app = App::builder(engine).env("MAILWRIGHT_LOG", "debug").start().await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let evil = "Acme\r\nBcc: everybody@example.com\r\n{\"level\":\"FORGED\"}";
+        let project = format!("/users/@me/projects/{}", app.project_id());
+        let keys = format!("/projects/{}/keys", app.project_id());
+        for (method, path, body) in [
+            ("PATCH", project.as_str(), json!({"name": evil})),
+            ("POST", "/users/@me/projects", json!({"name": evil})),
+            ("PATCH", "/users/@me", json!({"name": evil})),
+            ("POST", &keys, json!({"name": evil, "scopes": ["read"]})),
+        ] {
+            owner.request(&app, method, path).json(&body).send().await.assert_issue("name", "invalid_string");
+        }
+        // a name that is shown to recipients stays within its header
+        let quoted = json!({"name": "Acme \"<evil@example.com>\", Inc. \u{1F680}"});
+        owner.request(&app, "PATCH", &project).json(&quoted).send().await.assert_status(200);
+        app.send_to("ada@example.com").await;
+        let mail = app
+            .eventually("the mail", async || app.mailbox_for("ada@example.com").await.into_iter().next())
+            .await;
+        let from = items(&mail["headers"]).iter().filter(|header| header["name"] == "From").count();
+        assert_eq!(from, 1, "{mail}");
+        assert!(text(&mail["from"]).contains(&app.from()), "{mail}");
+        // and neither address nor header can be smuggled in through the identifiers of a request
+        for id in ["a%0d%0ab", "%00", "..%2f..", "'; drop table users; --"] {
+            let path = format!("/projects/{}/members", mailwright_tests::encoded(id));
+            owner.request(&app, "GET", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+            owner.in_project(&app, id, "GET", "/contacts").send().await.assert_error(400, "BAD_REQUEST");
+        }
+        app.stop().await;
+        assert!(!app.log().lines().any(|line| line.starts_with("{\"level\":\"FORGED")), "a forged log line");
+    }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}

@@ -1,0 +1,9 @@
+//! Accounts: sessions, projects and their members, keys, the audit log, and who may do what.
+
+mod access;
+mod audit;
+mod hygiene;
+mod keys;
+mod members;
+mod projects;
+mod sessions;

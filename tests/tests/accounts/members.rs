@@ -1,0 +1,199 @@
+//! Members, invitations and ownership.
+
+use mailwright_testkit::{App, Engine, OWNER, both_engines};
+use mailwright_tests::browser::Browser;
+use mailwright_tests::{UNKNOWN_ID, assert_only_keys, assert_timestamp, column, issues, items, text};
+use serde_json::{Value, json};
+
+struct Team {
+    app: App,
+    path: String,
+    owner: Browser,
+    admin: Browser,
+    member: Browser,
+}
+
+impl Team {
+    async fn new(engine: Engine) -> Self {
+        let app = App::start(engine).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let admin = Browser::sign_up(&app, "admin@example.com").await;
+        let member = Browser::sign_up(&app, "member@example.com").await;
+        owner.add_member(&app, app.project_id(), &admin.email, "ADMIN").await;
+        owner.add_member(&app, app.project_id(), &member.email, "MEMBER").await;
+        let path = format!("/projects/{}/members", app.project_id());
+        Self { app, path, owner, admin, member }
+    }
+
+    async fn list(&self) -> Value {
+        self.owner.request(&self.app, "GET", &self.path).send().await.assert_status(200).json()
+    }
+
+    async fn roles(&self) -> Vec<String> {
+        column(&self.list().await, "role").into_iter().map(str::to_owned).collect()
+    }
+
+    fn of(&self, user: &Browser) -> String {
+        format!("{}/{}", self.path, user.id)
+    }
+
+    async fn set_role(&self, by: &Browser, user: &Browser, role: &str) -> mailwright_testkit::Response {
+        by.request(&self.app, "PATCH", &self.of(user)).json(&json!({"role": role})).send().await
+    }
+
+    async fn remove(&self, by: &Browser, user: &Browser) -> mailwright_testkit::Response {
+        by.request(&self.app, "DELETE", &self.of(user)).send().await
+    }
+
+    async fn invite(&self, by: &Browser, body: Value) -> mailwright_testkit::Response {
+        by.request(&self.app, "POST", &self.path).json(&body).send().await
+    }
+}
+
+both_engines! {
+    async fn members_are_listed_in_the_order_they_came(engine: Engine) {
+        let team = Team::new(engine).await;
+        let list = team.list().await;
+        assert_eq!(column(&list, "email"), [OWNER.0, "admin@example.com", "member@example.com"]);
+        assert_eq!(team.roles().await, ["OWNER", "ADMIN", "MEMBER"]);
+        assert_only_keys(&list[0], &["userId", "email", "name", "role", "createdAt"]);
+        assert_timestamp(&list[0]["createdAt"]);
+        team.invite(&team.owner, json!({"email": "MEMBER@example.com"})).await.assert_error(409, "CONFLICT");
+        let refused = team.invite(&team.owner, json!({"email": "x", "role": "OWNER"})).await;
+        let mut found = issues(&refused);
+        found.sort();
+        assert_eq!(found, [("email".into(), "invalid_string".into()), ("role".into(), "invalid_enum_value".into())]);
+    }
+
+    async fn administrators_manage_everybody_but_owners(engine: Engine) {
+        let team = Team::new(engine).await;
+        assert_eq!(team.set_role(&team.admin, &team.member, "ADMIN").await.assert_status(200).json()["role"], "ADMIN");
+        assert_eq!(team.roles().await, ["OWNER", "ADMIN", "ADMIN"]);
+        team.set_role(&team.admin, &team.owner, "MEMBER").await.assert_error(403, "FORBIDDEN");
+        team.remove(&team.admin, &team.owner).await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.admin, &team.member, "OWNER").await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.admin, &team.admin, "OWNER").await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.admin, &team.admin, "MEMBER").await.assert_status(200);
+        team.set_role(&team.admin, &team.admin, "ADMIN").await.assert_error(403, "FORBIDDEN");
+        let unknown = format!("{}/{UNKNOWN_ID}", team.path);
+        team.owner.request(&team.app, "DELETE", &unknown).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+    }
+
+    async fn members_leave_and_nothing_more(engine: Engine) {
+        let team = Team::new(engine).await;
+        for user in [&team.owner, &team.admin] {
+            team.remove(&team.member, user).await.assert_error(403, "FORBIDDEN");
+        }
+        team.remove(&team.member, &team.member).await.assert_status(200);
+        assert_eq!(team.roles().await, ["OWNER", "ADMIN"]);
+    }
+
+    async fn a_removed_member_is_out_at_once(engine: Engine) {
+        let team = Team::new(engine).await;
+        let contacts = || team.member.in_project(&team.app, team.app.project_id(), "GET", "/contacts").send();
+        contacts().await.assert_status(200);
+        team.remove(&team.admin, &team.member).await.assert_status(200);
+        contacts().await.assert_error(403, "PROJECT_ACCESS_DENIED");
+        team.member.request(&team.app, "GET", &team.path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let mine = team.member.request(&team.app, "GET", "/users/@me/projects").send().await.assert_status(200);
+        assert_eq!(mine.json(), json!([]), "the session goes on, the project is gone from it");
+    }
+
+    async fn the_last_owner_cannot_leave_and_hands_the_project_over(engine: Engine) {
+        let team = Team::new(engine).await;
+        team.remove(&team.owner, &team.owner).await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.owner, &team.owner, "ADMIN").await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.owner, &team.admin, "OWNER").await.assert_status(200);
+        assert_eq!(team.roles().await, ["ADMIN", "OWNER", "MEMBER"], "who was the owner stays as an administrator");
+        team.set_role(&team.owner, &team.member, "OWNER").await.assert_error(403, "FORBIDDEN");
+        team.remove(&team.owner, &team.owner).await.assert_status(200);
+        let audit = team.admin.audit(&team.app, team.app.project_id()).await;
+        let actions: Vec<&str> = audit.iter().take(2).map(|entry| text(&entry["action"])).collect();
+        assert_eq!(actions, ["member.removed", "ownership.transferred"]);
+    }
+
+    async fn two_owners_cannot_leave_at_the_same_moment(engine: Engine) {
+        let team = Team::new(engine).await;
+        for round in 0..5 {
+            let name = format!("Shared {round}");
+            let project = text(&team.owner.create_project(&team.app, &name).await["id"]).to_owned();
+            // `bootstrap` makes its user an owner of the project with that name
+            let more = ["--email", &team.admin.email, "--password", "does not matter", "--project", &name];
+            let command = [&["bootstrap", "--domain", "shared.test"][..], &more].concat();
+            team.app.run(&command).await;
+            let leave = |user: &Browser| {
+                let path = format!("/projects/{project}/members/{}", user.id);
+                user.request(&team.app, "DELETE", &path).send()
+            };
+            let (one, two) = tokio::join!(leave(&team.owner), leave(&team.admin));
+            let mut statuses = [one.status, two.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [200, 403], "one stays");
+        }
+    }
+
+    async fn an_address_without_an_account_is_invited(engine: Engine) {
+        let team = Team::new(engine).await;
+        let invited = team.invite(&team.admin, json!({"email": "Grace@Example.com", "role": "ADMIN"})).await;
+        let invited = invited.assert_status(202).json();
+        assert_only_keys(&invited, &["userId", "email", "role", "invitationId", "token"]);
+        assert_eq!((&invited["userId"], &invited["email"]), (&json!(null), &json!("grace@example.com")));
+        let list = format!("/projects/{}/invitations", team.app.project_id());
+        let waiting = team.member.request(&team.app, "GET", &list).send().await.assert_status(200).json();
+        assert_eq!(items(&waiting).len(), 1);
+        assert_eq!((&waiting[0]["role"], &waiting[0]["invitedBy"]), (&json!("ADMIN"), &json!("admin@example.com")));
+        assert!(!waiting.to_string().contains(text(&invited["token"])), "the token is shown once");
+
+        // an account of that address alone is no proof of being meant: the token is
+        let accept = |browser: Browser, token: Value| {
+            let request = browser.request(&team.app, "POST", "/users/@me/invitations");
+            request.json(&json!({"token": token})).send()
+        };
+        let grace = Browser::sign_up(&team.app, "grace@example.com").await;
+        team.app.request("GET", "/users/@me").send().await.assert_status(401);
+        grace.in_project(&team.app, team.app.project_id(), "GET", "/contacts").send().await
+            .assert_error(403, "PROJECT_ACCESS_DENIED");
+        let other = Browser::sign_up(&team.app, "other@example.com").await;
+        accept(other, invited["token"].clone()).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        accept(grace.clone(), json!("0".repeat(64))).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        accept(grace.clone(), invited["token"].clone()).await.assert_status(200);
+        accept(grace.clone(), invited["token"].clone()).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert_eq!(team.roles().await, ["OWNER", "ADMIN", "MEMBER", "ADMIN"]);
+        grace.in_project(&team.app, team.app.project_id(), "GET", "/contacts").send().await.assert_status(200);
+    }
+
+    async fn invitations_are_replaced_and_withdrawn(engine: Engine) {
+        let team = Team::new(engine).await;
+        let invite = async || {
+            let body = json!({"email": "grace@example.com"});
+            team.invite(&team.admin, body).await.assert_status(202).json()
+        };
+        let (first, second) = (invite().await, invite().await);
+        assert_ne!(first["token"], second["token"]);
+        let grace = Browser::sign_up(&team.app, "grace@example.com").await;
+        let accept = |token: &Value| {
+            let request = grace.request(&team.app, "POST", "/users/@me/invitations");
+            request.json(&json!({"token": token})).send()
+        };
+        accept(&first["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let path =
+            format!("/projects/{}/invitations/{}", team.app.project_id(), text(&second["invitationId"]));
+        team.member.request(&team.app, "DELETE", &path).send().await.assert_error(403, "FORBIDDEN");
+        team.owner.request(&team.app, "DELETE", &path).send().await.assert_status(200);
+        team.owner.request(&team.app, "DELETE", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        accept(&second["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
+    }
+
+    async fn a_key_manages_members_only(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        let post = |role: &str, email: &str| app.post(&team.path).json(&json!({"email": email, "role": role})).send();
+        post("ADMIN", "grace@example.com").await.assert_error(403, "FORBIDDEN");
+        post("MEMBER", "grace@example.com").await.assert_status(202);
+        app.delete(&team.of(&team.admin)).send().await.assert_error(403, "FORBIDDEN");
+        app.patch(&team.of(&team.member)).json(&json!({"role": "ADMIN"})).send().await.assert_error(403, "FORBIDDEN");
+        app.delete(&team.of(&team.member)).send().await.assert_status(200);
+        let audit = team.owner.audit(app, app.project_id()).await;
+        assert_eq!((&audit[0]["action"], &audit[0]["actor"]["type"]), (&json!("member.removed"), &json!("key")));
+    }
+}

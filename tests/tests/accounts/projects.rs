@@ -1,0 +1,295 @@
+//! Projects of the signed-in user: settings, keys, reset, deletion, health.
+
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
+use mailwright_testkit::{App, Engine, OWNER, both_engines};
+use mailwright_tests::browser::Browser;
+use mailwright_tests::{
+    assert_only_keys, column, create_contact, create_template, issues, items, read, send_ok, text, track_ok,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const SHAPE: &[&str] =
+    &["id", "name", "public", "secret", "disabled", "tracking", "language", "createdAt", "updatedAt"];
+
+async fn owner(app: &App) -> Browser {
+    Browser::log_in(app, OWNER.0, OWNER.1).await
+}
+
+async fn mine(app: &App, user: &Browser) -> Value {
+    user.request(app, "GET", "/users/@me/projects").send().await.assert_status(200).json()
+}
+
+fn mine_path(app: &App, rest: &str) -> String {
+    format!("/users/@me/projects/{}{rest}", app.project_id())
+}
+
+both_engines! {
+    async fn a_new_project_has_keys_that_work_and_are_shown_once(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        assert_eq!(mine(&app, &ada).await, json!([]));
+        let made = ada.create_project(&app, "  Rockets & Söhne ").await;
+        assert_only_keys(&made, &[SHAPE, &["role"]].concat());
+        assert_eq!((&made["name"], &made["role"]), (&json!("Rockets & Söhne"), &json!("OWNER")));
+        app.request("GET", "/contacts").bearer(text(&made["secret"])).send().await.assert_status(200);
+        let event = json!({"email": "a@example.com", "event": "signup"});
+        app.request("POST", "/v1/track").bearer(text(&made["public"])).json(&event).send().await.assert_status(200);
+
+        let list = mine(&app, &ada).await;
+        assert_eq!(items(&list).len(), 1);
+        assert_eq!((&list[0]["secret"], &list[0]["public"]), (&json!(null), &made["public"]));
+        for name in ["", "  ", "a\nb", "a\u{200b}b", &"x".repeat(101)] {
+            let refused = ada.request(&app, "POST", "/users/@me/projects").json(&json!({"name": name}));
+            assert_eq!(issues(&refused.send().await)[0].0, "name", "{name:?}");
+        }
+    }
+
+    async fn settings_are_changed_one_by_one(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let patch = |body: Value| owner.request(&app, "PATCH", &mine_path(&app, "")).json(&body).send();
+        let changed = patch(json!({"name": "Apollo"})).await.assert_status(200).json();
+        assert_only_keys(&changed, SHAPE);
+        assert_eq!((&changed["name"], &changed["tracking"], &changed["language"]), (&json!("Apollo"), &json!("ENABLED"), &json!("en")));
+        let changed = patch(json!({"tracking": "MARKETING_ONLY", "language": "pt-BR"})).await.assert_status(200).json();
+        assert_eq!((&changed["name"], &changed["tracking"], &changed["language"]), (&json!("Apollo"), &json!("MARKETING_ONLY"), &json!("pt-BR")));
+        let refused = patch(json!({"name": "", "tracking": "SOME", "language": "english"})).await;
+        let mut found = issues(&refused);
+        found.sort();
+        assert_eq!(found.iter().map(|(field, _)| field.as_str()).collect::<Vec<_>>(), ["language", "name", "tracking"]);
+        assert_eq!(mine(&app, &owner).await[0]["language"], "pt-BR");
+    }
+
+    async fn regenerated_keys_replace_the_old_ones_at_once(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let named = owner.create_key(&app, app.project_id(), "CI", &["everything"]).await;
+        // both are remembered now
+        app.send_to("ada@example.com").await;
+        track_ok(&app, json!({"email": "ada@example.com", "event": "signup"})).await;
+
+        let answer = owner.request(&app, "POST", &mine_path(&app, "/regenerate-keys")).send().await;
+        let made = answer.assert_status(200).json();
+        assert_only_keys(&made, SHAPE);
+        app.get("/contacts").send().await.assert_error(401, "INVALID_API_KEY");
+        let send = json!({"to": "a@example.com", "subject": "s", "body": "b", "from": app.from()});
+        app.send(send.clone()).await.assert_error(401, "INVALID_API_KEY");
+        app.track(json!({"email": "a@example.com", "event": "x"})).await.assert_error(401, "INVALID_API_KEY");
+        let new = |key: &Value| app.request("POST", "/v1/send").bearer(text(key)).json(&send).send();
+        new(&made["secret"]).await.assert_status(200);
+        new(&named["key"]).await.assert_status(200);
+        let event = json!({"email": "a@example.com", "event": "x"});
+        app.request("POST", "/v1/track").bearer(text(&made["public"])).json(&event).send().await.assert_status(200);
+    }
+
+    async fn a_reset_wipes_the_work_and_keeps_what_surrounds_it(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let member = Browser::sign_up(&app, "member@example.com").await;
+        owner.add_member(&app, app.project_id(), &member.email, "MEMBER").await;
+        let neighbour = app.bootstrap("Neighbour", "neighbour.test").await;
+        let theirs = json!({"email": "kept@example.com"});
+        app.request("POST", "/contacts").bearer(&neighbour.secret_key).json(&theirs).send().await.assert_status(201);
+        create_contact(&app, "unforgettable@example.com", true, json!({"plan": "unforgettable-plan"})).await;
+        create_template(&app, &json!({"body": "<p>unforgettable-body</p>"})).await;
+        track_ok(&app, json!({"email": "unforgettable@example.com", "event": "unforgettable-event"})).await;
+        app.send_to("unforgettable@example.com").await;
+        app.eventually("it is sent", async || {
+            (!app.mailbox_for("unforgettable@example.com").await.is_empty()).then_some(())
+        })
+        .await;
+
+        owner.request(&app, "POST", &mine_path(&app, "/reset")).send().await.assert_status(200);
+        // all of it is out of sight at once
+        for path in ["/contacts", "/emails", "/mailbox", "/templates"] {
+            let page = read(&app, path).await;
+            assert_eq!((&page["data"], &page["total"]), (&json!([]), &json!(0)), "{path}");
+        }
+        assert_eq!(read(&app, "/events").await["events"], json!([]));
+        assert_eq!(read(&app, "/events/names").await["eventNames"], json!([]));
+        let fields = read(&app, "/contacts/fields").await;
+        assert!(!fields.to_string().contains("plan"), "{fields}");
+
+        // and what surrounds it is there: members, keys, domains, the audit log; work goes on at once
+        let domains = read(&app, &format!("/domains/project/{}", app.project_id())).await;
+        assert_eq!((&domains[0]["domain"], &domains[0]["verified"]), (&json!(app.domain()), &json!(true)));
+        member.in_project(&app, app.project_id(), "GET", "/contacts").send().await.assert_status(200);
+        track_ok(&app, json!({"email": "new@example.com", "event": "signup"})).await;
+        app.send_to("new@example.com").await;
+        assert_eq!(read(&app, "/contacts").await["total"], 1);
+        app.eventually("mail is sent", async || {
+            (!app.mailbox_for("new@example.com").await.is_empty()).then_some(())
+        })
+        .await;
+        let kept = app.request("GET", "/contacts").bearer(&neighbour.secret_key).send().await.json();
+        assert_eq!(column(&kept["data"], "email"), ["kept@example.com"]);
+
+        // the rows go by themselves, whatever is looked for
+        if engine == Engine::Postgres {
+            app.eventually("the rows are gone", async || {
+                let stored = String::from_utf8_lossy(&app.stored().await).into_owned();
+                (!stored.contains("unforgettable")).then_some(())
+            })
+            .await;
+        }
+        let actions: Vec<String> = app
+            .eventually("the audit log is moved", async || {
+                let audit = owner.audit(&app, app.project_id()).await;
+                let actions: Vec<_> = audit.iter().map(|entry| text(&entry["action"]).to_owned()).collect();
+                actions.contains(&"member.added".to_owned()).then_some(actions)
+            })
+            .await;
+        assert_eq!(actions[0], "project.reset");
+    }
+
+    async fn a_reset_is_finished_after_a_crash(engine: Engine) {
+        let mut app = App::start(engine).await;
+        let owner = owner(&app).await;
+        for batch in 0..10 {
+            futures_util::future::join_all((0..30).map(|n| {
+                let event = json!({"email": format!("c{batch}x{n}@example.com"), "event": "signup"});
+                app.track(event)
+            }))
+            .await;
+        }
+        owner.request(&app, "POST", &mine_path(&app, "/reset")).send().await.assert_status(200);
+        app.kill();
+        app.restart().await;
+        assert_eq!(read(&app, "/contacts").await["total"], 0);
+        track_ok(&app, json!({"email": "new@example.com", "event": "signup"})).await;
+        if engine == Engine::Postgres {
+            app.eventually("the rows are gone", async || {
+                let stored = String::from_utf8_lossy(&app.stored().await).into_owned();
+                (!stored.contains("c9x29@example.com") && stored.contains("new@example.com")).then_some(())
+            })
+            .await;
+        }
+        assert_eq!(column(&read(&app, "/contacts").await["data"], "email"), ["new@example.com"]);
+    }
+
+    async fn of_two_resets_at_once_one_is_done(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let path = mine_path(&app, "/reset");
+        let reset = || owner.request(&app, "POST", &path).send();
+        let (one, two, three) = tokio::join!(reset(), reset(), reset());
+        for answer in [&one, &two, &three] {
+            assert!(matches!(answer.status, 200 | 404), "{}", answer.text());
+        }
+        assert!([one.status, two.status, three.status].contains(&200));
+        app.send_to("ada@example.com").await;
+        assert_eq!(items(&mine(&app, &owner).await).len(), 1);
+        let domains = read(&app, &format!("/domains/project/{}", app.project_id())).await;
+        assert_eq!(items(&domains).len(), 1);
+    }
+
+    async fn a_deleted_project_is_gone_with_its_keys(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let member = Browser::sign_up(&app, "member@example.com").await;
+        owner.add_member(&app, app.project_id(), &member.email, "ADMIN").await;
+        let contact = create_contact(&app, "ada@example.com", true, json!({})).await;
+        app.send_to("ada@example.com").await;
+        member.request(&app, "DELETE", &mine_path(&app, "")).send().await.assert_status(200);
+        app.get("/contacts").send().await.assert_error(401, "INVALID_API_KEY");
+        app.track(json!({"email": "a@example.com", "event": "x"})).await.assert_error(401, "INVALID_API_KEY");
+        assert_eq!(mine(&app, &owner).await, json!([]));
+        owner.in_project(&app, app.project_id(), "GET", "/contacts").send().await.assert_error(403, "PROJECT_ACCESS_DENIED");
+        owner.request(&app, "DELETE", &mine_path(&app, "")).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let public = format!("/contacts/public/{}", text(&contact["id"]));
+        app.request("GET", &public).send().await.assert_status(404);
+        if engine == Engine::Postgres {
+            app.eventually("the rows are gone", async || {
+                let stored = String::from_utf8_lossy(&app.stored().await).into_owned();
+                (!stored.contains("ada@example.com")).then_some(())
+            })
+            .await;
+        }
+    }
+
+    async fn the_setup_state_follows_the_first_steps(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let project = ada.create_project(&app, "Rockets").await;
+        let path = format!("/projects/{}/setup-state", text(&project["id"]));
+        let state = ada.request(&app, "GET", &path).send().await.assert_status(200).json();
+        let nothing = json!({
+            "hasVerifiedDomain": false, "contactCount": 0, "hasSentEmail": false, "lastCampaignSentAt": null,
+            "hasEnabledWorkflow": false, "hasSubscription": false,
+        });
+        assert_eq!(state, nothing);
+        app.send_to("ada@example.com").await;
+        let state = read(&app, &format!("/projects/{}/setup-state", app.project_id())).await;
+        assert_eq!(
+            (&state["hasVerifiedDomain"], &state["contactCount"], &state["hasSentEmail"]),
+            (&json!(true), &json!(1), &json!(true))
+        );
+    }
+
+    async fn security_shows_rates_and_levels(engine: Engine) {
+        let server = ScriptedServer::start(|to, _| {
+            if to.starts_with("gone") { Answer::Reply(550, "5.1.1 no such user".into()) } else { Answer::Accept }
+        })
+        .await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let owner = owner(&app).await;
+        let security = async |path: String| {
+            owner.request(&app, "GET", &path).send().await.assert_status(200).json()
+        };
+        let (mine, path) = (mine_path(&app, "/security"), format!("/projects/{}/security", app.project_id()));
+        let fresh = security(path.clone()).await;
+        assert_only_keys(&fresh, &["status", "levels", "isDisabled", "suspensions"]);
+        assert_eq!(fresh["levels"], json!({
+            "bounce7Day": "healthy", "bounceAllTime": "healthy", "complaint7Day": "healthy", "complaintAllTime": "healthy",
+        }));
+        let to: Vec<String> = (0..120)
+            .map(|n| if n < 12 { format!("gone{n}@example.com") } else { format!("here{n}@example.com") })
+            .collect();
+        send_ok(&app, json!({"to": to, "subject": "s", "body": "b", "from": app.from()})).await;
+        let judged = app
+            .eventually_within(Duration::from_secs(30), "all are counted", async || {
+                let found = security(path.clone()).await;
+                (found["status"]["allTime"]["total"] == 120).then_some(found)
+            })
+            .await;
+        assert_eq!(judged, security(mine).await, "the same in both places");
+        let status = &judged["status"];
+        assert_eq!(status["sevenDay"], json!({"total": 120, "bounces": 12, "complaints": 0, "bounceRate": 10.0, "complaintRate": 0.0}));
+        assert_eq!(status["twentyFourHour"]["total"], 0, "not for clients");
+        assert_eq!((&status["isHealthy"], &status["shouldDisable"]), (&json!(false), &json!(true)));
+        assert_eq!(items(&status["violations"]).len(), 1, "{judged}");
+        assert_eq!((&judged["levels"]["bounce7Day"], &judged["levels"]["bounceAllTime"]), (&json!("critical"), &json!("critical")));
+        let told = judged.to_string();
+        assert!(!told.contains("threshold") && !told.contains('%'), "thresholds are not told: {told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_resets_and_deletions_count_on_every_node_at_once() {
+    let one = App::start(Engine::Postgres).await;
+    let two = one.second_node().await;
+    let owner = owner(&one).await;
+    // the other node remembers both keys
+    two.send_to("ada@example.com").await;
+    track_ok(&two, json!({"email": "ada@example.com", "event": "signup"})).await;
+    let made = owner.request(&one, "POST", &mine_path(&one, "/regenerate-keys")).send().await;
+    let made = made.assert_status(200).json();
+    let send = json!({"to": "a@example.com", "subject": "s", "body": "b", "from": one.from()});
+    two.send(send.clone()).await.assert_error(401, "INVALID_API_KEY");
+    two.track(json!({"email": "a@example.com", "event": "x"})).await.assert_error(401, "INVALID_API_KEY");
+    two.get("/contacts").send().await.assert_error(401, "INVALID_API_KEY");
+
+    let send = || two.request("POST", "/v1/send").bearer(text(&made["secret"])).json(&send).send();
+    send().await.assert_status(200);
+    owner.request(&one, "POST", &mine_path(&one, "/reset")).send().await.assert_status(200);
+    // what the other node remembers is the project before the reset: nothing is written there
+    let first = send().await;
+    assert!(matches!(first.status, 200 | 503), "{}", first.text());
+    send().await.assert_status(200);
+    let contacts = two.request("GET", "/contacts").bearer(text(&made["secret"])).send().await.json();
+    assert_eq!(column(&contacts["data"], "email"), ["a@example.com"]);
+
+    owner.request(&one, "DELETE", &mine_path(&one, "")).send().await.assert_status(200);
+    send().await.assert_error(401, "INVALID_API_KEY");
+}

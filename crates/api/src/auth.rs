@@ -447,10 +447,15 @@ fn keys_do_not_open(parts: &Parts) -> Result<(), ApiError> {
 
 /// The token of the session that the request came with.
 pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+    cookie(headers, SESSION_COOKIE)
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.flat_map(|text| text.split(';')).find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
-        (name.trim() == SESSION_COOKIE).then(|| value.trim())
+        (name.trim() == wanted).then(|| value.trim())
     })
 }
 

@@ -10,6 +10,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+impl LegacyError {
+    pub(crate) fn new(error: String) -> Self {
+        Self { error }
+    }
+}
+
 /// Result of a handler.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -127,6 +133,16 @@ impl ApiError {
             "INVALID_CREDENTIALS",
             "The email address or the password is wrong.",
         )
+    }
+
+    fn code_required() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "TOTP_REQUIRED", "This account has a second factor.")
+            .suggest("Send the same request again with code: what the authenticator program shows, or a recovery code.")
+    }
+
+    fn wrong_code() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "TOTP_INVALID", "The code is wrong, or was used before.")
+            .suggest("Wait for the next code, and check that the device's clock is right.")
     }
 
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
@@ -356,6 +372,8 @@ impl From<mailwright_app::Error> for ApiError {
             }
             E::NotAllowed(message) => Self::forbidden(message),
             E::InvalidCredentials => Self::invalid_credentials(),
+            E::CodeRequired => Self::code_required(),
+            E::WrongCode => Self::wrong_code(),
             E::TooManyAttempts { retry_after } => Self::too_many_attempts(retry_after),
             E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),

@@ -17,6 +17,8 @@ pub mod limit;
 pub mod mailbox;
 pub mod member;
 pub mod metrics;
+pub mod oauth;
+mod outgoing;
 pub mod password;
 pub mod platform;
 pub mod project;
@@ -30,6 +32,7 @@ pub mod settings;
 pub mod subscription;
 pub mod tasks;
 pub mod template;
+pub mod totp;
 pub mod track;
 mod upkeep;
 
@@ -50,6 +53,7 @@ use crate::delivery::Dispatcher;
 use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
+use crate::outgoing::Outgoing;
 use crate::password::Passwords;
 use crate::secret::InstanceSecret;
 use crate::settings::Settings;
@@ -71,6 +75,7 @@ struct Inner {
     limiter: Limiter,
     passwords: Passwords,
     platform: OnceCell<Project>,
+    outgoing: Outgoing,
     contents: Contents,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
@@ -112,6 +117,7 @@ impl App {
             limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
             passwords: Passwords::default(),
             platform: OnceCell::new(),
+            outgoing: Outgoing::default(),
             contents: Contents::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),

@@ -102,8 +102,25 @@ impl App {
             .await?;
         let name = DomainName::parse(from.domain())
             .ok_or_else(|| Error::Internal("the sender of own mails has no domain".into()))?;
-        self.vouched_domain(project.number, name).await?;
+        self.vouched_domain(project.number, name.clone()).await?;
+        self.tell_record(&project, &name).await?;
         Ok(project)
+    }
+
+    /// Tells the operator which DNS record makes signatures of own mails count.
+    async fn tell_record(&self, project: &Project, name: &DomainName) -> Result<()> {
+        let domains = self.domains(project).await?;
+        let records =
+            domains.iter().filter(|known| known.domain.name == *name).flat_map(|known| &known.records);
+        for record in records.filter(|record| record.purpose == "dkim") {
+            tracing::info!(
+                kind = record.kind,
+                name = record.name,
+                value = record.value,
+                "own mails are signed with the key of this DNS record"
+            );
+        }
+        Ok(())
     }
 
     /// Makes a domain that the operator answers for, or notes that he answers for one that is there.
@@ -210,14 +227,14 @@ fn content(page: Page) -> (&'static str, String) {
             "Confirm your email address",
             "Somebody, hopefully you, created an account at {{instance}} with this address.",
             "Confirm the address",
-            "The link works once, for one hour. If it was not you, ignore this email.",
+            "The link works once, for a short time. If it was not you, ignore this email.",
         ),
         Page::ResetPassword => (
             "Reset your password",
             "Reset your password",
             "Somebody, hopefully you, asked for another password for your account at {{instance}}.",
             "Choose a password",
-            "The link works once, for one hour. If it was not you, ignore this email: your password stays as it is.",
+            "The link works once, for a short time. If it was not you, ignore this email: your password stays as it is.",
         ),
         Page::Invitation => (
             "You are invited to {{project}}",

@@ -16,9 +16,7 @@ use crate::platform::{Notice, Page, Platform, enqueue};
 use crate::send::Operation;
 use crate::session::{ClientKey, subject};
 
-/// How long a link is good.
-const GOOD_FOR: Duration = Duration::from_hours(1);
-/// Links of a kind that an account is sent in that time.
+/// Links of a kind that an account is sent while the first of them is good.
 const MOST: usize = 3;
 /// Addresses that a worker looks at in one transaction.
 const AT_ONCE: i64 = 20;
@@ -49,6 +47,10 @@ impl App {
         self.settings().platform.verification_required && user.has_password && !user.email_verified
     }
 
+    fn good_for(&self) -> Duration {
+        self.settings().accounts.links_good_for
+    }
+
     /// Makes a link for an address. Whose it is, [`Link::save`] is told.
     pub(crate) fn link(&self, platform: &Platform, purpose: Purpose, email: &EmailAddress) -> Result<Link> {
         let now = self.0.clock.now();
@@ -65,7 +67,7 @@ impl App {
             purpose,
             email: email.clone(),
             token_hash: token.hash(),
-            expires_at: now.plus(GOOD_FOR),
+            expires_at: now.plus(self.good_for()),
         };
         Ok(Link { proof, mail: self.notice(platform, &notice) })
     }
@@ -77,15 +79,15 @@ impl App {
         }
         let platform = self.platform().await?.ok_or_else(no_mail)?;
         let link = self.link(&platform, Purpose::Verify, &user.email)?;
-        let (id, now) = (user.id, self.0.clock.now());
+        let (id, now, good_for) = (user.id, self.0.clock.now(), self.good_for());
         self.0
             .db
             .write(move |tx| {
                 Box::pin(async move {
                     user::lock(tx, id).await?;
-                    let made = store::made_since(tx, id, Purpose::Verify, now.minus(GOOD_FOR)).await?;
+                    let made = store::made_since(tx, id, Purpose::Verify, now.minus(good_for)).await?;
                     if let Some(first) = made.len().checked_sub(MOST) {
-                        let wait = made[first].plus(GOOD_FOR).since(now).as_secs().max(1);
+                        let wait = made[first].plus(good_for).since(now).as_secs().max(1);
                         return Ok(Err(Error::TooManyMails { retry_after: wait as i64 }));
                     }
                     link.save(tx, id, now).await.map(Ok)
@@ -166,7 +168,7 @@ impl App {
         let Some(user) = user::lock(tx, found.id).await?.filter(|user| user.has_password) else {
             return Ok(());
         };
-        if store::made_since(tx, user.id, Purpose::Reset, now.minus(GOOD_FOR)).await?.len() >= MOST {
+        if store::made_since(tx, user.id, Purpose::Reset, now.minus(self.good_for())).await?.len() >= MOST {
             return Ok(());
         }
         match self.link(platform, Purpose::Reset, email) {

@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
+use crate::totp;
 
 /// How long a session lasts.
 pub const LASTS: Duration = Duration::from_hours(7 * 24);
@@ -169,7 +170,7 @@ impl App {
         let (user, first) = created;
         let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
         tracing::info!(user = %user.id, first, "an account was created");
-        self.open_session(user, Some(checked), None, first).await
+        self.open_session(user, Some(checked), None, None, first).await
     }
 
     /// Signs an account in. What was wrong, the address or the password, neither the answer tells nor its time.
@@ -177,6 +178,7 @@ impl App {
         &self,
         email: &EmailAddress,
         password: String,
+        code: Option<String>,
         client: ClientKey,
     ) -> Result<SignedIn> {
         let wanted = email.clone();
@@ -191,13 +193,19 @@ impl App {
             found.as_ref().and_then(|found| found.user.has_password.then(|| found.password_hash.clone())?);
         let right = self.0.passwords.matches(password, hash.clone()).await?;
         let Some(found) = found.filter(|_| right) else { return Err(Error::InvalidCredentials) };
-        self.forgive(attempt).await?;
-        self.open_session(found.user, hash, Some(client), false).await
+        let opened = self.open_session(found.user, hash, code, Some(client), false).await;
+        match &opened {
+            Ok(_) => self.forgive(attempt).await?,
+            // nothing was guessed wrong, but wrong codes that were counted before still count
+            Err(Error::CodeRequired) => self.take_back(attempt).await?,
+            Err(_) => {}
+        }
+        opened
     }
 
     /// Counts an attempt against the address and the client. An account's own clients have a count of their own, so
     /// that nobody can lock its owner out by guessing.
-    async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
+    pub(crate) async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
         let settings = &self.settings().accounts;
         let own: &[u8] = if known { &client.0 } else { b"" };
         let subject = Counted { key: subject(address, own), limit: settings.attempts_per_address };
@@ -230,7 +238,7 @@ impl App {
         }
     }
 
-    async fn forgive(&self, attempt: Attempt) -> Result<()> {
+    pub(crate) async fn forgive(&self, attempt: Attempt) -> Result<()> {
         self.0
             .db
             .write(move |tx| {
@@ -240,24 +248,39 @@ impl App {
         Ok(())
     }
 
-    /// Starts a session for a user whose password was checked against `checked`.
-    async fn open_session(
+    /// Takes an attempt back that was neither right nor wrong.
+    async fn take_back(&self, attempt: Attempt) -> Result<()> {
+        self.0
+            .db
+            .write(move |tx| Box::pin(async move { login::succeeded(tx, &[], &attempt.counted).await }))
+            .await?;
+        Ok(())
+    }
+
+    /// Starts a session for a user whose password was checked against `checked`. An account with a
+    /// second factor is opened with a code alone.
+    pub(crate) async fn open_session(
         &self,
         user: User,
         checked: Option<String>,
+        code: Option<String>,
         client: Option<ClientKey>,
         first: bool,
     ) -> Result<SignedIn> {
         let now = self.0.clock.now();
         let (id, of, expires_at) = (SessionId::new(now), user.id, now.plus(LASTS));
         let verified = user.email_verified.then(|| user.email.clone());
+        let secret = self.0.secret.clone();
         let started = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    if let Err(refused) = totp::check(tx, &secret, of, code.as_deref(), now).await? {
+                        return Ok(Err(refused));
+                    }
                     if !session::start(tx, id, of, checked.as_deref(), now, expires_at).await? {
-                        return Ok(false);
+                        return Ok(Ok(false));
                     }
                     if let Some(client) = client {
                         login::remember_client(tx, of, &client.0, now).await?;
@@ -265,10 +288,10 @@ impl App {
                     if let Some(email) = verified {
                         crate::member::accept_all(tx, of, &email, now).await?;
                     }
-                    Ok(true)
+                    Ok(Ok(true))
                 })
             })
-            .await?;
+            .await??;
         if !started {
             // the password was changed meanwhile
             return Err(Error::InvalidCredentials);
@@ -317,6 +340,20 @@ impl App {
         session: SessionId,
         client: ClientKey,
     ) -> Result<()> {
+        let hash = self.check_password(user, current, client).await?;
+        if !self.replace_password(user.id, hash, new, Some(session)).await? {
+            return Err(Error::InvalidCredentials);
+        }
+        Ok(())
+    }
+
+    /// Checks the password of a user who is signed in; its hash.
+    pub(crate) async fn check_password(
+        &self,
+        user: &User,
+        password: String,
+        client: ClientKey,
+    ) -> Result<Option<String>> {
         // whoever holds a stolen session must not find the password out with it
         let attempt = self.attempt(&format!("password of {}", user.id), client, false).await?;
         let email = user.email.clone();
@@ -326,14 +363,11 @@ impl App {
             .read(move |rx| Box::pin(async move { user::credentials(rx, &email, b"").await }))
             .await?;
         let hash = found.and_then(|found| found.password_hash);
-        if !self.0.passwords.matches(current, hash.clone()).await? {
+        if !self.0.passwords.matches(password, hash.clone()).await? {
             return Err(Error::InvalidCredentials);
         }
         self.forgive(attempt).await?;
-        if !self.replace_password(user.id, hash, new, Some(session)).await? {
-            return Err(Error::InvalidCredentials);
-        }
-        Ok(())
+        Ok(hash)
     }
 
     /// Gives an account a password, whatever it had, and ends all of its sessions.
@@ -431,7 +465,7 @@ impl App {
 
 /// What an attempt was counted against.
 #[derive(Debug)]
-struct Attempt {
+pub(crate) struct Attempt {
     subject: [u8; 32],
     counted: Vec<Counted>,
 }

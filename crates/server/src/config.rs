@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, PlatformSettings, Settings,
+    AccountSettings, AttachmentLimits, ClientSecret, DeliverySettings, DomainSettings, OauthSettings,
+    PlatformSettings, ProviderSettings, Settings,
 };
 use mailwright_core::address::EmailAddress;
 use mailwright_mail::dkim::KeyType;
@@ -45,6 +46,7 @@ pub(crate) struct Config {
     domains: Domains,
     attachments: Attachments,
     login: Login,
+    oauth: Oauth,
 }
 
 /// A setting that can hold a password.
@@ -108,6 +110,59 @@ struct Login {
     attempts_per_address: i64,
     attempts_per_client: i64,
     window_seconds: u64,
+    link_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Oauth {
+    github_client_id: String,
+    github_client_secret: Hidden,
+    github_url: String,
+    github_api_url: String,
+    google_client_id: String,
+    google_client_secret: Hidden,
+    google_url: String,
+    google_token_url: String,
+    google_api_url: String,
+}
+
+impl Oauth {
+    fn settings(&self) -> Result<OauthSettings> {
+        Ok(OauthSettings {
+            github: provider(
+                "GITHUB",
+                (&self.github_client_id, &self.github_client_secret),
+                [&self.github_url, &self.github_url, &self.github_api_url],
+            )?,
+            google: provider(
+                "GOOGLE",
+                (&self.google_client_id, &self.google_client_secret),
+                [&self.google_url, &self.google_token_url, &self.google_api_url],
+            )?,
+        })
+    }
+}
+
+/// A provider: id and secret of the client, and where people, codes and questions go.
+fn provider(
+    name: &str,
+    (id, secret): (&str, &Hidden),
+    urls: [&String; 3],
+) -> Result<Option<ProviderSettings>> {
+    match (id.is_empty(), secret.0.is_empty()) {
+        (true, true) => return Ok(None),
+        (false, false) => {}
+        _ => bail!(
+            "MAILWRIGHT_OAUTH_{name}_CLIENT_ID and MAILWRIGHT_OAUTH_{name}_CLIENT_SECRET belong together"
+        ),
+    }
+    if urls.iter().any(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        bail!("the addresses of MAILWRIGHT_OAUTH_{name} must begin with http:// or https://");
+    }
+    let [authorize_url, token_url, api_url] = urls.map(|url| url.trim_end_matches('/').to_owned());
+    let (client_id, client_secret) = (id.to_owned(), ClientSecret::new(&secret.0));
+    Ok(Some(ProviderSettings { client_id, client_secret, authorize_url, token_url, api_url }))
 }
 
 impl Config {
@@ -238,10 +293,12 @@ impl Config {
                 disable_signups: self.disable_signups,
                 attempts_per_address: self.login.attempts_per_address.max(1),
                 attempts_per_client: self.login.attempts_per_client.max(1),
+                links_good_for: Duration::from_secs(self.login.link_seconds.max(1)),
                 attempts_window: Duration::from_secs(self.login.window_seconds.max(1)),
                 trusted_proxies: self.trusted_proxies,
             },
             platform: self.platform()?,
+            oauth: self.oauth.settings()?,
         })
     }
 }

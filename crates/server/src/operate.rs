@@ -18,6 +18,11 @@ use crate::{print, setup};
 pub(crate) enum UserCommand {
     /// Give an account another password and end its sessions. Without --stdin one is made and printed.
     ResetPassword(ResetPassword),
+    /// Remove the second factor of an account, for who lost the device and the recovery codes.
+    RemoveTotp {
+        /// Address of the account.
+        email: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -51,7 +56,10 @@ pub(crate) struct Disable {
 }
 
 pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCode> {
-    let UserCommand::ResetPassword(args) = command;
+    let args = match command {
+        UserCommand::ResetPassword(args) => args,
+        UserCommand::RemoveTotp { email } => return remove_totp(config, &email).await,
+    };
     let email = EmailAddress::parse(&args.email).context("this is not an email address")?;
     let (password, made) =
         if args.stdin { (read_password()?, false) } else { (hex::encode(rand::random::<[u8; 12]>()), true) };
@@ -65,6 +73,19 @@ pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCo
     } else {
         print(&format!("The password of {email} was changed and its sessions were ended."))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn remove_totp(config: &Config, email: &str) -> Result<ExitCode> {
+    let email = EmailAddress::parse(email).context("this is not an email address")?;
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    let removed = setup.app(config)?.drop_second_factor(&email).await?;
+    print(&if removed {
+        format!("{email} signs in with the password alone now.")
+    } else {
+        format!("{email} has no second factor.")
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

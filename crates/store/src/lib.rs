@@ -22,6 +22,7 @@ pub mod domain;
 pub mod email;
 pub mod event;
 pub mod idempotency;
+pub mod identity;
 pub mod login;
 pub mod mailbox;
 pub mod member;
@@ -34,6 +35,7 @@ pub mod search;
 pub mod session;
 pub mod suspension;
 pub mod template;
+pub mod totp;
 pub mod user;
 
 pub use coalesce::{Coalescer, ReadGroup, WriteGroup};

@@ -197,6 +197,18 @@ pub async fn forget_invitation(tx: &mut Tx<'_>, project: ProjectNumber, email: &
     Ok(())
 }
 
+/// Whether an address is invited to a project.
+pub async fn is_invited(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -> Result<bool> {
+    let found = rx
+        .optional(
+            "select 1 from invitations where email = $1 and expires_at > $2 limit 1",
+            args![email, now],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
 /// The invitation that a token opens for an address, which stays as it is.
 pub async fn find_by_token(
     rx: &mut Rx<'_>,

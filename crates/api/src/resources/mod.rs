@@ -12,6 +12,7 @@ pub(crate) mod health;
 pub(crate) mod key;
 pub(crate) mod mailbox;
 pub(crate) mod member;
+pub(crate) mod oauth;
 pub(crate) mod project;
 pub(crate) mod proof;
 pub(crate) mod security;
@@ -19,6 +20,7 @@ pub(crate) mod send;
 pub(crate) mod session;
 pub(crate) mod subscription;
 pub(crate) mod template;
+pub(crate) mod totp;
 pub(crate) mod track;
 pub(crate) mod user;
 

@@ -25,7 +25,7 @@ impl Payload for VerifyRequest {
 
 /// Verify an address
 ///
-/// With the token of a link that was sent to it. A link works once, for an hour. Invitations to the address are
+/// With the token of a link that was sent to it. A link works once, for an hour unless the operator says otherwise. Invitations to the address are
 /// accepted with it.
 #[utoipa::path(post, path = "/auth/verify-email", tag = "Accounts", operation_id = "verifyEmail", security(()),
     request_body = VerifyRequest,

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::auth::{Client, SESSION_COOKIE, SameSite, session_cookie};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::schema::{Body, Payload};
-use crate::text::{Email, LinkToken, NewPassword, Password, PlainName};
+use crate::text::{Code, Email, LinkToken, NewPassword, Password, PlainName};
 
 /// An account to sign up.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -36,6 +36,8 @@ impl Payload for SignUpRequest {
 pub(crate) struct LogInRequest {
     email: Email,
     password: Password,
+    /// Where the account has a second factor: what the authenticator program shows, or a recovery code.
+    code: Option<Code>,
 }
 
 impl Payload for LogInRequest {
@@ -82,12 +84,13 @@ pub(crate) async fn sign_up(
 
 /// Sign in
 ///
-/// Sets a cookie that lasts for seven days.
+/// Sets a cookie that lasts for seven days. An account with a second factor is asked for a code: send the same request
+/// again with it. A code counts once.
 #[utoipa::path(post, path = "/auth/login", tag = "Accounts", operation_id = "logIn", security(()),
     request_body = LogInRequest,
     responses(
         (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
-        (status = 401, description = "The address or the password is wrong", body = ErrorEnvelope),
+        (status = 401, description = "The address or the password is wrong; or, with the code TOTP_REQUIRED or TOTP_INVALID, the second factor is missing or wrong", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope),
         (status = 429, description = "Too many wrong passwords", body = ErrorEnvelope)))]
 pub(crate) async fn log_in(
@@ -96,7 +99,7 @@ pub(crate) async fn log_in(
     Client(client): Client,
     Body(body): Body<LogInRequest>,
 ) -> Result<Response, Failure> {
-    let found = app.log_in(&body.email.0, body.password.into(), client).await?;
+    let found = app.log_in(&body.email.0, body.password.into(), body.code.map(Into::into), client).await?;
     Ok(signed_in(&app, found))
 }
 
@@ -118,15 +121,22 @@ pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: Header
     Ok(with_cookie(&app, Json(true).into_response(), "", 0))
 }
 
-/// The cookie is for this host alone, out of reach of scripts, and is not sent along with other sites' requests.
 fn with_cookie(app: &App, mut response: Response, value: &str, seconds: u64) -> Response {
-    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
-    let cookie =
-        format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     let headers = response.headers_mut();
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+    if let Ok(cookie) = HeaderValue::from_str(&cookie_header(app, value, seconds)) {
         headers.insert(header::SET_COOKIE, cookie);
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// What sets the cookie of a session.
+pub(crate) fn session_header(app: &App, found: &SignedIn) -> String {
+    cookie_header(app, found.token.reveal(), LASTS.as_secs())
+}
+
+/// The cookie is for this host alone, out of reach of scripts, and is not sent along with other sites' requests.
+fn cookie_header(app: &App, value: &str, seconds: u64) -> String {
+    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
+    format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }

@@ -5,7 +5,7 @@ use mailwright_testkit::{App, Engine, OWNER, both_engines};
 use mailwright_tests::browser::Browser;
 use serde_json::json;
 
-use super::with_mail;
+use crate::with_mail;
 
 /// The token of the link in the mail that arrived for an address.
 async fn arrived(app: &App, sink: &ScriptedServer, to: &str, page: &str) -> String {
@@ -28,7 +28,7 @@ pub(super) fn assert_nowhere(secret: &str, what: &str, stored: &[u8], log: &str)
 both_engines! {
     async fn no_link_is_stored_or_logged(engine: Engine) {
         let sink = ScriptedServer::start(|_, _| Answer::Accept).await;
-        let app = with_mail(engine).smtp(sink.port()).env("MAILWRIGHT_LOG", "trace").start().await;
+        let app = with_mail(engine).smtp(sink.port).env("MAILWRIGHT_LOG", "trace").start().await;
         Browser::sign_up(&app, "ada@example.com").await;
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
         let path = format!("/projects/{}/members", app.project_id());

@@ -166,10 +166,10 @@ both_engines! {
         let session = session(&app, &arrive(&app, &traveller).await);
         let (stored, log) = (app.stored().await, app.log());
         for secret in provider.secrets() {
-            super::hygiene::assert_nowhere(&secret, "a secret of the provider", &stored, &log);
+            crate::hygiene::assert_nowhere(&secret, "a secret of the provider", &stored, &log);
         }
         for (name, cookie) in [("a journey", &traveller.cookie), ("a session", &session)] {
-            super::hygiene::assert_nowhere(cookie.split_once('=').unwrap().1, name, &stored, &log);
+            crate::hygiene::assert_nowhere(cookie.split_once('=').unwrap().1, name, &stored, &log);
         }
     }
 }

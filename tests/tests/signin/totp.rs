@@ -155,14 +155,14 @@ both_engines! {
     }
 
     async fn a_reset_of_the_password_leaves_it_on(engine: Engine) {
-        let app = super::with_mail(engine).start().await;
+        let app = crate::with_mail(engine).start().await;
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
         let begun = begin(&app, &owner, OWNER.1).await.assert_status(200).json();
         let secret = text(&begun["secret"]).to_owned();
         confirm(&app, &owner, &code(&secret, step())).await.assert_status(200);
         let body = json!({"email": OWNER.0});
         app.request("POST", "/auth/request-password-reset").json(&body).send().await.assert_status(200);
-        let token = super::newest_token(&app, OWNER.0, "reset-password", 1).await;
+        let token = crate::newest_token(&app, OWNER.0, "reset-password", 1).await;
         let body = json!({"token": token, "newPassword": PASSWORD});
         app.request("POST", "/auth/reset-password").json(&body).send().await.assert_status(200);
         try_log_in(&app, OWNER.0, PASSWORD).await.assert_error(401, "TOTP_REQUIRED");
@@ -173,14 +173,14 @@ both_engines! {
         let ada = guarded(&app).await;
         log_in(&app, &ada.recovery[0]).await.assert_status(200);
         let (stored, log) = (app.stored().await, app.log());
-        super::hygiene::assert_nowhere(&ada.secret, "the seed", &stored, &log);
+        crate::hygiene::assert_nowhere(&ada.secret, "the seed", &stored, &log);
         let seed = bytes_of(&ada.secret);
         assert!(!stored.windows(seed.len()).any(|part| part == seed), "the seed is stored");
         let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
-        super::hygiene::assert_nowhere(&hex, "the seed", &stored, &log);
+        crate::hygiene::assert_nowhere(&hex, "the seed", &stored, &log);
         for code in &ada.recovery {
-            super::hygiene::assert_nowhere(code, "a recovery code", &stored, &log);
-            super::hygiene::assert_nowhere(&code.replace('-', ""), "a recovery code", &stored, &log);
+            crate::hygiene::assert_nowhere(code, "a recovery code", &stored, &log);
+            crate::hygiene::assert_nowhere(&code.replace('-', ""), "a recovery code", &stored, &log);
         }
     }
 

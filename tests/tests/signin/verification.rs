@@ -59,7 +59,7 @@ both_engines! {
         }
         // any of them verifies, and the others are of no use then
         let mails = own_mails_once(&app, "ada@example.com", 3).await;
-        let tokens: Vec<_> = mails.iter().map(|mail| super::token_in(&app, mail, "verify-email")).collect();
+        let tokens: Vec<_> = mails.iter().map(|mail| crate::token_in(&app, mail, "verify-email")).collect();
         verify(&app, &tokens[1]).await.assert_status(200);
         for token in [&tokens[0], &tokens[2]] {
             verify(&app, token).await.assert_error(400, "BAD_REQUEST");

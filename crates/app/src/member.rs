@@ -223,8 +223,8 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let taken = store::take_by_token(tx, &token_hash, &user.email, now).await?;
-                    let Some((number, role)) = taken else { return Ok(false) };
+                    let invited = store::take_by_token(tx, &token_hash, &user.email, now).await?;
+                    let Some((number, role)) = invited else { return Ok(false) };
                     join(tx, number, &user, role, now).await?;
                     Ok(true)
                 })

@@ -80,11 +80,11 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let (owned, disabled) = store::standing(tx, owner.id).await?;
+                    let (count, disabled) = store::standing(tx, owner.id).await?;
                     if disabled {
                         return Ok(Err(Error::ProjectDisabled));
                     }
-                    if owned >= MOST {
+                    if count >= MOST {
                         return Ok(Err(Error::Conflict(format!(
                             "You own {MOST} projects, which is the most. Delete one before you create another."
                         ))));
@@ -274,15 +274,15 @@ impl App {
     /// Wipes the rows of projects that were reset or deleted.
     pub(crate) async fn wipe_retired(&self) -> Result<()> {
         let now = self.0.clock.now();
-        let mut after = ProjectNumber(i64::MIN);
         loop {
             let numbers = self
                 .0
                 .db
-                .read(move |rx| Box::pin(async move { retired::list(rx, after, RETIRED).await }))
+                .read(move |rx| Box::pin(async move { retired::due(rx, now, RETIRED).await }))
                 .await?;
-            let Some(last) = numbers.last() else { return Ok(()) };
-            after = last.number;
+            if numbers.is_empty() {
+                return Ok(());
+            }
             for number in numbers {
                 retired::wipe(&self.0.db, number, now).await?;
             }

@@ -209,8 +209,8 @@ impl App {
         let settings = &self.settings().accounts;
         let own: &[u8] = if known { &client.0 } else { b"" };
         let subject = Counted { key: subject(address, own), limit: settings.attempts_per_address };
-        let counted =
-            vec![subject, Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client }];
+        let from = Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client };
+        let counted = vec![from, subject];
         let attempt = Attempt { subject: subject.key, counted };
         self.count(attempt.counted.clone()).await?;
         Ok(attempt)

@@ -207,10 +207,10 @@ pub enum Holder {
 impl Holder {
     /// Whether the caller has a capability.
     pub fn may(&self, capability: Capability) -> bool {
-        let rule = capability.rule();
+        let needed = capability.rule();
         match self {
-            Self::Member(role) => *role >= rule.role,
-            Self::Key(scopes) => rule.scopes.is_some_and(|enough| {
+            Self::Member(role) => *role >= needed.role,
+            Self::Key(scopes) => needed.scopes.is_some_and(|enough| {
                 scopes.has(Scope::Everything) || enough.iter().any(|scope| scopes.has(*scope))
             }),
         }

@@ -85,48 +85,55 @@ async fn asked_to_stop() {
 }
 
 const DEMO_KEYS: &str = "demo-keys.json";
+const DEMO_USER: &str = "demo@example.com";
 
 /// Prints the demo project's keys and how to send the first email. They are made when the database is empty, and kept
 /// in the data directory so that the next start can show them again.
 async fn show_demo(app: &App, config: &Config) -> Result<()> {
     let path = config.data_dir.join(DEMO_KEYS);
     if app.is_empty().await? {
+        let password = hex::encode(rand::random::<[u8; 16]>());
         let made = app
             .bootstrap(Bootstrap {
-                email: EmailAddress::parse("demo@example.com").context("the demo address")?,
-                password: hex::encode(rand::random::<[u8; 16]>()),
+                email: EmailAddress::parse(DEMO_USER).context("the demo address")?,
+                password: password.clone(),
                 project: "Demo".into(),
                 domain: DomainName::parse("example.com").context("the demo domain")?,
                 new_secret_key: false,
             })
             .await?;
         let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal).unwrap_or_default();
-        let keys =
-            serde_json::json!({ "secretKey": secret, "publicKey": made.public_key, "from": made.from });
+        let keys = serde_json::json!({
+            "secretKey": secret, "publicKey": made.public_key, "from": made.from, "password": password,
+        });
         setup::write_private(&path, &keys.to_string())?;
     }
     match keys(&path) {
-        Some([secret, public, from]) => print(&welcome(&config.base_url(), &secret, &public, &from)),
+        Some((keys, password)) => print(&welcome(&config.base_url(), &keys, password.as_deref())),
         None => print(
             "This database was set up before. Make a key with: mailwright bootstrap --new-secret-key ...",
         ),
     }
 }
 
-fn keys(path: &Path) -> Option<[String; 3]> {
+/// Secret key, public key and sender; and the password of the demo user, which earlier versions did not keep.
+fn keys(path: &Path) -> Option<([String; 3], Option<String>)> {
     let keys: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
     let text = |name: &str| keys[name].as_str().map(str::to_owned);
-    Some([text("secretKey")?, text("publicKey")?, text("from")?])
+    Some(([text("secretKey")?, text("publicKey")?, text("from")?], text("password")))
 }
 
-fn welcome(base: &str, secret: &str, public: &str, from: &str) -> String {
+fn welcome(base: &str, [secret, public, from]: &[String; 3], password: Option<&str>) -> String {
+    let user = password.map_or_else(String::new, |password| {
+        format!("  user        {DEMO_USER}\n  password    {password}\n")
+    });
     format!(
         r#"
 Mailwright runs at {base}
 
   secret key  {secret}
   public key  {public}
-
+{user}
 Send the first email:
 
   curl {base}/v1/send \

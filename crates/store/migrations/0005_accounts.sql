@@ -1,11 +1,12 @@
 -- Accounts: sessions, members, keys with names and scopes. Users, sessions, memberships and keys are global.
 
--- A project whose number is retired was reset or deleted: its rows are wiped in steps, and what outlives a reset
--- moves to the number in `successor`.
+-- A project whose number is retired was reset or deleted: its rows are wiped in steps, the next time at `wipe_at`, and
+-- what outlives a reset moves to the number in `successor`.
 alter table projects add column retired_at {int};
+alter table projects add column wipe_at {int};
 alter table projects add column successor {int};
 
-create index projects_retired on projects (number) where retired_at is not null;
+create index projects_retired on projects (wipe_at) where retired_at is not null;
 create index projects_name on projects (name, number);
 
 alter table users add column name {text};

@@ -209,14 +209,18 @@ pub async fn revoke_pair(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp
     .await
 }
 
-/// Notes when keys were used. A later time that is known already stays.
+/// How often a use is noted, over all nodes.
+const NOTED_EVERY_MS: i64 = 60_000;
+
+/// Notes when keys were used, once a minute at most.
 pub async fn used(tx: &mut Tx<'_>, uses: &[(KeyHash, Timestamp)]) -> Result<()> {
     tx.each(
         "update api_keys set last_used_at = r.at from {rows r: used bytes, at int} \
-         where hash = r.used and coalesce(last_used_at, 0) < r.at",
+         where hash = r.used and coalesce(last_used_at, 0) <= r.at - $3",
         &[
             Arg::Blobs(uses.iter().map(|(hash, _)| Some(hash.as_slice().into())).collect()),
             Arg::Ints(uses.iter().map(|(_, at)| Some(at.0)).collect()),
+            NOTED_EVERY_MS.into(),
         ],
     )
     .await?;

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::tx::Tx;
 
 /// Whom a failed login is counted against: a hash, and how many failures a window may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// SHA-256 of whom.
     pub key: [u8; 32],
@@ -18,18 +18,16 @@ pub struct Counted {
 
 /// Counts an attempt as failed until [`succeeded`] says otherwise, so that attempts at the same time cannot slip
 /// through together. A window that began at or before `window_start` is over and another one begins. When a limit is
-/// passed, the answer is the time at which that window began.
+/// passed, the answer is the time at which that window began, and what comes after it in `counted` is left alone: a
+/// client that is refused must not use up the attempts of an address. Give the client first, always, so that two
+/// attempts cannot wait for each other.
 pub async fn attempt(
     tx: &mut Tx<'_>,
     counted: &[Counted],
     window_start: Timestamp,
     now: Timestamp,
 ) -> Result<Option<Timestamp>> {
-    let mut sorted = counted.to_vec();
-    // rows are written in one order everywhere, so that two attempts cannot wait for each other
-    sorted.sort_unstable();
-    let mut refused = None;
-    for Counted { key, limit } in sorted {
+    for Counted { key, limit } in counted {
         let (failures, started_at) = tx
             .one(
                 "insert into login_attempts (key, started_at, failures) values ($1, $2, 1) \
@@ -41,19 +39,16 @@ pub async fn attempt(
                 |r| Ok((r.get::<i64>(0)?, r.get::<Timestamp>(1)?)),
             )
             .await?;
-        if failures > limit {
-            refused = refused.max(Some(started_at));
+        if failures > *limit {
+            return Ok(Some(started_at));
         }
     }
-    Ok(refused)
+    Ok(None)
 }
 
-/// An attempt was none: the password was right. What was counted against `forgiven` is forgotten, the attempt alone is
-/// taken back from `others`.
-pub async fn succeeded(tx: &mut Tx<'_>, forgiven: &[u8], others: &[Counted]) -> Result<()> {
-    let mut keys: Vec<_> = others.iter().map(|counted| counted.key).collect();
-    keys.sort_unstable();
-    for key in keys {
+/// The password was right: the attempt is taken back, and what else was counted against `forgiven` is forgotten.
+pub async fn succeeded(tx: &mut Tx<'_>, forgiven: &[u8], counted: &[Counted]) -> Result<()> {
+    for Counted { key, .. } in counted {
         if key == forgiven {
             tx.execute("delete from login_attempts where key = $1", args![key.as_slice()]).await?;
         } else {

@@ -41,17 +41,12 @@ const KEPT: Duration = Duration::from_hours(24);
 
 /// Takes the project away from its number: nothing finds it there any more. Fails with a conflict when another
 /// transaction did so already.
-async fn retire(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    successor: Option<ProjectNumber>,
-    now: Timestamp,
-) -> Result<()> {
+async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Result<()> {
     let retired = tx
         .execute(
-            "update projects set id = $2, retired_at = $3, disabled_at = $3, successor = $4 \
+            "update projects set id = $2, retired_at = $3, wipe_at = $3, disabled_at = $3 \
              where number = $1 and retired_at is null",
-            args![number, ProjectId::new(now), now, successor],
+            args![number, ProjectId::new(now), now],
         )
         .await?;
     if retired == 1 { Ok(()) } else { Err(Error::Conflict("the project was reset or deleted".into())) }
@@ -60,14 +55,17 @@ async fn retire(
 /// Resets a project: what its number has is retired, and keys, members, invitations, suspensions and domains go on
 /// under another number, which is returned.
 pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Result<ProjectNumber> {
-    let found = project::details(tx, old).await?.ok_or(Error::NotFound)?;
-    retire(tx, old, None, now).await?;
+    let found = project::get(tx, old).await?.ok_or(Error::NotFound)?;
+    if found.disabled {
+        return Err(Error::Conflict("the project is disabled".into()));
+    }
+    retire(tx, old, now).await?;
     let new = tx
         .one(
             "insert into projects (id, name, language, tracking, sending_per_second, disabled_at, created_at, updated_at) \
              select $2, name, language, tracking, sending_per_second, null, created_at, $3 \
              from projects where number = $1 returning number",
-            args![old, found.project.id, now],
+            args![old, found.id, now],
             |r| r.get::<ProjectNumber>(0),
         )
         .await?;
@@ -88,7 +86,7 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
 
 /// Deletes a project: keys and members are gone at once, its rows follow.
 pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Result<()> {
-    retire(tx, number, None, now).await?;
+    retire(tx, number, now).await?;
     for table in ["api_keys", "memberships", "invitations", "suspensions"] {
         tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
     }
@@ -106,12 +104,12 @@ pub struct Retired {
     pub at: Timestamp,
 }
 
-/// Retired numbers, some at a time.
-pub async fn list(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<Retired>> {
+/// Retired numbers that are to be looked through now.
+pub async fn due(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<Retired>> {
     rx.all(
-        "select number, successor, retired_at from projects where retired_at is not null and number > $1 \
-         order by number limit $2",
-        args![after, limit],
+        "select number, successor, retired_at from projects where retired_at is not null and wipe_at <= $1 \
+         order by wipe_at limit $2",
+        args![now, limit],
         |r| Ok(Retired { number: r.get(0)?, successor: r.get(1)?, at: r.get(2)? }),
     )
     .await
@@ -129,18 +127,23 @@ pub async fn wipe(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
     for table in WIPED {
         while db.write_bulk(move |tx| Box::pin(wipe_step(tx, retired.number, *table))).await? > 0 {}
     }
-    if now.since(retired.at) > KEPT {
-        db.write(move |tx| {
-            Box::pin(async move {
-                tx.execute(
-                    "delete from projects where number = $1 and retired_at is not null",
-                    args![retired.number],
-                )
-                .await
-            })
-        })
+    db.write(move |tx| Box::pin(wiped(tx, retired, now))).await
+}
+
+/// Looks again after as long as the number has been retired: often in the beginning, when requests may still be under
+/// way, and seldom later.
+async fn wiped(tx: &mut Tx<'_>, retired: Retired, now: Timestamp) -> Result<()> {
+    let age = now.since(retired.at);
+    if age > KEPT {
+        tx.execute(
+            "delete from projects where number = $1 and retired_at is not null",
+            args![retired.number],
+        )
         .await?;
+        return Ok(());
     }
+    let next = now.plus(age.max(Duration::from_secs(1)));
+    tx.execute("update projects set wipe_at = $2 where number = $1", args![retired.number, next]).await?;
     Ok(())
 }
 

@@ -53,13 +53,13 @@ pub async fn confirm(tx: &mut Tx<'_>, user: UserId, seed: &[u8], step: i64, now:
 
 /// Uses the code of a time step up. False when it, or a later one, was used before.
 pub async fn use_step(tx: &mut Tx<'_>, user: UserId, step: i64) -> Result<bool> {
-    let used = tx
+    let changed = tx
         .execute(
             "update totp set last_step = $2 where user_id = $1 and last_step < $2 and confirmed_at is not null",
             args![user, step],
         )
         .await?;
-    Ok(used == 1)
+    Ok(changed == 1)
 }
 
 /// Removes the second factor of an account with its recovery codes. False when it has none.
@@ -81,9 +81,9 @@ pub async fn put_recovery_codes(tx: &mut Tx<'_>, user: UserId, hashes: &[[u8; 32
 
 /// Uses a recovery code up. False when the account has no such code.
 pub async fn use_recovery_code(tx: &mut Tx<'_>, user: UserId, hash: &[u8]) -> Result<bool> {
-    let used =
+    let removed =
         tx.execute("delete from recovery_codes where user_id = $1 and hash = $2", args![user, hash]).await?;
-    Ok(used == 1)
+    Ok(removed == 1)
 }
 
 /// How many recovery codes an account has left.

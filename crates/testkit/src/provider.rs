@@ -148,7 +148,7 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (parts, body) = request.into_parts();
-    let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let mut books = books.lock().unwrap();
     let found = match parts.uri.path() {
         _ if books.down => None,
@@ -200,7 +200,7 @@ fn shown(path: &str, account: &Account) -> Option<Value> {
 }
 
 fn hex_of(text: &str) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(text).iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"))
 }
 
 /// The fields of a query or form.

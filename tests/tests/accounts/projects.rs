@@ -229,7 +229,7 @@ both_engines! {
 
     async fn security_shows_rates_and_levels(engine: Engine) {
         let server = ScriptedServer::start(|to, _| {
-            if to.starts_with("gone") { Answer::Reply(550, "5.1.1 no such user".into()) } else { Answer::Accept }
+            if to.starts_with("gone") { Answer::RefuseRcpt(550, "5.1.1 no such user") } else { Answer::Accept }
         })
         .await;
         let app = App::builder(engine).smtp(server.port).start().await;

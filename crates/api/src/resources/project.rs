@@ -63,7 +63,7 @@ impl ProjectView {
     fn with_keys(made: WithKeys, role: Option<Role>) -> Self {
         let secret = Some(made.secret.reveal().to_owned());
         let public = Some(made.public.reveal().to_owned());
-        Self { secret, public, ..Self::new(made.details, role) }
+        Self { public, secret, ..Self::new(made.details, role) }
     }
 }
 
@@ -205,6 +205,7 @@ pub(crate) async fn reset(
 /// How far the setting-up of a project has come.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "clients know this shape: one answer to each question")]
 pub(crate) struct SetupState {
     /// Whether the project can send from a domain.
     has_verified_domain: bool,

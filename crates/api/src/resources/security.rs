@@ -112,8 +112,8 @@ impl SecurityView {
                 seven_day: figures.week.into(),
                 all_time: figures.ever.into(),
                 is_new_project: false,
-                violations: words(&health, Level::Critical),
-                warnings: words(&health, Level::Warning),
+                violations: words(health, Level::Critical),
+                warnings: words(health, Level::Warning),
             },
             levels: LevelsView {
                 bounce_7_day: health.bounce_week.as_str(),
@@ -131,7 +131,7 @@ impl SecurityView {
 }
 
 /// What has a level, without the numbers behind it.
-fn words(health: &Health, level: Level) -> Vec<&'static str> {
+fn words(health: Health, level: Level) -> Vec<&'static str> {
     let bounces = [health.bounce_week, health.bounce_ever].contains(&level);
     let complaints = [health.complaint_week, health.complaint_ever].contains(&level);
     [

@@ -145,19 +145,15 @@ impl App {
                     if store::count(tx, number).await? >= MOST {
                         return Ok(Err(full()));
                     }
-                    match user::by_email(tx, &email).await? {
-                        Some(user) => {
-                            add(tx, number, &manager.actor, &user, role, now).await.map(|done| done.map(Ok))
-                        }
-                        None => {
-                            let done =
-                                invite(tx, number, &manager, (id, email), role, &token_hash, now).await?;
-                            if let (Ok(_), Some(mail)) = (&done, mail) {
-                                enqueue(tx, &[mail]).await?;
-                            }
-                            Ok(done.map(Err))
-                        }
+                    if let Some(user) = user::by_email(tx, &email).await? {
+                        let done = add(tx, number, &manager.actor, &user, role, now).await?;
+                        return Ok(done.map(Ok));
                     }
+                    let done = invite(tx, number, &manager, (id, email), role, &token_hash, now).await?;
+                    if let (Ok(_), Some(mail)) = (&done, mail) {
+                        enqueue(tx, &[mail]).await?;
+                    }
+                    Ok(done.map(Err))
                 })
             })
             .await??;

@@ -106,8 +106,8 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let taken = store::take(tx, Purpose::Verify, &token_hash, now).await?;
-                    let Some((user, email)) = taken else { return Ok(None) };
+                    let found = store::take(tx, Purpose::Verify, &token_hash, now).await?;
+                    let Some((user, email)) = found else { return Ok(None) };
                     Ok(proven(tx, user, &email, now).await?.then_some(user))
                 })
             })
@@ -198,8 +198,8 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let taken = store::take(tx, Purpose::Reset, &token_hash, now).await?;
-                    let Some((id, email)) = taken else { return Ok(None) };
+                    let found = store::take(tx, Purpose::Reset, &token_hash, now).await?;
+                    let Some((id, email)) = found else { return Ok(None) };
                     if !proven(tx, id, &email, now).await? {
                         return Ok(None);
                     }

@@ -3,11 +3,14 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
+use mailwright_testkit::provider::{Account, Provider};
 use mailwright_testkit::{App, Engine, OWNER, Response, Value, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD, try_log_in};
 use mailwright_tests::{column, items, shown, text};
 use ring::hmac;
 use serde_json::json;
+
+use crate::oauth;
 
 /// Seconds that a code is shown.
 const STEP: u64 = 30;
@@ -25,7 +28,7 @@ fn bytes_of(base32: &str) -> Vec<u8> {
 fn step() -> u64 {
     #[expect(clippy::disallowed_methods, reason = "a device has a clock of its own")]
     let now = SystemTime::now();
-    now.duration_since(UNIX_EPOCH).unwrap().as_secs() / STEP
+    now.duration_since(UNIX_EPOCH).expect("a clock after 1970").as_secs() / STEP
 }
 
 /// What an authenticator program shows, written down apart from the service: RFC 4226 section 5.3.
@@ -33,7 +36,8 @@ fn code(secret: &str, step: u64) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &bytes_of(secret));
     let tag = hmac::sign(&key, &step.to_be_bytes());
     let at = usize::from(tag.as_ref()[19] & 15);
-    let number = u32::from_be_bytes(tag.as_ref()[at..at + 4].try_into().unwrap()) & 0x7fff_ffff;
+    let bytes = tag.as_ref()[at..at + 4].try_into().expect("four bytes");
+    let number = u32::from_be_bytes(bytes) & 0x7fff_ffff;
     format!("{:06}", number % 1_000_000)
 }
 
@@ -176,7 +180,7 @@ both_engines! {
         crate::hygiene::assert_nowhere(&ada.secret, "the seed", &stored, &log);
         let seed = bytes_of(&ada.secret);
         assert!(!stored.windows(seed.len()).any(|part| part == seed), "the seed is stored");
-        let hex: String = seed.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = seed.iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"));
         crate::hygiene::assert_nowhere(&hex, "the seed", &stored, &log);
         for code in &ada.recovery {
             crate::hygiene::assert_nowhere(code, "a recovery code", &stored, &log);
@@ -185,16 +189,10 @@ both_engines! {
     }
 
     async fn who_signs_in_elsewhere_has_the_second_factor_there(engine: Engine) {
-        let provider = mailwright_testkit::provider::Provider::start().await;
+        let provider = Provider::start().await;
         let app = provider.offered_by(App::builder(engine)).start().await;
-        let outbound = app.request("GET", "/oauth/github/outbound").send().await.assert_status(302);
-        let journey = mailwright_tests::browser::cookie(&outbound);
-        let account = mailwright_testkit::provider::Account::new(1, "ada@example.com");
-        let back = provider.allow(mailwright_tests::required_header(&outbound, "location"), &account);
-        let answer = app.request("GET", &back).header("cookie", &journey).send().await.assert_status(302);
-        let cookies = answer.headers.get_all("set-cookie");
-        let session = cookies.iter().find(|cookie| cookie.starts_with("mailwright_session=")).unwrap();
-        let cookie = session.split(';').next().unwrap();
+        let account = Account::new(1, "ada@example.com");
+        let cookie = &oauth::session(&app, &oauth::sign_in(&app, &provider, "github", &account).await);
         let body = json!({"password": "anything"});
         let answer = app.request("POST", "/users/@me/totp").header("cookie", cookie).json(&body).send().await;
         answer.assert_error(409, "CONFLICT");

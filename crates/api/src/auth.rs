@@ -96,6 +96,9 @@ pub(crate) struct SignedInUser {
     pub(crate) session: SessionId,
 }
 
+/// The same also while the user's address is not verified.
+pub(crate) struct AnyUser(pub(crate) User);
+
 /// `/v1/send`: a secret key, for a use case whose transaction looks it up again.
 pub(crate) struct SendKey(pub(crate) Remembered);
 
@@ -216,6 +219,20 @@ where
         keys_do_not_open(parts)?;
         let found = signed_in(&app, parts, None).await?;
         Ok(Self { user: found.user, session: found.id })
+    }
+}
+
+impl<S> FromRequestParts<S> for AnyUser
+where
+    S: Send + Sync,
+    App: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        keys_do_not_open(parts)?;
+        let found = whoever_signed_in(&App::from_ref(state), parts, None).await?;
+        Ok(Self(found.user))
     }
 }
 
@@ -400,8 +417,18 @@ async fn as_member(app: &App, parts: &Parts, place: &Place) -> Result<Identity, 
     })
 }
 
-/// The session that the request's cookie names, and the project asked for, if the user is a member there.
+/// The session that the request's cookie names, and the project asked for, if the user is a member there. The user's
+/// address is verified, where it has to be.
 async fn signed_in(app: &App, parts: &Parts, project: Option<ProjectId>) -> Result<Session, ApiError> {
+    let found = whoever_signed_in(app, parts, project).await?;
+    if app.keeps_out(&found.user) { Err(ApiError::unverified()) } else { Ok(found) }
+}
+
+async fn whoever_signed_in(
+    app: &App,
+    parts: &Parts,
+    project: Option<ProjectId>,
+) -> Result<Session, ApiError> {
     let token = session_cookie(&parts.headers).ok_or_else(ApiError::unauthorized)?;
     if !parts.method.is_safe() && !is_own_site(&parts.headers, &app.settings().base_url) {
         return Err(ApiError::cross_site());
@@ -420,10 +447,15 @@ fn keys_do_not_open(parts: &Parts) -> Result<(), ApiError> {
 
 /// The token of the session that the request came with.
 pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+    cookie(headers, SESSION_COOKIE)
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str> {
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies.flat_map(|text| text.split(';')).find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
-        (name.trim() == SESSION_COOKIE).then(|| value.trim())
+        (name.trim() == wanted).then(|| value.trim())
     })
 }
 

@@ -10,6 +10,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+impl LegacyError {
+    pub(crate) fn new(error: String) -> Self {
+        Self { error }
+    }
+}
+
 /// Result of a handler.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -129,6 +135,16 @@ impl ApiError {
         )
     }
 
+    fn code_required() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "TOTP_REQUIRED", "This account has a second factor.")
+            .suggest("Send the same request again with code: what the authenticator program shows, or a recovery code.")
+    }
+
+    fn wrong_code() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "TOTP_INVALID", "The code is wrong, or was used before.")
+            .suggest("Wait for the next code, and check that the device's clock is right.")
+    }
+
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
             .suggest("Use an account or a key that is allowed to do this.")
@@ -157,11 +173,28 @@ impl ApiError {
     }
 
     fn too_many_attempts(retry_after: i64) -> Self {
-        let message = format!("Too many wrong passwords. Try again in {retry_after} seconds.");
+        let message = format!("Too many attempts. Try again in {retry_after} seconds.");
         Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
             .retry_after(retry_after)
             .details(json!({ "retryAfter": retry_after }))
             .suggest("Wait as long as the Retry-After header says, or reset the password.")
+    }
+
+    fn too_many_mails(retry_after: i64) -> Self {
+        let message = format!("Enough mails were sent. Ask for another one in {retry_after} seconds.");
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+            .retry_after(retry_after)
+            .details(json!({ "retryAfter": retry_after }))
+            .suggest("Look for the mails that were sent, also among the unwanted ones.")
+    }
+
+    pub(crate) fn unverified() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "EMAIL_VERIFICATION_REQUIRED",
+            "Your email address is not verified yet.",
+        )
+        .suggest("Open the link that was sent to you, or ask for another one with POST /auth/request-verification.")
     }
 
     pub(crate) fn project_disabled() -> Self {
@@ -369,7 +402,10 @@ impl From<mailwright_app::Error> for ApiError {
             }
             E::NotAllowed(message) => Self::forbidden(message),
             E::InvalidCredentials => Self::invalid_credentials(),
+            E::CodeRequired => Self::code_required(),
+            E::WrongCode => Self::wrong_code(),
             E::TooManyAttempts { retry_after } => Self::too_many_attempts(retry_after),
+            E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
             E::QueueFull(message) => {

@@ -23,7 +23,8 @@ use utoipa_axum::routes;
 use crate::error::ApiError;
 use crate::resources::{
     audit, bulk, campaign, config, contact, contact_field, docs, domain, email, event, health, import, key,
-    mailbox, member, project, security, segment, send, session, subscription, template, track, user,
+    mailbox, member, oauth, project, proof, security, segment, send, session, subscription, template, totp,
+    track, user,
 };
 
 /// Every route, with its document.
@@ -94,9 +95,20 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(session::sign_up))
         .routes(routes!(session::log_in))
         .routes(routes!(session::log_out))
+        .routes(routes!(proof::verify))
+        .routes(routes!(proof::request))
+        .routes(routes!(proof::request_reset))
+        .routes(routes!(proof::reset))
+        .routes(routes!(oauth::config))
+        .routes(routes!(oauth::github_outbound))
+        .routes(routes!(oauth::github_callback))
+        .routes(routes!(oauth::google_outbound))
+        .routes(routes!(oauth::google_callback))
         .routes(routes!(user::get, user::update, user::delete))
         .routes(routes!(user::change_password))
         .routes(routes!(user::accept_invitation))
+        .routes(routes!(totp::get, totp::begin, totp::remove))
+        .routes(routes!(totp::confirm))
         // projects
         .routes(routes!(project::list, project::create))
         .routes(routes!(project::update, project::delete))

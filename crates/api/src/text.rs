@@ -193,6 +193,10 @@ text!(
     NewPassword, 8..=1000, ""
 );
 text!(
+    /// A code of a second factor, or a recovery code.
+    Code, 6..=40, ""
+);
+text!(
     /// What a link that was sent to somebody carries.
     LinkToken, 64..=64, ""
 );

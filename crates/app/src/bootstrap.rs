@@ -8,7 +8,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::{self, KeyKind};
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::user::{self, NewUser};
-use mailwright_store::{Tx, domain, member, project};
+use mailwright_store::{Tx, member, project};
 
 use crate::App;
 use crate::error::Result;
@@ -95,21 +95,7 @@ impl App {
                 })
             })
             .await?;
-        let (number, domain_name) = (found.number, wanted.domain.clone());
-        let existing = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { domain::by_name(rx, number, &domain_name).await }))
-            .await?;
-        if let Some(existing) = existing {
-            let id = existing.id;
-            self.0
-                .db
-                .write(move |tx| Box::pin(async move { domain::vouch(tx, number, id, now).await }))
-                .await?;
-        } else {
-            self.create_domain(number, &Actor::Operator, wanted.domain.clone(), true).await?;
-        }
+        self.vouched_domain(found.number, wanted.domain.clone()).await?;
         Ok(Bootstrapped {
             project: found.id,
             secret_key: new_key.then_some(secret),

@@ -111,10 +111,22 @@ pub enum Error {
     /// The address or the password is wrong; which of them is not told.
     #[error("the address or the password is wrong")]
     InvalidCredentials,
+    /// The password is right, and the account asks for a second factor.
+    #[error("a second factor is required")]
+    CodeRequired,
+    /// The second factor is wrong, or was used before.
+    #[error("the code is wrong")]
+    WrongCode,
     /// Too many wrong passwords in a short time.
     #[error("too many attempts")]
     TooManyAttempts {
         /// Seconds until the next attempt counts.
+        retry_after: i64,
+    },
+    /// As many mails as may be asked for in a short time.
+    #[error("too many mails")]
+    TooManyMails {
+        /// Seconds until the next one can be asked for.
         retry_after: i64,
     },
     /// The key was revoked while the request was on its way.

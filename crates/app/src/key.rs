@@ -40,6 +40,11 @@ impl Token {
         Self(hex::encode(rand::random::<[u8; 32]>()))
     }
 
+    /// A token of these bytes.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
+        Self(hex::encode(bytes))
+    }
+
     /// The text, to be shown once.
     pub fn reveal(&self) -> &str {
         &self.0

@@ -9,25 +9,20 @@ use mailwright_core::project::Project;
 /// A project as its mails show it. It is made anew when the project is read again, so it holds what goes with one name.
 #[derive(Debug)]
 pub(crate) struct Letterhead {
-    /// Name of the project.
-    pub(crate) name: String,
-    language: String,
+    /// Whose mails these are.
+    pub(crate) project: Project,
     footers: [OnceLock<Footer>; Locale::ALL.len()],
 }
 
 impl Letterhead {
     pub(crate) fn new(project: &Project) -> Self {
-        Self {
-            name: project.name.clone(),
-            language: project.language.clone(),
-            footers: [const { OnceLock::new() }; Locale::ALL.len()],
-        }
+        Self { project: project.clone(), footers: [const { OnceLock::new() }; Locale::ALL.len()] }
     }
 
     /// The footer for a recipient whose `locale` is this. The first mail in a language makes it for all others.
     pub(crate) fn footer(&self, locale: Option<&str>) -> &Footer {
-        let locale = Locale::resolve(locale, &self.language);
-        self.footers[locale as usize].get_or_init(|| Footer::new(&self.name, locale))
+        let locale = Locale::resolve(locale, &self.project.language);
+        self.footers[locale as usize].get_or_init(|| Footer::new(&self.project.name, locale))
     }
 }
 

@@ -23,8 +23,12 @@ pub mod limit;
 pub mod mailbox;
 pub mod member;
 pub mod metrics;
+pub mod oauth;
+mod outgoing;
 pub mod password;
+pub mod platform;
 pub mod project;
+pub mod proof;
 mod render;
 pub mod secret;
 pub mod security;
@@ -35,15 +39,18 @@ pub mod settings;
 pub mod subscription;
 pub mod tasks;
 pub mod template;
+pub mod totp;
 pub mod track;
 mod upkeep;
 
 use std::sync::Arc;
 
+use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
 use mailwright_store::address_book::AddressBooks;
 use mailwright_store::{Coalescer, Db};
+use tokio::sync::OnceCell;
 
 pub use delivery::Transport;
 pub use error::{Error, Resource, Result};
@@ -55,6 +62,7 @@ use crate::delivery::Dispatcher;
 use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
+use crate::outgoing::Outgoing;
 use crate::password::Passwords;
 use crate::secret::InstanceSecret;
 use crate::segment::Desk;
@@ -76,6 +84,8 @@ struct Inner {
     keyring: Keyring,
     limiter: Limiter,
     passwords: Passwords,
+    platform: OnceCell<Project>,
+    outgoing: Outgoing,
     contents: Contents,
     address_books: AddressBooks,
     tracks: Coalescer<track::Operation, track::Outcome>,
@@ -120,6 +130,8 @@ impl App {
             keyring: Keyring::new(&db, clock.clone()),
             limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
             passwords: Passwords::default(),
+            platform: OnceCell::new(),
+            outgoing: Outgoing::default(),
             contents: Contents::new(db.clone()),
             address_books: AddressBooks::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),

@@ -11,15 +11,17 @@ use mailwright_core::ids::{InvitationId, ProjectNumber, UserId};
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder, Role};
 use mailwright_core::time::Timestamp;
+use mailwright_store::api_key::KeyHash;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::member as store;
 use mailwright_store::user::{self, User};
-use mailwright_store::{Tx, project};
+use mailwright_store::{Rx, Tx, project};
 use serde_json::json;
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
 use crate::key::{Token, hash};
+use crate::platform::{Notice, Page, enqueue};
 
 pub use mailwright_store::member::{Invitation, Member};
 
@@ -37,9 +39,17 @@ pub enum Invited {
     Invitation {
         /// The invitation.
         invitation: Invitation,
-        /// What opens it, to be told to the invited person alone.
-        token: Token,
+        /// What opens it, to be told to the invited person alone; `None` when that person was sent it.
+        token: Option<Token>,
     },
+}
+
+/// An invitation that a new account redeems.
+#[derive(Debug)]
+pub(crate) struct Redeemed {
+    token_hash: KeyHash,
+    /// Whether the token was sent to the address alone, so that whoever has it receives mail there.
+    pub(crate) by_mail: bool,
 }
 
 /// As whom a request manages members.
@@ -107,7 +117,22 @@ impl App {
         role: Role,
     ) -> Result<Invited> {
         manager.require(role)?;
-        let (number, now, token) = (project.number, self.0.clock.now(), Token::random());
+        let (number, now) = (project.number, self.0.clock.now());
+        let id = InvitationId::new(now);
+        let platform = self.platform().await?;
+        // one that is sent proves the address, so nobody else gets to see it
+        let (token, mail) = match &platform {
+            None => (Token::random(), None),
+            Some(platform) => {
+                let notice = Notice {
+                    to: email.clone(),
+                    page: Page::Invitation,
+                    id: id.into(),
+                    values: vec![("project", project.name.clone()), ("inviter", manager.label())],
+                };
+                (self.link_token(Page::Invitation, id.into())?, Some(self.notice(platform, &notice)))
+            }
+        };
         let token_hash = token.hash();
         let invited = self
             .0
@@ -120,33 +145,47 @@ impl App {
                     if store::count(tx, number).await? >= MOST {
                         return Ok(Err(full()));
                     }
-                    match user::by_email(tx, &email).await? {
-                        Some(user) => {
-                            add(tx, number, &manager.actor, &user, role, now).await.map(|done| done.map(Ok))
-                        }
-                        None => invite(tx, number, &manager, email, role, &token_hash, now)
-                            .await
-                            .map(|done| done.map(Err)),
+                    if let Some(user) = user::by_email(tx, &email).await? {
+                        let done = add(tx, number, &manager.actor, &user, role, now).await?;
+                        return Ok(done.map(Ok));
                     }
+                    let done = invite(tx, number, &manager, (id, email), role, &token_hash, now).await?;
+                    if let (Ok(_), Some(mail)) = (&done, mail) {
+                        enqueue(tx, &[mail]).await?;
+                    }
+                    Ok(done.map(Err))
                 })
             })
             .await??;
         match invited {
             Ok(member) => Ok(Invited::Member(member)),
             Err(invitation) => {
-                self.tell_invited(project, &invitation, &token);
+                let token = match &platform {
+                    Some(platform) => {
+                        self.wake_platform(platform);
+                        None
+                    }
+                    None => Some(token),
+                };
+                tracing::info!(project = %project.id, invitation = %invitation.id, "an invitation was made");
                 Ok(Invited::Invitation { invitation, token })
             }
         }
     }
 
-    /// Where an invitation is told to the invited person. This instance has no mail of its own to send it with: the
-    /// answer carries the token, and whoever invited passes it on.
-    fn tell_invited(&self, project: &Project, invitation: &Invitation, _token: &Token) {
-        tracing::info!(
-            project = %project.id, invitation = %invitation.id, base_url = %self.settings().base_url,
-            "an invitation was made"
-        );
+    /// The invitation that a token opens for an address.
+    pub(crate) async fn invited(
+        &self,
+        rx: &mut Rx<'_>,
+        token: &str,
+        email: &EmailAddress,
+    ) -> mailwright_store::Result<Option<Redeemed>> {
+        let token_hash = hash(token);
+        let found = store::find_by_token(rx, &token_hash, email, self.0.clock.now()).await?;
+        let by_mail = |id: InvitationId| {
+            self.link_token(Page::Invitation, id.into()).is_ok_and(|sent| sent.hash() == token_hash)
+        };
+        Ok(found.map(|id| Redeemed { token_hash, by_mail: by_mail(id) }))
     }
 
     /// Withdraws an invitation.
@@ -290,7 +329,7 @@ async fn invite(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     manager: &Manager,
-    email: EmailAddress,
+    (id, email): (InvitationId, EmailAddress),
     role: Role,
     token_hash: &[u8],
     now: Timestamp,
@@ -299,7 +338,7 @@ async fn invite(
         return Ok(Err(full()));
     }
     let invitation = Invitation {
-        id: InvitationId::new(now),
+        id,
         email,
         role,
         invited_by: manager.label(),
@@ -323,6 +362,21 @@ async fn join(
 ) -> mailwright_store::Result<()> {
     let actor = Actor::User { id: user.id, email: user.email.to_string() };
     add(tx, number, &actor, user, role, now).await.map(drop)
+}
+
+/// Makes a new account a member of what it was invited to.
+pub(crate) async fn redeem(
+    tx: &mut Tx<'_>,
+    invited: &Redeemed,
+    user: UserId,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let Some(user) = user::get(tx, user).await? else { return Ok(()) };
+    let taken = store::take_by_token(tx, &invited.token_hash, &user.email, now).await?;
+    match taken {
+        Some((number, role)) => join(tx, number, &user, role, now).await,
+        None => Ok(()),
+    }
 }
 
 /// Accepts every invitation of an address that its owner proved to have.

@@ -61,7 +61,7 @@ pub(crate) fn render(
         letterhead.footer(locale).insert(&mut html, &links.unsubscribe, &links.manage);
     }
     let from_name =
-        mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| letterhead.name.clone());
+        mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| letterhead.project.name.clone());
     let sender = format!("{from_name} <{}>", mail.from);
     let message = Message {
         from: Mailbox { name: Some(from_name), address: mail.from.to_string() },

@@ -223,6 +223,39 @@ impl App {
         })
     }
 
+    /// A mail of the instance itself: subject and HTML with the values of their variables, which the contact does not
+    /// keep.
+    pub(crate) fn own_operation(
+        &self,
+        project: &Project,
+        from: EmailAddress,
+        to: EmailAddress,
+        (subject, body): (&str, String),
+        values: Data,
+    ) -> Operation {
+        let headers = [("Auto-Submitted".to_owned(), "auto-generated".to_owned())];
+        let (content, files) = compose(subject.to_owned(), body, &headers, &[]);
+        let prepared = self.0.contents.prepare(project.number, &content, &[]);
+        let patch = DataPatch { request: values, ..DataPatch::default() };
+        Operation {
+            key: None,
+            project: project.number,
+            recipients: vec![(Recipient { email: to, name: None }, Arc::new(patch))],
+            subscription: Subscription { given: None, default_for_new: false, preserve_existing: true },
+            content,
+            files,
+            prepared,
+            from,
+            from_name: None,
+            reply_to: None,
+            template: None,
+            kind: INLINE_KIND,
+            claim: None,
+            at: self.0.clock.now(),
+            deadline: self.0.settings.delivery.deadline,
+        }
+    }
+
     /// A template of the project.
     pub(crate) async fn template(&self, project: &Project, id: TemplateId) -> Result<Template> {
         let number = project.number;

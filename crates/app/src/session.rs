@@ -13,6 +13,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::login::{self, Counted};
+use mailwright_store::proof::{self, Purpose};
 use mailwright_store::user::{self, NewUser, User};
 use mailwright_store::{member, session};
 use serde_json::{Value, json};
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
+use crate::totp;
 
 /// How long a session lasts.
 pub const LASTS: Duration = Duration::from_hours(7 * 24);
@@ -43,6 +45,22 @@ impl ClientKey {
         };
         Self(digest("client", &[&network]))
     }
+}
+
+/// Whom a failed login is counted against: an address, and the client if the account knows it.
+pub(crate) fn subject(address: &str, client: &[u8]) -> [u8; 32] {
+    digest("login", &[address.as_bytes(), client])
+}
+
+fn closed() -> Error {
+    Error::NotAllowed(
+        "Signing up is switched off on this instance. Ask its operator, or a member of a project, for an invitation."
+            .into(),
+    )
+}
+
+fn taken() -> Error {
+    Error::Conflict("There is an account with this address already. Sign in instead.".into())
 }
 
 fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
@@ -80,6 +98,8 @@ pub struct SignUp {
     pub password: String,
     /// How the person wants to be called.
     pub name: Option<String>,
+    /// What the link of an invitation carries. With it an account can be created where signing up is switched off.
+    pub invitation: Option<String>,
 }
 
 /// A user who has just signed in.
@@ -95,38 +115,62 @@ pub struct SignedIn {
 
 impl App {
     /// Creates an account and signs it in. The first one can be created even where signing up is switched off:
-    /// somebody has to be the first.
-    pub async fn sign_up(&self, wanted: SignUp) -> Result<SignedIn> {
+    /// somebody has to be the first. Its address is sent a link to prove it, unless an invitation that came by mail
+    /// proves it already.
+    pub async fn sign_up(&self, wanted: SignUp, client: ClientKey) -> Result<SignedIn> {
+        let platform = self.platform().await?;
+        if platform.is_some() {
+            self.count_client("mail", client).await?;
+        }
         let hash = self.0.passwords.hash(wanted.password).await?;
         let (now, open) = (self.0.clock.now(), !self.settings().accounts.disable_signups);
         let checked = hash.clone();
-        let new = NewUser {
+        let mut new = NewUser {
             email: wanted.email,
             name: wanted.name,
             password_hash: Some(hash),
             email_verified: false,
         };
+        let link = match &platform {
+            Some(platform) => Some(self.link(platform, Purpose::Verify, &new.email)?),
+            None => None,
+        };
+        let (app, token) = (self.clone(), wanted.invitation);
         let created = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
                     let first = user::none_yet(tx).await?;
-                    if !first && !open {
-                        return Ok(Err(Error::NotAllowed(
-                            "Signing up is switched off on this instance. Ask its operator, or a member of a project, for an invitation.".into(),
-                        )));
+                    let invited = match &token {
+                        Some(token) => match app.invited(tx, token, &new.email).await? {
+                            Some(invited) => Some(invited),
+                            None => return Ok(Err(Error::not_found(Resource::Invitation, ""))),
+                        },
+                        None => None,
+                    };
+                    if !first && !open && invited.is_none() {
+                        return Ok(Err(closed()));
                     }
-                    let taken = || Error::Conflict("There is an account with this address already. Sign in instead.".into());
+                    new.email_verified = invited.as_ref().is_some_and(|invited| invited.by_mail);
                     let Some(id) = user::create(tx, &new, now).await? else { return Ok(Err(taken())) };
+                    if let Some(invited) = invited {
+                        crate::member::redeem(tx, &invited, id, now).await?;
+                    }
+                    if let (Some(link), false) = (link, new.email_verified) {
+                        link.save(tx, id, now).await?;
+                    }
                     Ok(Ok((user::get(tx, id).await?, first)))
                 })
             })
             .await??;
+        if let Some(platform) = &platform {
+            self.wake_platform(platform);
+        }
         let (user, first) = created;
         let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
         tracing::info!(user = %user.id, first, "an account was created");
-        self.open_session(user, Some(checked), None, first).await
+        self.open_session(user, Some(checked), None, None, first).await
     }
 
     /// Signs an account in. What was wrong, the address or the password, neither the answer tells nor its time.
@@ -134,6 +178,7 @@ impl App {
         &self,
         email: &EmailAddress,
         password: String,
+        code: Option<String>,
         client: ClientKey,
     ) -> Result<SignedIn> {
         let wanted = email.clone();
@@ -148,30 +193,44 @@ impl App {
             found.as_ref().and_then(|found| found.user.has_password.then(|| found.password_hash.clone())?);
         let right = self.0.passwords.matches(password, hash.clone()).await?;
         let Some(found) = found.filter(|_| right) else { return Err(Error::InvalidCredentials) };
-        self.forgive(attempt).await?;
-        self.open_session(found.user, hash, Some(client), false).await
+        let opened = self.open_session(found.user, hash, code, Some(client), false).await;
+        match &opened {
+            Ok(_) => self.forgive(attempt).await?,
+            // nothing was guessed wrong, but wrong codes that were counted before still count
+            Err(Error::CodeRequired) => self.take_back(attempt).await?,
+            Err(_) => {}
+        }
+        opened
     }
 
     /// Counts an attempt against the address and the client. An account's own clients have a count of their own, so
     /// that nobody can lock its owner out by guessing.
-    async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
+    pub(crate) async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
         let settings = &self.settings().accounts;
         let own: &[u8] = if known { &client.0 } else { b"" };
-        let subject = Counted {
-            key: digest("login", &[address.as_bytes(), own]),
-            limit: settings.attempts_per_address,
-        };
+        let subject = Counted { key: subject(address, own), limit: settings.attempts_per_address };
         let from = Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client };
         let counted = vec![from, subject];
         let attempt = Attempt { subject: subject.key, counted };
-        let (now, window, rows) = (self.0.clock.now(), settings.attempts_window, attempt.counted.clone());
+        self.count(attempt.counted.clone()).await?;
+        Ok(attempt)
+    }
+
+    /// Counts something that a client does and that costs others, such as mails to strangers.
+    pub(crate) async fn count_client(&self, what: &str, client: ClientKey) -> Result<()> {
+        let limit = self.settings().accounts.attempts_per_client;
+        self.count(vec![Counted { key: digest(what, &[&client.0]), limit }]).await
+    }
+
+    async fn count(&self, rows: Vec<Counted>) -> Result<()> {
+        let (now, window) = (self.0.clock.now(), self.settings().accounts.attempts_window);
         let refused = self
             .0
             .db
             .write(move |tx| Box::pin(async move { login::attempt(tx, &rows, now.minus(window), now).await }))
             .await?;
         match refused {
-            None => Ok(attempt),
+            None => Ok(()),
             Some(began) => {
                 let wait = began.plus(window).since(now).as_secs().max(1);
                 Err(Error::TooManyAttempts { retry_after: wait as i64 })
@@ -179,7 +238,7 @@ impl App {
         }
     }
 
-    async fn forgive(&self, attempt: Attempt) -> Result<()> {
+    pub(crate) async fn forgive(&self, attempt: Attempt) -> Result<()> {
         self.0
             .db
             .write(move |tx| {
@@ -189,24 +248,39 @@ impl App {
         Ok(())
     }
 
-    /// Starts a session for a user whose password was checked against `checked`.
-    async fn open_session(
+    /// Takes an attempt back that was neither right nor wrong.
+    async fn take_back(&self, attempt: Attempt) -> Result<()> {
+        self.0
+            .db
+            .write(move |tx| Box::pin(async move { login::succeeded(tx, &[], &attempt.counted).await }))
+            .await?;
+        Ok(())
+    }
+
+    /// Starts a session for a user whose password was checked against `checked`. An account with a
+    /// second factor is opened with a code alone.
+    pub(crate) async fn open_session(
         &self,
         user: User,
         checked: Option<String>,
+        code: Option<String>,
         client: Option<ClientKey>,
         first: bool,
     ) -> Result<SignedIn> {
         let now = self.0.clock.now();
         let (id, of, expires_at) = (SessionId::new(now), user.id, now.plus(LASTS));
         let verified = user.email_verified.then(|| user.email.clone());
+        let secret = self.0.secret.clone();
         let started = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    if let Err(refused) = totp::check(tx, &secret, of, code.as_deref(), now).await? {
+                        return Ok(Err(refused));
+                    }
                     if !session::start(tx, id, of, checked.as_deref(), now, expires_at).await? {
-                        return Ok(false);
+                        return Ok(Ok(false));
                     }
                     if let Some(client) = client {
                         login::remember_client(tx, of, &client.0, now).await?;
@@ -214,10 +288,10 @@ impl App {
                     if let Some(email) = verified {
                         crate::member::accept_all(tx, of, &email, now).await?;
                     }
-                    Ok(true)
+                    Ok(Ok(true))
                 })
             })
-            .await?;
+            .await??;
         if !started {
             // the password was changed meanwhile
             return Err(Error::InvalidCredentials);
@@ -266,6 +340,20 @@ impl App {
         session: SessionId,
         client: ClientKey,
     ) -> Result<()> {
+        let hash = self.check_password(user, current, client).await?;
+        if !self.replace_password(user.id, hash, new, Some(session)).await? {
+            return Err(Error::InvalidCredentials);
+        }
+        Ok(())
+    }
+
+    /// Checks the password of a user who is signed in; its hash.
+    pub(crate) async fn check_password(
+        &self,
+        user: &User,
+        password: String,
+        client: ClientKey,
+    ) -> Result<Option<String>> {
         // whoever holds a stolen session must not find the password out with it
         let attempt = self.attempt(&format!("password of {}", user.id), client, false).await?;
         let email = user.email.clone();
@@ -275,14 +363,11 @@ impl App {
             .read(move |rx| Box::pin(async move { user::credentials(rx, &email, b"").await }))
             .await?;
         let hash = found.and_then(|found| found.password_hash);
-        if !self.0.passwords.matches(current, hash.clone()).await? {
+        if !self.0.passwords.matches(password, hash.clone()).await? {
             return Err(Error::InvalidCredentials);
         }
         self.forgive(attempt).await?;
-        if !self.replace_password(user.id, hash, new, Some(session)).await? {
-            return Err(Error::InvalidCredentials);
-        }
-        Ok(())
+        Ok(hash)
     }
 
     /// Gives an account a password, whatever it had, and ends all of its sessions.
@@ -319,6 +404,7 @@ impl App {
                         return Ok(false);
                     }
                     session::end_all(tx, user, keep).await?;
+                    proof::void(tx, user, Purpose::Reset, now).await?;
                     login::forget_clients(tx, user).await?;
                     Ok(true)
                 })
@@ -379,7 +465,7 @@ impl App {
 
 /// What an attempt was counted against.
 #[derive(Debug)]
-struct Attempt {
+pub(crate) struct Attempt {
     subject: [u8; 32],
     counted: Vec<Counted>,
 }

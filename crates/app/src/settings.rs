@@ -23,6 +23,64 @@ pub struct Settings {
     pub segments: SegmentSettings,
     /// Accounts.
     pub accounts: AccountSettings,
+    /// The instance's own mails.
+    pub platform: PlatformSettings,
+    /// Providers that people sign in with.
+    pub oauth: OauthSettings,
+}
+
+/// Providers that people sign in with; `None` where one is not configured.
+#[derive(Debug, Clone, Default)]
+pub struct OauthSettings {
+    /// GitHub.
+    pub github: Option<ProviderSettings>,
+    /// Google.
+    pub google: Option<ProviderSettings>,
+}
+
+/// How a provider is reached. The addresses have no final slash.
+#[derive(Debug, Clone)]
+pub struct ProviderSettings {
+    /// As what it knows this instance.
+    pub client_id: String,
+    /// What proves that it is this instance.
+    pub client_secret: ClientSecret,
+    /// Where people allow the sign-in.
+    pub authorize_url: String,
+    /// Where codes are exchanged.
+    pub token_url: String,
+    /// Where it says who somebody is.
+    pub api_url: String,
+}
+
+/// A secret that a provider gave out. Never printed.
+#[derive(Clone)]
+pub struct ClientSecret(String);
+
+impl ClientSecret {
+    /// Takes the secret's text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for ClientSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// Mails of the instance itself.
+#[derive(Debug, Clone)]
+pub struct PlatformSettings {
+    /// Their sender; without one there are none.
+    pub from: Option<mailwright_core::address::EmailAddress>,
+    /// Whether accounts with a password have to prove their address before they are let in.
+    pub verification_required: bool,
 }
 
 /// Who may have an account, and how sign-ins are guarded.
@@ -36,6 +94,8 @@ pub struct AccountSettings {
     pub attempts_per_client: i64,
     /// How long a window is.
     pub attempts_window: Duration,
+    /// How long a link that proves an address is good.
+    pub links_good_for: Duration,
     /// How many proxies stand before the service and append to `X-Forwarded-For`.
     pub trusted_proxies: usize,
 }

@@ -23,6 +23,8 @@ const FIGURES: Duration = Duration::from_secs(5);
 const HOUSEKEEPING: Duration = Duration::from_mins(1);
 /// How often the rows of projects that were reset or deleted are looked for.
 const WIPING: Duration = Duration::from_secs(2);
+/// How often it is looked for passwords that are to be reset.
+const RESETS: Duration = Duration::from_millis(500);
 /// How many days' reception of mails is remembered, besides the sum of all.
 const RECEPTION_DAYS: i64 = 31;
 /// Domains of a project that are looked up at the same time.
@@ -37,6 +39,8 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     every(app, tasks, "housekeeping", HOUSEKEEPING, |app| async move { app.housekeep().await });
     every(app, tasks, "wiping", WIPING, |app| async move { app.wipe_retired().await });
     every(app, tasks, "sessions", HOUSEKEEPING, |app| async move { app.sweep_sessions().await });
+    every(app, tasks, "proofs", HOUSEKEEPING, |app| async move { app.sweep_proofs().await });
+    every(app, tasks, "password resets", RESETS, |app| async move { app.send_resets().await });
 }
 
 /// Runs a job again and again until the service stops. A job that fails is tried again in its next turn.

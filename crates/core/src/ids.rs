@@ -123,6 +123,8 @@ ids! {
     InvitationId,
     /// An entry of a project's audit log.
     AuditId,
+    /// A link that proves an address.
+    ProofId,
 }
 
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.

@@ -1,6 +1,13 @@
 //! Projects.
 
+use uuid::Uuid;
+
 use crate::ids::{ProjectId, ProjectNumber};
+
+/// The project that the instance's own mails are sent from. It has no members and no keys, and no list shows it.
+pub fn platform() -> ProjectId {
+    Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001).into()
+}
 
 /// The project a request acts in, as its key tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,4 +22,11 @@ pub struct Project {
     pub language: String,
     /// Whether writes are refused.
     pub disabled: bool,
+}
+
+impl Project {
+    /// Whether the instance's own mails are sent from it.
+    pub fn is_platform(&self) -> bool {
+        self.id == platform()
+    }
 }

@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, DeliverySettings, DomainSettings, JobSettings, SegmentSettings,
-    Settings,
+    AccountSettings, AttachmentLimits, ClientSecret, DeliverySettings, DomainSettings, JobSettings,
+    OauthSettings, PlatformSettings, ProviderSettings, SegmentSettings, Settings,
 };
+use mailwright_core::address::EmailAddress;
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::Location;
@@ -36,6 +37,7 @@ pub(crate) struct Config {
     secret: Hidden,
     disable_signups: bool,
     trusted_proxies: usize,
+    platform_from: String,
     pub(crate) log: String,
     database: Database,
     delivery: Delivery,
@@ -46,6 +48,7 @@ pub(crate) struct Config {
     segments: Segments,
     attachments: Attachments,
     login: Login,
+    oauth: Oauth,
 }
 
 /// A setting that can hold a password.
@@ -122,6 +125,59 @@ struct Login {
     attempts_per_address: i64,
     attempts_per_client: i64,
     window_seconds: u64,
+    link_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Oauth {
+    github_client_id: String,
+    github_client_secret: Hidden,
+    github_url: String,
+    github_api_url: String,
+    google_client_id: String,
+    google_client_secret: Hidden,
+    google_url: String,
+    google_token_url: String,
+    google_api_url: String,
+}
+
+impl Oauth {
+    fn settings(&self) -> Result<OauthSettings> {
+        Ok(OauthSettings {
+            github: provider(
+                "GITHUB",
+                (&self.github_client_id, &self.github_client_secret),
+                [&self.github_url, &self.github_url, &self.github_api_url],
+            )?,
+            google: provider(
+                "GOOGLE",
+                (&self.google_client_id, &self.google_client_secret),
+                [&self.google_url, &self.google_token_url, &self.google_api_url],
+            )?,
+        })
+    }
+}
+
+/// A provider: id and secret of the client, and where people, codes and questions go.
+fn provider(
+    name: &str,
+    (id, secret): (&str, &Hidden),
+    urls: [&String; 3],
+) -> Result<Option<ProviderSettings>> {
+    match (id.is_empty(), secret.0.is_empty()) {
+        (true, true) => return Ok(None),
+        (false, false) => {}
+        _ => bail!(
+            "MAILWRIGHT_OAUTH_{name}_CLIENT_ID and MAILWRIGHT_OAUTH_{name}_CLIENT_SECRET belong together"
+        ),
+    }
+    if urls.iter().any(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        bail!("the addresses of MAILWRIGHT_OAUTH_{name} must begin with http:// or https://");
+    }
+    let [authorize_url, token_url, api_url] = urls.map(|url| url.trim_end_matches('/').to_owned());
+    let (client_id, client_secret) = (id.to_owned(), ClientSecret::new(&secret.0));
+    Ok(Some(ProviderSettings { client_id, client_secret, authorize_url, token_url, api_url }))
 }
 
 impl Config {
@@ -198,6 +254,21 @@ impl Config {
         self.base_url.trim_end_matches('/').to_owned()
     }
 
+    /// The sender of the instance's own mails. One that was not asked for serves as well, where the service has a name
+    /// that can be in an address, but nobody is kept out then: those mails might not arrive.
+    fn platform(&self) -> Result<PlatformSettings> {
+        let base_url = self.base_url();
+        if self.platform_from.is_empty() {
+            let host = base_url.split_once("://").map_or("", |(_, rest)| rest);
+            let host = host.split(['/', ':']).next().unwrap_or_default();
+            let from = EmailAddress::parse(&format!("noreply@{host}"));
+            return Ok(PlatformSettings { from, verification_required: false });
+        }
+        let from = EmailAddress::parse(&self.platform_from)
+            .context("MAILWRIGHT_PLATFORM_FROM must be an email address")?;
+        Ok(PlatformSettings { from: Some(from), verification_required: true })
+    }
+
     pub(crate) fn settings(&self) -> Result<Settings> {
         let key_type = match self.domains.key_type.as_str() {
             "rsa" => KeyType::Rsa2048,
@@ -244,9 +315,12 @@ impl Config {
                 disable_signups: self.disable_signups,
                 attempts_per_address: self.login.attempts_per_address.max(1),
                 attempts_per_client: self.login.attempts_per_client.max(1),
+                links_good_for: Duration::from_secs(self.login.link_seconds.max(1)),
                 attempts_window: Duration::from_secs(self.login.window_seconds.max(1)),
                 trusted_proxies: self.trusted_proxies,
             },
+            platform: self.platform()?,
+            oauth: self.oauth.settings()?,
         })
     }
 }
@@ -317,6 +391,25 @@ mod tests {
         }
         assert!(load(&[("MAILWRIGHT_DATABASE_URL", "mysql://x")]).unwrap().location().is_err());
         assert!(load(&[("MAILWRIGHT_TRANSPORT", "pigeon")]).unwrap().transport().is_err());
+    }
+
+    #[test]
+    fn own_mail_has_a_sender_where_the_service_has_a_name() {
+        for (variables, from, required) in [
+            (&[][..], None, false),
+            (&[("MAILWRIGHT_BASE_URL", "http://localhost:8080")], None, false),
+            (
+                &[("MAILWRIGHT_BASE_URL", "https://mail.example.com:8443/sub")],
+                Some("noreply@mail.example.com"),
+                false,
+            ),
+            (&[("MAILWRIGHT_PLATFORM_FROM", "Post@Example.com")], Some("post@example.com"), true),
+        ] {
+            let platform = load(variables).unwrap().settings().unwrap().platform;
+            assert_eq!(platform.from.as_ref().map(EmailAddress::as_str), from, "{variables:?}");
+            assert_eq!(platform.verification_required, required, "{variables:?}");
+        }
+        assert!(load(&[("MAILWRIGHT_PLATFORM_FROM", "nobody")]).unwrap().settings().is_err());
     }
 
     #[test]

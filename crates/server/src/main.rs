@@ -53,6 +53,8 @@ enum Command {
     /// Look after projects.
     #[command(subcommand)]
     Project(operate::ProjectCommand),
+    /// Show the instance's own mails that were captured because the transport is capture, the newest first.
+    Inbox(operate::Inbox),
     /// Check the set-up and say what is wrong with it.
     Doctor,
     /// Print the API document (`OpenAPI` 3.1).
@@ -126,6 +128,7 @@ fn run() -> Result<ExitCode> {
             Command::Export(args) => export::export(&config, args).await,
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,
+            Command::Inbox(args) => operate::inbox(&config, args).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),
         }

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use mailwright_app::password::{LONGEST, SHORTEST};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectId;
+use serde_json::json;
 
 use crate::config::Config;
 use crate::{print, setup};
@@ -17,6 +18,11 @@ use crate::{print, setup};
 pub(crate) enum UserCommand {
     /// Give an account another password and end its sessions. Without --stdin one is made and printed.
     ResetPassword(ResetPassword),
+    /// Remove the second factor of an account, for who lost the device and the recovery codes.
+    RemoveTotp {
+        /// Address of the account.
+        email: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -50,7 +56,10 @@ pub(crate) struct Disable {
 }
 
 pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCode> {
-    let UserCommand::ResetPassword(args) = command;
+    let args = match command {
+        UserCommand::ResetPassword(args) => args,
+        UserCommand::RemoveTotp { email } => return remove_totp(config, &email).await,
+    };
     let email = EmailAddress::parse(&args.email).context("this is not an email address")?;
     let (password, made) =
         if args.stdin { (read_password()?, false) } else { (hex::encode(rand::random::<[u8; 12]>()), true) };
@@ -64,6 +73,19 @@ pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCo
     } else {
         print(&format!("The password of {email} was changed and its sessions were ended."))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn remove_totp(config: &Config, email: &str) -> Result<ExitCode> {
+    let email = EmailAddress::parse(email).context("this is not an email address")?;
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    let removed = setup.app(config)?.drop_second_factor(&email).await?;
+    print(&if removed {
+        format!("{email} signs in with the password alone now.")
+    } else {
+        format!("{email} has no second factor.")
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -112,4 +134,46 @@ pub(crate) async fn project(config: &Config, command: ProjectCommand) -> Result<
 
 fn project_id(text: &str) -> Result<ProjectId> {
     text.parse().context("this is not the id of a project")
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Inbox {
+    /// Only mails to this address.
+    #[arg(long)]
+    to: Option<String>,
+    /// Most mails.
+    #[arg(long, default_value_t = 10)]
+    limit: usize,
+    /// Print one JSON array.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Links of the instance's own mails, for whoever runs it without a mail server.
+pub(crate) async fn inbox(config: &Config, args: Inbox) -> Result<ExitCode> {
+    let to = args.to.as_deref().map(|to| EmailAddress::parse(to).context("--to is not an email address"));
+    let setup = setup::open(config)?;
+    setup.migrate().await?;
+    let mails = setup.app(config)?.own_captured(to.transpose()?.as_ref(), args.limit).await?;
+    if args.json {
+        let shown: Vec<_> = mails
+            .iter()
+            .map(|mail| {
+                json!({
+                    "to": mail.captured.recipient, "from": mail.captured.sender,
+                    "subject": mail.captured.subject, "text": mail.text, "html": mail.html,
+                })
+            })
+            .collect();
+        print(&serde_json::to_string(&shown)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for mail in &mails {
+        let text = mail.text.as_deref().unwrap_or_default();
+        print(&format!("To: {}\nSubject: {}\n\n{text}\n", mail.captured.recipient, mail.captured.subject))?;
+    }
+    if mails.is_empty() {
+        print("No mail of the instance was captured.")?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

@@ -62,6 +62,12 @@ pub async fn succeeded(tx: &mut Tx<'_>, forgiven: &[u8], counted: &[Counted]) ->
     Ok(())
 }
 
+/// Forgets what was counted against somebody.
+pub async fn forget(tx: &mut Tx<'_>, key: &[u8]) -> Result<()> {
+    tx.execute("delete from login_attempts where key = $1", args![key]).await?;
+    Ok(())
+}
+
 /// Notes that an account signed in from a client.
 pub async fn remember_client(tx: &mut Tx<'_>, user: UserId, client: &[u8], now: Timestamp) -> Result<()> {
     tx.execute(

@@ -197,6 +197,33 @@ pub async fn forget_invitation(tx: &mut Tx<'_>, project: ProjectNumber, email: &
     Ok(())
 }
 
+/// Whether an address is invited to a project.
+pub async fn is_invited(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -> Result<bool> {
+    let found = rx
+        .optional(
+            "select 1 from invitations where email = $1 and expires_at > $2 limit 1",
+            args![email, now],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
+/// The invitation that a token opens for an address, which stays as it is.
+pub async fn find_by_token(
+    rx: &mut Rx<'_>,
+    token_hash: &[u8],
+    email: &EmailAddress,
+    now: Timestamp,
+) -> Result<Option<InvitationId>> {
+    rx.optional(
+        "select id from invitations where token_hash = $1 and email = $2 and expires_at > $3",
+        args![token_hash, email, now],
+        |r| r.get(0),
+    )
+    .await
+}
+
 /// Takes the invitation that a token opens for an address: project and role. It can be taken once.
 pub async fn take_by_token(
     tx: &mut Tx<'_>,

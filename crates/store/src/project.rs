@@ -1,7 +1,7 @@
 //! Projects.
 
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
-use mailwright_core::project::Project;
+use mailwright_core::project::{self, Project};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 
@@ -54,17 +54,23 @@ pub async fn by_id(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Project>> {
 pub async fn by_name(rx: &mut Rx<'_>, name: &str) -> Result<Option<Project>> {
     rx.optional(
         format!(
-            "select {COLUMNS} from projects p where p.name = $1 and p.retired_at is null order by p.number limit 1"
+            "select {COLUMNS} from projects p where p.name = $1 and p.retired_at is null and p.id <> $2 \
+             order by p.number limit 1"
         ),
-        args![name],
+        args![name, project::platform()],
         read,
     )
     .await
 }
 
-/// How many projects there are.
+/// How many projects there are, without that of the instance's own mails.
 pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
-    rx.one("select count(*) from projects where retired_at is null", &[], |r| r.get(0)).await
+    rx.one(
+        "select count(*) from projects where retired_at is null and id <> $1",
+        args![project::platform()],
+        |r| r.get(0),
+    )
+    .await
 }
 
 /// Every project's number, in order, after `after`: for work that goes from project to project.
@@ -173,6 +179,18 @@ pub async fn create(tx: &mut Tx<'_>, name: &str, language: &str, now: Timestamp)
     )
     .await?;
     tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![id], read).await
+}
+
+/// The project of the instance's own mails, created if need be.
+pub async fn platform(tx: &mut Tx<'_>, name: &str, now: Timestamp) -> Result<Project> {
+    tx.execute(
+        "insert into projects (id, name, language, tracking, created_at, updated_at) \
+         values ($1, $2, 'en', 'DISABLED', $3, $3) on conflict (id) do nothing",
+        args![project::platform(), name, now],
+    )
+    .await?;
+    tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![project::platform()], read)
+        .await
 }
 
 /// Changes of settings; what is absent stays.

@@ -143,6 +143,31 @@ pub async fn set_password(
     Ok(changed == 1)
 }
 
+/// Replaces a password, whatever it was.
+pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: &str, now: Timestamp) -> Result<()> {
+    tx.execute_one("update users set password_hash = $2, updated_at = $3 where id = $1", args![id, hash, now])
+        .await
+}
+
+/// Waits for whoever else works on an account, and keeps others waiting until the transaction ends.
+pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
+    // differs because SQLite has one writer, which needs no lock
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(format!("select {COLUMNS} from users u where u.id = $1{lock}"), args![id], read).await
+}
+
+/// Notes that the owner of an account receives mail at an address; false when the account has another one by now.
+pub async fn verify(tx: &mut Tx<'_>, id: UserId, email: &EmailAddress, now: Timestamp) -> Result<bool> {
+    let changed = tx
+        .execute(
+            "update users set email_verified_at = coalesce(email_verified_at, $3), updated_at = $3 \
+             where id = $1 and email = $2",
+            args![id, email, now],
+        )
+        .await?;
+    Ok(changed == 1)
+}
+
 /// Removes an account, unless it is a member of a project. Whether it was removed.
 pub async fn delete(tx: &mut Tx<'_>, id: UserId) -> Result<bool> {
     let removed = tx

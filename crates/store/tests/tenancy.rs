@@ -34,7 +34,8 @@ const TENANT_TABLES: [&str; 26] = [
 ];
 
 /// Indexes on tables that are not a project's.
-const GLOBAL_INDEXES: [&str; 9] = [
+const GLOBAL_INDEXES: [&str; 12] = [
+    "identities_user",
     "invitations_email",
     "invitations_expiry",
     "login_attempts_start",
@@ -42,6 +43,8 @@ const GLOBAL_INDEXES: [&str; 9] = [
     "memberships_user",
     "projects_name",
     "projects_retired",
+    "proofs_expiry",
+    "proofs_user",
     "sessions_expiry",
     "sessions_user",
 ];

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::App;
+use mailwright_app::oauth::Provider;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -77,7 +78,10 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
             signup: Signup { enabled: first_user || !settings.accounts.disable_signups, first_user },
             billing: off(),
             storage: off(),
-            auth_providers: AuthProviders { github: false, google: false },
+            auth_providers: AuthProviders {
+                github: app.offers(Provider::GitHub),
+                google: app.offers(Provider::Google),
+            },
             smtp: off(),
         },
     }))

@@ -95,7 +95,9 @@ pub(crate) struct InvitedView {
     role: Role,
     /// The invitation that waits for the address; null for who is a member now.
     invitation_id: Option<InvitationId>,
-    /// What accepts the invitation (`POST /users/@me/invitations`), for the invited person alone. It is shown once.
+    /// What accepts the invitation, for the invited person alone: at `POST /auth/signup` with a new account, at
+    /// `POST /users/@me/invitations` with one that is there by then. It is shown once, and null where the person was
+    /// sent it.
     token: Option<String>,
 }
 
@@ -114,7 +116,7 @@ impl From<Invited> for InvitedView {
                 email: invitation.email.to_string(),
                 role: invitation.role,
                 invitation_id: Some(invitation.id),
-                token: Some(token.reveal().to_owned()),
+                token: token.map(|token| token.reveal().to_owned()),
             },
         }
     }
@@ -122,7 +124,8 @@ impl From<Invited> for InvitedView {
 
 /// Add or invite a member
 ///
-/// Who has an account is a member at once. An address without one gets an invitation.
+/// Who has an account is a member at once. An address without one gets an invitation, by mail where the instance sends
+/// mail of its own.
 #[utoipa::path(post, path = "/projects/{id}/members", tag = "Members", operation_id = "inviteMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = InviteRequest,
     responses(

@@ -16,13 +16,16 @@ pub(crate) mod job;
 pub(crate) mod key;
 pub(crate) mod mailbox;
 pub(crate) mod member;
+pub(crate) mod oauth;
 pub(crate) mod project;
+pub(crate) mod proof;
 pub(crate) mod security;
 pub(crate) mod segment;
 pub(crate) mod send;
 pub(crate) mod session;
 pub(crate) mod subscription;
 pub(crate) mod template;
+pub(crate) mod totp;
 pub(crate) mod track;
 pub(crate) mod user;
 

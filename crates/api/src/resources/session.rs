@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 use crate::auth::{Client, SESSION_COOKIE, SameSite, session_cookie};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::schema::{Body, Payload};
-use crate::text::{Email, NewPassword, Password, PlainName};
+use crate::text::{Code, Email, LinkToken, NewPassword, Password, PlainName};
 
 /// An account to sign up.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -22,6 +22,9 @@ pub(crate) struct SignUpRequest {
     password: NewPassword,
     /// How you want to be called.
     name: Option<PlainName>,
+    /// What the link of an invitation to the address carries. With it an account can be created where signing up is
+    /// switched off, and is a member of the project at once.
+    invitation: Option<LinkToken>,
 }
 
 impl Payload for SignUpRequest {
@@ -33,6 +36,8 @@ impl Payload for SignUpRequest {
 pub(crate) struct LogInRequest {
     email: Email,
     password: Password,
+    /// Where the account has a second factor: what the authenticator program shows, or a recovery code.
+    code: Option<Code>,
 }
 
 impl Payload for LogInRequest {
@@ -52,35 +57,40 @@ pub(crate) struct SignedInView {
 /// Sign up
 ///
 /// Creates an account and signs it in. The first account of an instance can be created even where signing up is
-/// switched off.
+/// switched off. Where the instance sends mail of its own, a link to verify the address is on its way; until it is
+/// opened, the session may open nothing but `POST /auth/request-verification`.
 #[utoipa::path(post, path = "/auth/signup", tag = "Accounts", operation_id = "signUp", security(()),
     request_body = SignUpRequest,
     responses(
         (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
         (status = 403, description = "Signing up is switched off", body = ErrorEnvelope),
+        (status = 404, description = "The invitation is not to this address, was used or has expired", body = ErrorEnvelope),
         (status = 409, description = "The address has an account", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn sign_up(
     State(app): State<App>,
     _: SameSite,
+    Client(client): Client,
     Body(body): Body<SignUpRequest>,
 ) -> Result<Response, Failure> {
     let wanted = SignUp {
         email: body.email.0,
         password: body.password.into(),
         name: body.name.map(|name| name.0.trim().to_owned()),
+        invitation: body.invitation.map(Into::into),
     };
-    Ok(signed_in(&app, app.sign_up(wanted).await?))
+    Ok(signed_in(&app, app.sign_up(wanted, client).await?))
 }
 
 /// Sign in
 ///
-/// Sets a cookie that lasts for seven days.
+/// Sets a cookie that lasts for seven days. An account with a second factor is asked for a code: send the same request
+/// again with it. A code counts once.
 #[utoipa::path(post, path = "/auth/login", tag = "Accounts", operation_id = "logIn", security(()),
     request_body = LogInRequest,
     responses(
         (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
-        (status = 401, description = "The address or the password is wrong", body = ErrorEnvelope),
+        (status = 401, description = "The address or the password is wrong; or, with the code TOTP_REQUIRED or TOTP_INVALID, the second factor is missing or wrong", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope),
         (status = 429, description = "Too many wrong passwords", body = ErrorEnvelope)))]
 pub(crate) async fn log_in(
@@ -89,7 +99,7 @@ pub(crate) async fn log_in(
     Client(client): Client,
     Body(body): Body<LogInRequest>,
 ) -> Result<Response, Failure> {
-    let found = app.log_in(&body.email.0, body.password.into(), client).await?;
+    let found = app.log_in(&body.email.0, body.password.into(), body.code.map(Into::into), client).await?;
     Ok(signed_in(&app, found))
 }
 
@@ -111,15 +121,22 @@ pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: Header
     Ok(with_cookie(&app, Json(true).into_response(), "", 0))
 }
 
-/// The cookie is for this host alone, out of reach of scripts, and is not sent along with other sites' requests.
 fn with_cookie(app: &App, mut response: Response, value: &str, seconds: u64) -> Response {
-    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
-    let cookie =
-        format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     let headers = response.headers_mut();
-    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+    if let Ok(cookie) = HeaderValue::from_str(&cookie_header(app, value, seconds)) {
         headers.insert(header::SET_COOKIE, cookie);
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// What sets the cookie of a session.
+pub(crate) fn session_header(app: &App, found: &SignedIn) -> String {
+    cookie_header(app, found.token.reveal(), LASTS.as_secs())
+}
+
+/// The cookie is for this host alone, out of reach of scripts, and is not sent along with other sites' requests.
+fn cookie_header(app: &App, value: &str, seconds: u64) -> String {
+    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
+    format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }

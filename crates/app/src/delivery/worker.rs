@@ -87,7 +87,8 @@ impl Delivery {
         let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
         let content =
             content.ok_or_else(|| never(Reason::Unrenderable, "The content of the mail is gone."))?;
-        let rendered = render(&self.app.settings().base_url, &letterhead, mail, &content);
+        let complete = self.app.with_link(&letterhead.project, mail)?;
+        let rendered = render(&self.app.settings().base_url, &letterhead, &complete, &content);
         let domain = mail.from.domain();
         let (selector, key) = self
             .signing_key(mail.project, domain)

@@ -1,0 +1,131 @@
+//! `/oauth`: signing in with an account at a provider.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use mailwright_app::oauth::{Arrival, JOURNEY, Provider, escape};
+use mailwright_app::{App, Error};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::session::session_header;
+use crate::auth::{Client, cookie};
+use crate::error::{LegacyError, Result};
+use crate::query::Params;
+
+/// The cookie of a journey to a provider and back.
+const JOURNEY_COOKIE: &str = "mailwright_oauth";
+
+/// Which providers people can sign in with.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ProvidersView {
+    github: bool,
+    google: bool,
+}
+
+/// Show the providers to sign in with
+#[utoipa::path(get, path = "/auth/oauth-config", tag = "Accounts", operation_id = "getOauthConfig", security(()),
+    responses((status = 200, body = ProvidersView)))]
+pub(crate) async fn config(State(app): State<App>) -> Json<ProvidersView> {
+    Json(ProvidersView { github: app.offers(Provider::GitHub), google: app.offers(Provider::Google) })
+}
+
+/// Sign in with GitHub
+///
+/// Sends the browser to GitHub.
+#[utoipa::path(get, path = "/oauth/github/outbound", tag = "Accounts", operation_id = "leaveForGithub", security(()),
+    responses((status = 302), (status = 404, description = "Not configured", body = LegacyError)))]
+pub(crate) async fn github_outbound(State(app): State<App>) -> Result<Response> {
+    depart(&app, Provider::GitHub)
+}
+
+/// Come back from GitHub
+///
+/// Signs in and leads to the dashboard; what failed is told by the sign-in page.
+#[utoipa::path(get, path = "/oauth/github/callback", tag = "Accounts", operation_id = "arriveFromGithub", security(()),
+    params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
+    responses((status = 302)))]
+pub(crate) async fn github_callback(
+    State(app): State<App>,
+    Client(client): Client,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response> {
+    arrive(&app, Provider::GitHub, &headers, &params, client).await
+}
+
+/// Sign in with Google
+///
+/// Sends the browser to Google.
+#[utoipa::path(get, path = "/oauth/google/outbound", tag = "Accounts", operation_id = "leaveForGoogle", security(()),
+    responses((status = 302), (status = 404, description = "Not configured", body = LegacyError)))]
+pub(crate) async fn google_outbound(State(app): State<App>) -> Result<Response> {
+    depart(&app, Provider::Google)
+}
+
+/// Come back from Google
+///
+/// Signs in and leads to the dashboard; what failed is told by the sign-in page.
+#[utoipa::path(get, path = "/oauth/google/callback", tag = "Accounts", operation_id = "arriveFromGoogle", security(()),
+    params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
+    responses((status = 302)))]
+pub(crate) async fn google_callback(
+    State(app): State<App>,
+    Client(client): Client,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response> {
+    arrive(&app, Provider::Google, &headers, &params, client).await
+}
+
+fn depart(app: &App, provider: Provider) -> Result<Response> {
+    let Some(departure) = app.depart(provider)? else {
+        let error = format!("Signing in with {} is not configured.", provider.label());
+        return Ok((StatusCode::NOT_FOUND, Json(LegacyError::new(error))).into_response());
+    };
+    let journey = journey_header(app, &departure.journey, JOURNEY.as_secs());
+    Ok(redirect(&departure.url, [journey]))
+}
+
+async fn arrive(
+    app: &App,
+    provider: Provider,
+    headers: &HeaderMap,
+    params: &Params,
+    client: mailwright_app::session::ClientKey,
+) -> Result<Response> {
+    let text = |name: &str| params.text(name).map(str::to_owned);
+    let journey = cookie(headers, JOURNEY_COOKIE).map(str::to_owned);
+    let arrival = Arrival { journey, state: text("state"), code: text("code") };
+    // a journey ends here, however it ends
+    let over = journey_header(app, "", 0);
+    let base_url = &app.settings().base_url;
+    match app.arrive(provider, arrival, client).await {
+        Ok(found) => Ok(redirect(&format!("{base_url}/"), [over, session_header(app, &found)])),
+        Err(Error::NotAllowed(message)) => {
+            Ok(redirect(&format!("{base_url}/auth/login?message={}", escape(&message)), [over]))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The cookie goes to `/oauth` alone. It is of this site, and comes along when the provider leads back here.
+fn journey_header(app: &App, value: &str, seconds: u64) -> String {
+    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
+    format!("{JOURNEY_COOKIE}={value}; Path=/oauth; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+}
+
+fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
+    let mut response = StatusCode::FOUND.into_response();
+    let headers = response.headers_mut();
+    for (name, text) in std::iter::once((header::LOCATION, to))
+        .chain(cookies.iter().map(|cookie| (header::SET_COOKIE, cookie.as_str())))
+    {
+        if let Ok(value) = HeaderValue::from_str(text) {
+            headers.append(name, value);
+        }
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

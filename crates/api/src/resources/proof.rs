@@ -1,0 +1,120 @@
+//! `/auth`: links that were sent to an address, to prove it or to set another password.
+
+use axum::Json;
+use axum::extract::State;
+use mailwright_app::App;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::user::Done;
+use crate::auth::{AnyUser, Client, SameSite};
+use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::schema::{Body, Payload};
+use crate::text::{Email, LinkToken, NewPassword};
+
+/// A link that was opened.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct VerifyRequest {
+    /// What the link carries.
+    token: LinkToken,
+}
+
+impl Payload for VerifyRequest {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// Verify an address
+///
+/// With the token of a link that was sent to it. A link works once, for an hour unless the operator says otherwise. Invitations to the address are
+/// accepted with it.
+#[utoipa::path(post, path = "/auth/verify-email", tag = "Accounts", operation_id = "verifyEmail", security(()),
+    request_body = VerifyRequest,
+    responses(
+        (status = 200, body = Done),
+        (status = 400, description = "The link is not valid, was used or has expired", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope)))]
+pub(crate) async fn verify(
+    State(app): State<App>,
+    Body(body): Body<VerifyRequest>,
+) -> Result<Json<Done>, Failure> {
+    app.verify_email(&body.token.0).await?;
+    Ok(Done::new("The address was verified."))
+}
+
+/// Ask for another link to verify your address
+///
+/// At most three in an hour.
+#[utoipa::path(post, path = "/auth/request-verification", tag = "Accounts", operation_id = "requestVerification", security(("session" = [])),
+    responses(
+        (status = 200, body = Done),
+        (status = 400, description = "This instance sends no mail of its own", body = ErrorEnvelope),
+        (status = 401, body = ErrorEnvelope),
+        (status = 429, description = "Three links were sent in the last hour", body = ErrorEnvelope)))]
+pub(crate) async fn request(State(app): State<App>, AnyUser(user): AnyUser) -> Result<Json<Done>> {
+    let sent = app.request_verification(&user).await?;
+    Ok(Done::new(if sent {
+        "A link was sent to your address. It works for an hour."
+    } else {
+        "Your address is verified already."
+    }))
+}
+
+/// Whose password is to be reset.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ResetRequest {
+    email: Email,
+}
+
+impl Payload for ResetRequest {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// Ask for a link to reset a password
+///
+/// The answer is the same whether the address has an account or not. An account is sent at most three links in an hour.
+#[utoipa::path(post, path = "/auth/request-password-reset", tag = "Accounts", operation_id = "requestPasswordReset", security(()),
+    request_body = ResetRequest,
+    responses(
+        (status = 200, body = Done),
+        (status = 400, description = "This instance sends no mail of its own", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
+pub(crate) async fn request_reset(
+    State(app): State<App>,
+    Client(client): Client,
+    Body(body): Body<ResetRequest>,
+) -> Result<Json<Done>, Failure> {
+    app.request_password_reset(&body.email.0, client).await?;
+    Ok(Done::new("If the address has an account with a password, a link to reset it is on its way."))
+}
+
+/// A password to set with a link.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PasswordReset {
+    /// What the link carries.
+    token: LinkToken,
+    new_password: NewPassword,
+}
+
+impl Payload for PasswordReset {
+    const MAX_BODY: usize = 16 * 1024;
+}
+
+/// Reset a password
+///
+/// With the token of a link that was sent to the account. A link works once, for an hour. All sessions of the account
+/// end.
+#[utoipa::path(post, path = "/auth/reset-password", tag = "Accounts", operation_id = "resetPassword", security(()),
+    request_body = PasswordReset,
+    responses(
+        (status = 200, body = Done),
+        (status = 400, description = "The link is not valid, was used or has expired", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope)))]
+pub(crate) async fn reset(
+    State(app): State<App>,
+    _: SameSite,
+    Body(body): Body<PasswordReset>,
+) -> Result<Json<Done>, Failure> {
+    app.reset_password(&body.token.0, body.new_password.into()).await?;
+    Ok(Done::new("The password was set, and all sessions were ended. Sign in with it."))
+}

@@ -1,0 +1,176 @@
+//! Signing in with a provider.
+
+use mailwright_testkit::provider::{Account, Provider};
+use mailwright_testkit::{App, Engine, OWNER, Response, both_engines};
+use mailwright_tests::browser::Browser;
+use mailwright_tests::{assert_legacy, required_header, shown};
+use serde_json::json;
+
+/// Who comes back from the provider, and with what.
+struct Traveller {
+    /// The cookie of the journey.
+    cookie: String,
+    /// Where the provider leads back to.
+    back: String,
+}
+
+async fn travel(app: &App, provider: &Provider, name: &str, account: &Account) -> Traveller {
+    let answer = app.request("GET", &format!("/oauth/{name}/outbound")).send().await.assert_status(302);
+    let set = required_header(&answer, "set-cookie");
+    for part in ["Path=/oauth", "HttpOnly", "SameSite=Lax", "Max-Age=600"] {
+        assert!(set.contains(part), "{part} in {set}");
+    }
+    Traveller {
+        cookie: mailwright_tests::browser::cookie(&answer),
+        back: provider.allow(required_header(&answer, "location"), account),
+    }
+}
+
+async fn arrive(app: &App, traveller: &Traveller) -> Response {
+    app.request("GET", &traveller.back).header("cookie", &traveller.cookie).send().await.assert_status(302)
+}
+
+pub(super) async fn sign_in(app: &App, provider: &Provider, name: &str, account: &Account) -> Response {
+    arrive(app, &travel(app, provider, name, account).await).await
+}
+
+/// The session that an answer starts.
+pub(super) fn session(app: &App, answer: &Response) -> String {
+    assert_eq!(required_header(answer, "location"), format!("{}/", app.base_url()), "{}", shown(answer));
+    let cookies = answer.headers.get_all("set-cookie");
+    let session = cookies.iter().find(|cookie| cookie.starts_with("mailwright_session="));
+    assert!(
+        cookies.iter().any(|cookie| cookie.starts_with("mailwright_oauth=;")),
+        "the journey is over: {cookies:?}"
+    );
+    let session = session.unwrap_or_else(|| panic!("no session: {cookies:?}"));
+    session.split(';').next().unwrap_or_default().to_owned()
+}
+
+/// The answer signs nobody in and tells why.
+fn assert_refused(app: &App, answer: &Response, why: &str) {
+    let location = required_header(answer, "location");
+    assert!(location.starts_with(&format!("{}/auth/login?message=", app.base_url())), "{location}");
+    assert!(location.contains(&mailwright_tests::encoded(why)), "{why} in {location}");
+    let cookies = answer.headers.get_all("set-cookie");
+    assert!(!cookies.iter().any(|cookie| cookie.starts_with("mailwright_session=")), "{cookies:?}");
+}
+
+async fn me(app: &App, session: &str) -> Response {
+    app.request("GET", "/users/@me").header("cookie", session).send().await
+}
+
+both_engines! {
+    async fn a_verified_address_signs_in_and_stays_the_same_account(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).start().await;
+        let config = app.request("GET", "/auth/oauth-config").send().await.assert_status(200).json();
+        assert_eq!(config, json!({"github": true, "google": true}));
+        for (name, id) in [("github", 7), ("google", 8)] {
+            let account = Account::new(id, &format!("Ada{id}@Example.com"));
+            let first = me(&app, &session(&app, &sign_in(&app, &provider, name, &account).await)).await.assert_status(200).json();
+            assert_eq!((&first["email"], &first["type"], &first["emailVerified"]),
+                (&json!(format!("ada{id}@example.com")), &json!("EXTERNAL"), &json!(true)));
+            // another address at the provider is no other person
+            let moved = Account::new(id, "elsewhere@example.com");
+            let again = me(&app, &session(&app, &sign_in(&app, &provider, name, &moved).await)).await.assert_status(200).json();
+            assert_eq!(again["id"], first["id"]);
+        }
+        // the same number at the other provider is somebody else
+        let other = Account::new(7, "eve@example.com");
+        let eve = me(&app, &session(&app, &sign_in(&app, &provider, "google", &other).await)).await.assert_status(200).json();
+        assert_eq!(eve["email"], "eve@example.com");
+    }
+
+    async fn only_the_browser_that_left_comes_back(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).start().await;
+        let account = Account::new(1, "ada@example.com");
+        let why = "not begun in this browser";
+        let ada = travel(&app, &provider, "github", &account).await;
+        let eve = travel(&app, &provider, "github", &Account::new(2, "eve@example.com")).await;
+        // no cookie, somebody else's, another provider's, a forged one
+        let bare = app.request("GET", &ada.back).send().await.assert_status(302);
+        assert_refused(&app, &bare, why);
+        let crossed = Traveller { cookie: eve.cookie.clone(), back: ada.back.clone() };
+        assert_refused(&app, &arrive(&app, &crossed).await, why);
+        let elsewhere = Traveller { cookie: ada.cookie.clone(), back: ada.back.replace("github", "google") };
+        assert_refused(&app, &arrive(&app, &elsewhere).await, why);
+        let forged = Traveller { cookie: "mailwright_oauth=AAAA".into(), back: ada.back.clone() };
+        assert_refused(&app, &arrive(&app, &forged).await, why);
+        let changed = Traveller { cookie: ada.cookie.clone(), back: ada.back.replace("state=", "state=x") };
+        assert_refused(&app, &arrive(&app, &changed).await, why);
+        // the journey itself was fine, and its code is good once
+        session(&app, &arrive(&app, &ada).await);
+        assert_refused(&app, &arrive(&app, &ada).await, "could not be asked");
+    }
+
+    async fn an_unverified_address_signs_nobody_in(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).start().await;
+        for name in ["github", "google"] {
+            let account = Account { verified: false, ..Account::new(3, OWNER.0) };
+            assert_refused(&app, &sign_in(&app, &provider, name, &account).await, "no verified email address");
+        }
+    }
+
+    async fn an_account_with_a_password_is_not_opened_by_a_provider(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).start().await;
+        let account = Account::new(4, OWNER.0);
+        assert_refused(&app, &sign_in(&app, &provider, "github", &account).await, "signs in another way");
+        // nor does a password open one of a provider
+        session(&app, &sign_in(&app, &provider, "github", &Account::new(5, "ada@example.com")).await);
+        mailwright_tests::browser::try_log_in(&app, "ada@example.com", "").await.assert_error(422, "VALIDATION_ERROR");
+        mailwright_tests::browser::try_log_in(&app, "ada@example.com", "anything").await.assert_error(401, "INVALID_CREDENTIALS");
+    }
+
+    async fn where_signing_up_is_off_an_invitation_is_needed(engine: Engine) {
+        let provider = Provider::start().await;
+        let builder = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_DISABLE_SIGNUPS", "true");
+        let app = builder.start().await;
+        let account = Account::new(6, "ada@example.com");
+        assert_refused(&app, &sign_in(&app, &provider, "google", &account).await, "switched off");
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let path = format!("/projects/{}/members", app.project_id());
+        owner.request(&app, "POST", &path).json(&json!({"email": "ada@example.com"})).send().await.assert_status(202);
+        let cookie = session(&app, &sign_in(&app, &provider, "google", &account).await);
+        let projects = app.request("GET", "/users/@me/projects").header("cookie", &cookie).send().await;
+        assert_eq!(projects.assert_status(200).json()[0]["role"], "MEMBER");
+    }
+
+    async fn a_provider_that_is_down_or_refuses_is_told(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).start().await;
+        let mut ada = travel(&app, &provider, "github", &Account::new(1, "ada@example.com")).await;
+        provider.fail();
+        assert_refused(&app, &arrive(&app, &ada).await, "could not be asked");
+        ada.back = ada.back.replace("code=", "error=access_denied&ignored=");
+        assert_refused(&app, &arrive(&app, &ada).await, "did not sign you in");
+    }
+
+    async fn a_provider_that_is_not_configured_is_not_there(engine: Engine) {
+        let app = App::start(engine).await;
+        let config = app.request("GET", "/auth/oauth-config").send().await.assert_status(200).json();
+        assert_eq!(config, json!({"github": false, "google": false}));
+        for name in ["github", "google"] {
+            assert_legacy(&app.request("GET", &format!("/oauth/{name}/outbound")).send().await, 404);
+            let back = app.request("GET", &format!("/oauth/{name}/callback?code=a&state=b")).send().await;
+            assert_refused(&app, &back.assert_status(302), "not configured");
+        }
+    }
+
+    async fn nothing_of_a_journey_is_stored_or_logged(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_LOG", "trace").start().await;
+        let traveller = travel(&app, &provider, "github", &Account::new(9, "ada@example.com")).await;
+        let session = session(&app, &arrive(&app, &traveller).await);
+        let (stored, log) = (app.stored().await, app.log());
+        for secret in provider.secrets() {
+            crate::hygiene::assert_nowhere(&secret, "a secret of the provider", &stored, &log);
+        }
+        for (name, cookie) in [("a journey", &traveller.cookie), ("a session", &session)] {
+            crate::hygiene::assert_nowhere(cookie.split_once('=').map_or("", |(_, value)| value), name, &stored, &log);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Setting another password by a link.
+
+use std::time::Duration;
+
+use mailwright_testkit::{App, Engine, OWNER, Response, both_engines};
+use mailwright_tests::browser::{Browser, PASSWORD, try_log_in};
+use mailwright_tests::{issues, shown};
+use serde_json::json;
+
+use super::{NO_TOKEN, newest_token, own_mails, own_mails_once, token_in, with_mail};
+
+const NEW: &str = "another password, better";
+
+async fn ask(app: &App, email: &str) -> Response {
+    app.request("POST", "/auth/request-password-reset").json(&json!({"email": email})).send().await
+}
+
+async fn reset(app: &App, token: &str, password: &str) -> Response {
+    let body = json!({"token": token, "newPassword": password});
+    app.request("POST", "/auth/reset-password").json(&body).send().await
+}
+
+both_engines! {
+    async fn a_reset_sets_the_password_and_ends_all_sessions(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let before = [Browser::log_in(&app, OWNER.0, OWNER.1).await, Browser::log_in(&app, OWNER.0, OWNER.1).await];
+        ask(&app, "OWNER@example.com").await.assert_status(200);
+        let token = newest_token(&app, OWNER.0, "reset-password", 1).await;
+        assert_eq!(issues(&reset(&app, &token, "short").await), [("newPassword".to_owned(), "too_small".to_owned())]);
+        reset(&app, NO_TOKEN, NEW).await.assert_error(400, "BAD_REQUEST");
+        reset(&app, &token, NEW).await.assert_status(200);
+        for session in &before {
+            session.request(&app, "GET", "/users/@me").send().await.assert_error(401, "UNAUTHORIZED");
+        }
+        try_log_in(&app, OWNER.0, OWNER.1).await.assert_error(401, "INVALID_CREDENTIALS");
+        try_log_in(&app, OWNER.0, NEW).await.assert_status(200);
+        reset(&app, &token, PASSWORD).await.assert_error(400, "BAD_REQUEST");
+        try_log_in(&app, OWNER.0, NEW).await.assert_status(200);
+    }
+
+    async fn one_link_used_makes_the_others_useless(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        for many in 1..=3 {
+            ask(&app, OWNER.0).await.assert_status(200);
+            own_mails_once(&app, OWNER.0, many).await;
+        }
+        let mails = own_mails_once(&app, OWNER.0, 3).await;
+        let tokens: Vec<_> = mails.iter().map(|mail| token_in(&app, mail, "reset-password")).collect();
+        let mut used = futures_util::future::join_all(tokens.iter().map(|token| reset(&app, token, NEW))).await;
+        used.retain(|answer| answer.status == 200);
+        assert_eq!(used.len(), 1, "{:?}", used.iter().map(shown).collect::<Vec<_>>());
+        for token in &tokens {
+            reset(&app, token, PASSWORD).await.assert_error(400, "BAD_REQUEST");
+        }
+        // the fourth in an hour is dropped without a word
+        ask(&app, OWNER.0).await.assert_status(200);
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        assert_eq!(own_mails(&app, OWNER.0).await.len(), 3);
+    }
+
+    async fn a_change_of_password_makes_links_useless(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        ask(&app, OWNER.0).await.assert_status(200);
+        let token = newest_token(&app, OWNER.0, "reset-password", 1).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let body = json!({"currentPassword": OWNER.1, "newPassword": PASSWORD});
+        owner.request(&app, "POST", "/users/@me/password").json(&body).send().await.assert_status(200);
+        reset(&app, &token, NEW).await.assert_error(400, "BAD_REQUEST");
+    }
+
+    async fn an_expired_link_resets_nothing(engine: Engine) {
+        let app = with_mail(engine).env("MAILWRIGHT_LOGIN_LINK_SECONDS", "1").start().await;
+        ask(&app, OWNER.0).await.assert_status(200);
+        let token = newest_token(&app, OWNER.0, "reset-password", 1).await;
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        reset(&app, &token, NEW).await.assert_error(400, "BAD_REQUEST");
+        try_log_in(&app, OWNER.0, OWNER.1).await.assert_status(200);
+    }
+
+    async fn the_answer_does_not_tell_whether_an_address_has_an_account(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let known = ask(&app, OWNER.0).await.assert_status(200);
+        let unknown = ask(&app, "nobody@example.com").await.assert_status(200);
+        assert_eq!(known.json(), unknown.json());
+        own_mails_once(&app, OWNER.0, 1).await;
+        assert!(own_mails(&app, "nobody@example.com").await.is_empty());
+    }
+
+    async fn whoever_asks_too_often_is_slowed_down(engine: Engine) {
+        let app = with_mail(engine).env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_CLIENT", "5").start().await;
+        for n in 0..5 {
+            ask(&app, &format!("nobody{n}@example.com")).await.assert_status(200);
+        }
+        ask(&app, OWNER.0).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+    }
+
+    async fn a_reset_verifies_the_address_and_lets_the_owner_in_again(engine: Engine) {
+        let app = with_mail(engine).env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_ADDRESS", "3").start().await;
+        Browser::sign_up(&app, "ada@example.com").await;
+        own_mails_once(&app, "ada@example.com", 1).await;
+        for _ in 0..4 {
+            try_log_in(&app, "ada@example.com", "wrong password").await;
+        }
+        try_log_in(&app, "ada@example.com", PASSWORD).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        ask(&app, "ada@example.com").await.assert_status(200);
+        let token = newest_token(&app, "ada@example.com", "reset-password", 2).await;
+        reset(&app, &token, NEW).await.assert_status(200);
+        let ada = Browser::log_in(&app, "ada@example.com", NEW).await;
+        let me = ada.request(&app, "GET", "/users/@me").send().await.assert_status(200).json();
+        assert_eq!(me["emailVerified"], true);
+    }
+}

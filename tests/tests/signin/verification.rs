@@ -1,0 +1,113 @@
+//! Proving an address.
+
+use futures_util::future::join_all;
+use mailwright_testkit::{App, Engine, OWNER, Response, both_engines};
+use mailwright_tests::browser::{Browser, PASSWORD};
+use mailwright_tests::{shown, text};
+use serde_json::json;
+
+use super::{FROM, NO_TOKEN, newest_token, own_mails, own_mails_once, with_mail};
+
+async fn verify(app: &App, token: &str) -> Response {
+    app.request("POST", "/auth/verify-email").json(&json!({"token": token})).send().await
+}
+
+async fn request_again(app: &App, user: &Browser) -> Response {
+    user.request(app, "POST", "/auth/request-verification").send().await
+}
+
+async fn me(app: &App, user: &Browser) -> Response {
+    user.request(app, "GET", "/users/@me").send().await
+}
+
+both_engines! {
+    async fn nothing_opens_until_the_address_is_verified(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let ada = Browser::sign_up(&app, "Ada@Example.com").await;
+        me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
+        ada.in_project(&app, app.project_id(), "GET", "/contacts").send().await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
+
+        let mails = own_mails_once(&app, "ada@example.com", 1).await;
+        assert_eq!((&mails[0]["subject"], text(&mails[0]["from"]).contains(FROM)), (&json!("Confirm your email address"), true));
+        let token = newest_token(&app, "ada@example.com", "verify-email", 1).await;
+        verify(&app, NO_TOKEN).await.assert_error(400, "BAD_REQUEST");
+        verify(&app, &token).await.assert_status(200);
+        assert_eq!(me(&app, &ada).await.assert_status(200).json()["emailVerified"], true);
+
+        // a link works once, and there is nothing more to ask for
+        verify(&app, &token).await.assert_error(400, "BAD_REQUEST");
+        let again = request_again(&app, &ada).await.assert_status(200);
+        assert!(text(&again.json()["message"]).contains("already"), "{}", shown(&again));
+        assert_eq!(own_mails(&app, "ada@example.com").await.len(), 1);
+    }
+
+    async fn whom_the_operator_created_and_keys_are_not_asked(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        me(&app, &owner).await.assert_status(200);
+        app.get("/contacts").send().await.assert_status(200);
+    }
+
+    async fn three_links_are_sent_in_their_time(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let answers = join_all((0..6).map(|_| request_again(&app, &ada))).await;
+        let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
+        assert_eq!(refused.len(), 4, "{:?}", answers.iter().map(shown).collect::<Vec<_>>());
+        for answer in refused {
+            answer.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        }
+        // any of them verifies, and the others are of no use then
+        let mails = own_mails_once(&app, "ada@example.com", 3).await;
+        let tokens: Vec<_> = mails.iter().map(|mail| crate::token_in(&app, mail, "verify-email")).collect();
+        verify(&app, &tokens[1]).await.assert_status(200);
+        for token in [&tokens[0], &tokens[2]] {
+            verify(&app, token).await.assert_error(400, "BAD_REQUEST");
+        }
+    }
+
+    async fn a_link_is_good_for_its_time_alone(engine: Engine) {
+        let app = with_mail(engine).env("MAILWRIGHT_LOGIN_LINK_SECONDS", "1").start().await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let token = newest_token(&app, "ada@example.com", "verify-email", 1).await;
+        tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+        verify(&app, &token).await.assert_error(400, "BAD_REQUEST");
+        me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
+        request_again(&app, &ada).await.assert_status(200);
+    }
+
+    async fn a_link_of_another_kind_verifies_nothing(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let token = newest_token(&app, "ada@example.com", "verify-email", 1).await;
+        let body = json!({"token": token, "newPassword": PASSWORD});
+        app.request("POST", "/auth/reset-password").json(&body).send().await.assert_error(400, "BAD_REQUEST");
+        me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
+    }
+
+    async fn an_instance_without_a_sender_asks_nobody(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        assert_eq!(me(&app, &ada).await.assert_status(200).json()["emailVerified"], false);
+        request_again(&app, &ada).await.assert_error(400, "BAD_REQUEST");
+        let body = json!({"email": "ada@example.com"});
+        app.request("POST", "/auth/request-password-reset").json(&body).send().await.assert_error(400, "BAD_REQUEST");
+        assert_eq!(own_mails(&app, "ada@example.com").await.len(), 0);
+    }
+
+    async fn nobody_sees_the_project_of_own_mails(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        Browser::sign_up(&app, "ada@example.com").await;
+        own_mails_once(&app, "ada@example.com", 1).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let projects = owner.request(&app, "GET", "/users/@me/projects").send().await.assert_status(200).json();
+        assert_eq!(mailwright_tests::column(&projects, "id"), [app.project_id()]);
+        let platform = "00000000-0000-7000-8000-000000000001";
+        owner.in_project(&app, platform, "GET", "/mailbox").send().await.assert_error(403, "PROJECT_ACCESS_DENIED");
+        let path = format!("/projects/{platform}/members");
+        owner.request(&app, "GET", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert!(app.mailbox_for("ada@example.com").await.is_empty(), "no other project's mailbox shows them");
+        // a project of the same name is another one
+        assert_ne!(app.bootstrap("Mailwright", "other.test").await.id, platform);
+    }
+}

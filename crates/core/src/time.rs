@@ -34,7 +34,8 @@ impl Timestamp {
         if let Ok(instant) = text.parse::<jiff::Timestamp>() {
             return Some(Self(instant.as_millisecond()));
         }
-        let date: jiff::civil::Date = text.parse().ok()?;
+        // the library also finds a date in a date-time, and drops the time
+        let date: jiff::civil::Date = (text.len() == 10).then(|| text.parse().ok())??;
         Some(Self(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
     }
 

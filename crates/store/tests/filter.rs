@@ -195,7 +195,9 @@ const NUMBERS: [f64; 14] = [
 
 fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
-        4 => prop::sample::select(NUMBERS.to_vec()).prop_map(Value::from),
+        2 => prop::sample::select(NUMBERS.to_vec()).prop_map(Value::from),
+        2 => (prop::sample::select(NUMBERS.to_vec()), any::<bool>())
+            .prop_map(|(number, up)| Value::from(if up { number.next_up() } else { number.next_down() })),
         3 => (-2i64..3).prop_map(Value::from),
         2 => prop::sample::select(vec![
             9_007_199_254_740_991, 9_007_199_254_740_992, 9_007_199_254_740_993, 9_007_199_254_740_995, i64::MAX, i64::MIN, 60,
@@ -262,7 +264,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-fn key() -> impl Strategy<Value = String> {
+fn key() -> impl Strategy<Value = String> + Clone {
     prop_oneof![
         3 => prop::sample::select(vec!["a", "b", "c"]).prop_map(str::to_owned),
         2 => prop::sample::select(KEYS.to_vec()).prop_map(str::to_owned),
@@ -295,7 +297,30 @@ fn person() -> impl Strategy<Value = Person> {
         })
 }
 
-fn path() -> impl Strategy<Value = String> {
+/// Many who differ in one value alone, for conditions on that: here the borders between types and numbers are dense.
+fn dense() -> impl Strategy<Value = (Vec<Person>, Vec<Value>)> {
+    let value = prop_oneof![4 => number(), 3 => text().prop_map(Value::from), 2 => json_value()];
+    let data = value.prop_flat_map(|value| {
+        let nested = json!({ "y": value });
+        prop::sample::select(vec![
+            json!({ "x": value }),
+            json!({ "x": value, "x.y": value }),
+            json!({ "x": nested }),
+            json!({ "x": nested, "x.y": null }),
+            json!({ "x": nested, "x.y": 1 }),
+        ])
+    });
+    let person = (person(), data).prop_map(|(mut person, data)| {
+        person.contact.data = data.as_object().cloned().unwrap_or_default();
+        person
+    });
+    let path = prop::sample::select(vec!["x".to_owned(), "x.y".to_owned()]);
+    let tree =
+        on_data(path).prop_map(|filter| json!({ "logic": "AND", "groups": [{ "filters": [filter] }] }));
+    (vec(person, 1..40), vec(tree, 1..12))
+}
+
+fn path() -> impl Strategy<Value = String> + Clone {
     prop_oneof![
         4 => key(),
         2 => (key(), key()).prop_map(|(a, b)| format!("{a}.{b}")),
@@ -316,7 +341,7 @@ fn filter(field: String, operator: &str, value: Value) -> Value {
 
 const COMPARISONS: [&str; 4] = ["greaterThan", "lessThan", "greaterThanOrEqual", "lessThanOrEqual"];
 
-fn on_data() -> impl Strategy<Value = Value> {
+fn on_data(path: impl Strategy<Value = String> + Clone) -> impl Strategy<Value = Value> {
     let equality = prop::sample::select(vec!["equals", "notEquals"]);
     let operand = prop_oneof![any::<bool>().prop_map(Value::from), number(), text().prop_map(Value::from)];
     let order = prop::sample::select(COMPARISONS.to_vec());
@@ -324,7 +349,7 @@ fn on_data() -> impl Strategy<Value = Value> {
     let part = prop::sample::select(vec!["contains", "notContains"]);
     let existence = prop::sample::select(vec!["exists", "notExists"]);
     let window = prop::sample::select(vec!["within", "olderThan"]);
-    let field = || path().prop_map(|path| format!("data.{path}"));
+    let field = || path.clone().prop_map(|path| format!("data.{path}"));
     prop_oneof![
         4 => (field(), equality, operand).prop_map(|(f, o, v)| filter(f, o, v)),
         4 => (field(), order, ordered).prop_map(|(f, o, v)| filter(f, o, v)),
@@ -385,7 +410,8 @@ fn on_segment(most: u128) -> impl Strategy<Value = Value> {
 /// A tree that names segments up to `most`.
 fn tree(most: u128) -> impl Strategy<Value = Value> {
     let filters = move |least| {
-        let one = prop_oneof![5 => on_data(), 2 => on_contact(), 2 => on_history(), 1 => on_segment(most)];
+        let one =
+            prop_oneof![5 => on_data(path()), 2 => on_contact(), 2 => on_history(), 1 => on_segment(most)];
         vec(one, least..3)
     };
     let logic = || prop::sample::select(vec!["AND", "OR"]);
@@ -500,7 +526,8 @@ struct Case {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    (vec(person(), 1..10), tree(2), vec(tree(UNKNOWN), 1..8)).prop_map(|(people, dynamic, trees)| Case {
+    let random = (vec(person(), 1..10), vec(tree(UNKNOWN), 1..8));
+    (prop_oneof![random, dense()], tree(2)).prop_map(|((people, trees), dynamic)| Case {
         people,
         dynamic,
         trees,

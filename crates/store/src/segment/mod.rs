@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
-use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
+use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
@@ -315,10 +315,21 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
 }
 
-/// What uses a segment besides the segments that refer to it, and so forbids that it is deleted: how many campaigns
-/// that are not over.
-pub async fn uses(_rx: &mut Rx<'_>, _project: ProjectNumber, _id: SegmentId) -> Result<i64> {
-    Ok(0)
+/// What forbids that a segment is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// The names of the segments that refer to it.
+    pub segments: Vec<String>,
+}
+
+/// What uses a segment.
+pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
+    let naming = |segment: &Segment| {
+        let condition = segment.condition.as_ref();
+        condition.is_some_and(|condition| mentions(condition).iter().any(|(_, named)| *named == id))
+    };
+    let segments = all(rx, project).await?.into_iter().filter(naming).map(|segment| segment.name).collect();
+    Ok(Uses { segments })
 }
 
 /// The projects in which removed segments left memberships behind.

@@ -194,7 +194,9 @@ pub async fn remove(
         .await?;
     let mut deltas = Deltas::default();
     deltas.add(project, Counter::Event, name, -(removed.len() as i64));
-    removed.iter().flatten().for_each(|contact| deltas.touch(project, *contact, now));
+    for contact in removed.iter().flatten() {
+        deltas.touch(project, *contact, now);
+    }
     deltas.save(tx).await?;
     Ok(removed.len())
 }

@@ -129,7 +129,9 @@ impl App {
             })
         });
         let judged: Vec<_> = stream::iter(work).buffer_unordered(TOGETHER).collect().await;
-        judged.into_iter().for_each(|(project, changed)| recounts.want(project, changed));
+        for (project, changed) in judged {
+            recounts.want(project, changed);
+        }
         let now = self.0.clock.now();
         for (project, segment) in recounts.due(now) {
             if let Some(cost) = self.recount(project, segment).await? {
@@ -301,7 +303,9 @@ impl App {
             let queued = self.0.db.write_bulk(move |tx| {
                 Box::pin(async move {
                     let mut deltas = Deltas::default();
-                    contacts.into_iter().for_each(|contact| deltas.touch(project, contact, at));
+                    for contact in contacts {
+                        deltas.touch(project, contact, at);
+                    }
                     deltas.save(tx).await
                 })
             });
@@ -317,7 +321,9 @@ impl App {
             Box::pin(async move {
                 let due = store::take_timers(tx, project, now, PAGE as i64).await?;
                 let mut deltas = Deltas::default();
-                due.iter().for_each(|contact| deltas.touch(project, *contact, now));
+                for contact in &due {
+                    deltas.touch(project, *contact, now);
+                }
                 deltas.save(tx).await?;
                 Ok(due.len())
             })

@@ -12,9 +12,10 @@ mod upkeep;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mailwright_core::campaign::Audience;
 use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
-use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
+use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
@@ -316,11 +317,26 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
 }
 
-/// What uses a segment besides the segments that refer to it, and so forbids that it is deleted: how many campaigns
-/// that are not over.
-pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<usize> {
+/// What forbids that a segment is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// How many campaigns that are not over are for it.
+    pub campaigns: usize,
+    /// The names of the segments that refer to it.
+    pub segments: Vec<String>,
+}
+
+/// What uses a segment.
+pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
     let audiences = campaign::audiences(rx, project).await?;
-    Ok(audiences.iter().filter(|(.., audience)| audience.references().segments.contains(&id)).count())
+    let for_it = |audience: &Audience| audience.references().segments.contains(&id);
+    let campaigns = audiences.iter().filter(|(.., audience)| for_it(audience)).count();
+    let naming = |segment: &Segment| {
+        let condition = segment.condition.as_ref();
+        condition.is_some_and(|condition| mentions(condition).iter().any(|(_, named)| *named == id))
+    };
+    let segments = all(rx, project).await?.into_iter().filter(naming).map(|segment| segment.name).collect();
+    Ok(Uses { campaigns, segments })
 }
 
 /// The projects in which removed segments left memberships behind.

@@ -159,9 +159,9 @@ impl AddressBooks {
 
     /// Has a project's book written in the background, unless it is being written already.
     pub fn write_soon(&self, project: ProjectNumber) {
-        let mut shelf = lock(&self.shelf);
-        shelf.writing.retain(|(_, task)| !task.is_finished());
-        if shelf.writing.iter().any(|(number, _)| *number == project) {
+        let mut kept = lock(&self.shelf);
+        kept.writing.retain(|(_, task)| !task.is_finished());
+        if kept.writing.iter().any(|(number, _)| *number == project) {
             return;
         }
         let (db, to) = (self.db.clone(), Arc::clone(&self.shelf));
@@ -172,7 +172,7 @@ impl AddressBooks {
                 Err(error) => tracing::debug!(%error, "the addresses of a project could not be read"),
             }
         });
-        shelf.writing.push((project, task.abort_handle()));
+        kept.writing.push((project, task.abort_handle()));
     }
 }
 

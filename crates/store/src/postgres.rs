@@ -110,8 +110,8 @@ where
         let begin = client.batch_execute("begin");
         let session = Session::Postgres { client, in_transaction: true };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
-        let (begun, outcome) = join(begin, body).await;
-        begun?;
+        let (started, outcome) = join(begin, body).await;
+        started?;
         if outcome.is_err() {
             let _ = client.batch_execute("rollback").await;
         }

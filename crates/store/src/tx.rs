@@ -234,7 +234,7 @@ impl<'c> Rx<'c> {
             Session::Sqlite(connection) => {
                 Box::pin(ready(sqlite_rows(&lock(connection), &text, args, None, visit)))
             }
-            _ => Box::pin(async move {
+            Session::Postgres { .. } => Box::pin(async move {
                 for row in self.query(&text, args).await? {
                     visit(&Row::Postgres(&row))?;
                 }
@@ -264,7 +264,7 @@ impl<'c> Rx<'c> {
                 };
                 Box::pin(ready(run()))
             }
-            _ => self.visit(sql, args, visit),
+            Session::Postgres { .. } => self.visit(sql, args, visit),
         }
     }
 
@@ -344,7 +344,7 @@ impl<'c> Tx<'c> {
                     (0..row_count(args)).map(|row| sqlite_run(&connection, &text, args, Some(row))).sum();
                 Box::pin(ready(sum))
             }
-            _ => self.run(sql, args),
+            Session::Postgres { .. } => self.run(sql, args),
         }
     }
 

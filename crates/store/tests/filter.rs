@@ -1,6 +1,8 @@
 //! The two evaluators of filters agree, on both engines: for random filters over random contacts, the compiled SQL finds
 //! those for whom [`Tree::matches`] is true.
 
+#![expect(clippy::unwrap_used, reason = "what cannot go wrong in a test may panic")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -537,7 +539,9 @@ fn case() -> impl Strategy<Value = Case> {
 impl Case {
     fn segments(&self) -> Segments {
         let mut segments = Segments::new();
-        STORED.iter().for_each(|index| segments.members(segment(*index)));
+        for index in STORED {
+            segments.members(segment(index));
+        }
         segments.tree(segment(DYNAMIC), Arc::new(parse(&self.dynamic)));
         segments
     }

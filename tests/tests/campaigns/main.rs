@@ -80,7 +80,7 @@ async fn frozen(app: &App, campaign: &Value) {
 
 /// Waits until a campaign is over, and returns its ledger, which must balance.
 async fn settled(app: &App, campaign: &Value) -> Value {
-    app.eventually_within(Duration::from_secs(60), "the campaign is over", async || {
+    app.eventually_within(Duration::from_mins(1), "the campaign is over", async || {
         let found = get(app, campaign).await;
         (!found["finishedAt"].is_null()).then_some(())
     })

@@ -128,8 +128,8 @@ fn conditions_are_typed() {
             data("a", DataTest::Equals(Operand::Ordered(Ordered::Text(String::new()))))
         }),
         (filter("data.a", "greaterThan", json!("2025-03-01T10:00:00Z")), {
-            let date = Moment::parse("2025-03-01T10:00:00").unwrap();
-            data("a", DataTest::Compare(Comparison::Greater, Ordered::Date(date)))
+            let moment = Moment::parse("2025-03-01T10:00:00").unwrap();
+            data("a", DataTest::Compare(Comparison::Greater, Ordered::Date(moment)))
         }),
         (filter("data.a", "notEquals", json!("2025-02-30")), {
             data("a", DataTest::NotEquals(Operand::Ordered(Ordered::Text("2025-02-30".into()))))

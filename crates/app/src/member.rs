@@ -134,19 +134,11 @@ impl App {
         match invited {
             Ok(member) => Ok(Invited::Member(member)),
             Err(invitation) => {
-                self.tell_invited(project, &invitation, &token);
+                // the invited person is told by whoever invited: the answer carries the token
+                tracing::info!(project = %project.id, invitation = %invitation.id, "an invitation was made");
                 Ok(Invited::Invitation { invitation, token })
             }
         }
-    }
-
-    /// Where an invitation is told to the invited person. This instance has no mail of its own to send it with: the
-    /// answer carries the token, and whoever invited passes it on.
-    fn tell_invited(&self, project: &Project, invitation: &Invitation, _token: &Token) {
-        tracing::info!(
-            project = %project.id, invitation = %invitation.id, base_url = %self.settings().base_url,
-            "an invitation was made"
-        );
     }
 
     /// Withdraws an invitation.

@@ -127,6 +127,15 @@ ids! {
     ProofId,
 }
 
+impl AuditId {
+    /// A new id that comes after `last`, also within the same millisecond: a log is read in the order of its ids, and
+    /// must not tell a cause after its effect.
+    pub fn after(last: Option<Self>, now: Timestamp) -> Self {
+        let millis = |id: Self| (id.0.as_u128() >> 80) as i64;
+        Self(v7(Timestamp(last.map_or(now.0, |last| now.0.max(millis(last) + 1)))))
+    }
+}
+
 /// The number a project has inside the database: short, so that every tenant row and index entry stays small.
 /// It never leaves the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,6 +152,19 @@ mod tests {
         assert!(ContactId::first_of(Timestamp(1000)) <= early);
         assert!(early < ContactId::first_of(Timestamp(1001)));
         assert_eq!((early.instant(), late.instant()), (Timestamp(1000), Timestamp(1001)));
+    }
+
+    #[test]
+    fn an_audit_log_keeps_its_order_within_a_millisecond() {
+        let now = Timestamp(1_763_000_000_000);
+        let mut last = AuditId::after(None, now);
+        for _ in 0..100 {
+            let next = AuditId::after(Some(last), now);
+            assert!(next > last);
+            last = next;
+        }
+        let later = Timestamp(now.0 + 1000);
+        assert!(AuditId::after(Some(last), later) < AuditId::first_of(Timestamp(later.0 + 1)));
     }
 
     #[test]

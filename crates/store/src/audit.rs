@@ -54,12 +54,19 @@ pub async fn record(
         Actor::Key { id, name } => ("key", Some((*id).into()), name.as_deref()),
         Actor::Operator => ("operator", None, None),
     };
+    let last = tx
+        .optional(
+            "select id from audit where project_id = $1 order by id desc limit 1",
+            args![project],
+            |r| r.get::<AuditId>(0),
+        )
+        .await?;
     tx.execute_one(
         "insert into audit (project_id, id, actor_type, actor_id, actor_name, action, target, details, created_at) \
          values ($1, $2, $3, $4, $5, $6, $7, {json $8}, $9)",
         args![
             project,
-            AuditId::new(now),
+            AuditId::after(last, now),
             kind,
             id.map_or(Arg::Null, Arg::Id),
             name,

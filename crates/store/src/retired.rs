@@ -190,3 +190,86 @@ async fn move_audit(tx: &mut Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> 
     )
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::audit::{Action, Actor};
+    use mailwright_core::ids::ContactId;
+
+    use super::*;
+    use crate::audit::{self, Entry};
+    use crate::db::{Location, StoreMetrics};
+    use crate::migrate::migrate;
+
+    const NOW: Timestamp = Timestamp(1_763_000_000_000);
+
+    async fn filled() -> (tempfile::TempDir, Db, ProjectNumber) {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, NOW).await.unwrap();
+        let fill = db.write(|tx| {
+            Box::pin(async move {
+                let number = project::create(tx, "Acme", NOW).await?.number;
+                for n in 0..1200 {
+                    tx.execute(
+                        "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
+                         values ($1, $2, $3, true, {json $5}, 0, $4, $4)",
+                        args![number, ContactId::new(NOW), format!("c{n}@example.com"), NOW, serde_json::json!({})],
+                    )
+                    .await?;
+                    let entry = Entry::of_project(Action::ProjectUpdated);
+                    audit::record(tx, number, &Actor::Operator, &entry, NOW).await?;
+                }
+                Ok(number)
+            })
+        });
+        let number = fill.await.unwrap();
+        (folder, db, number)
+    }
+
+    async fn rows(db: &Db, table: &'static str, number: ProjectNumber) -> i64 {
+        db.read(move |rx| {
+            Box::pin(async move {
+                let count = format!("select count(*) from {table} where project_id = $1");
+                rx.one(count, args![number], |r| r.get(0)).await
+            })
+        })
+        .await
+        .unwrap()
+    }
+
+    async fn due_at(db: &Db, now: Timestamp) -> Vec<Retired> {
+        db.read(move |rx| Box::pin(async move { due(rx, now, 10).await })).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_reset_leaves_nothing_but_the_audit_log() {
+        let (_folder, db, old) = filled().await;
+        let new = db.write(move |tx| Box::pin(async move { reset(tx, old, NOW).await })).await.unwrap();
+        let again = db.write(move |tx| Box::pin(async move { reset(tx, old, NOW).await })).await;
+        assert!(matches!(again, Err(Error::NotFound | Error::Conflict(_))), "{again:?}");
+        assert_eq!(rows(&db, "contacts", new).await, 0);
+
+        let [retired] = due_at(&db, NOW).await[..] else { panic!("one number is retired") };
+        wipe(&db, retired, NOW).await.unwrap();
+        assert_eq!((rows(&db, "contacts", old).await, rows(&db, "audit", old).await), (0, 0));
+        assert_eq!(rows(&db, "audit", new).await, 1200);
+        // it is looked through again, and forgotten after a day
+        assert!(due_at(&db, NOW).await.is_empty());
+        let later = NOW.plus(KEPT).plus(Duration::from_secs(1));
+        let [retired] = due_at(&db, later).await[..] else { panic!("it is looked through again") };
+        wipe(&db, retired, later).await.unwrap();
+        assert!(due_at(&db, later.plus(KEPT)).await.is_empty());
+        assert_eq!(rows(&db, "audit", new).await, 1200);
+    }
+
+    #[tokio::test]
+    async fn a_deletion_leaves_nothing() {
+        let (_folder, db, number) = filled().await;
+        db.write(move |tx| Box::pin(async move { delete(tx, number, NOW).await })).await.unwrap();
+        let [retired] = due_at(&db, NOW).await[..] else { panic!("one number is retired") };
+        wipe(&db, retired, NOW).await.unwrap();
+        assert_eq!((rows(&db, "contacts", number).await, rows(&db, "audit", number).await), (0, 0));
+    }
+}

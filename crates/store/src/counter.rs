@@ -1,6 +1,6 @@
 //! Sums that are kept up to date in the transaction that changes what they count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join;
 use mailwright_core::ids::{ContactId, ProjectNumber};
@@ -114,6 +114,26 @@ pub async fn value(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter, na
         "select cast(coalesce(sum(value), 0) as {int}) from counters where project_id = $1 and kind = $2 and name = $3",
         args![project, counter.as_str(), name],
         |r| r.get(0),
+    )
+    .await
+}
+
+/// The counters of a kind that have one of the given names.
+pub async fn named(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    names: &BTreeSet<String>,
+) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
+         group by name",
+        &[
+            project.into(),
+            counter.as_str().into(),
+            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
 }

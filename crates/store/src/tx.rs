@@ -13,7 +13,7 @@ use crate::value::{Arg, Column};
 
 /// Lets PostgreSQL scan and hash in this transaction (see `Postgres::open`).
 const SCANS: &str = "set local enable_seqscan = on; set local enable_hashjoin = on; \
-                     set local enable_mergejoin = on; set local work_mem = '32MB'";
+                     set local enable_mergejoin = on; set local work_mem = '16MB'";
 /// Undoes [`SCANS`].
 const SCANS_NO_MORE: &str = "set local enable_seqscan to default; set local enable_hashjoin to default; \
                              set local enable_mergejoin to default; set local work_mem to default";

@@ -618,7 +618,7 @@ async fn listed(
 fn check(database: &Database) {
     static PROJECT: AtomicI64 = AtomicI64::new(1);
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(96);
-    let config = Config { cases, max_shrink_iters: 400, failure_persistence: None, ..Config::default() };
+    let config = Config { cases, max_shrink_iters: 100, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&case(), |case| {
         let project = ProjectNumber(PROJECT.fetch_add(1, Ordering::Relaxed));
         database.runtime.block_on(agree(&database.db, project, &case))

@@ -118,14 +118,7 @@ pub async fn event_counts(
     if names.is_empty() {
         return Ok(EventCounts::from_iter([]));
     }
-    let counts = rx
-        .all(
-            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'event' \
-             and name {in $2} group by name",
-            &[project.into(), Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect())],
-            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
-        )
-        .await?;
+    let counts = counter::named(rx, project, Counter::Event, names).await?;
     Ok(counts.into_iter().collect())
 }
 

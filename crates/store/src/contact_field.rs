@@ -116,7 +116,9 @@ pub async fn remove(
     }
     let mut deltas = Deltas::default();
     deltas.add(project, Counter::Field, name, -(having.len() as i64));
-    having.iter().for_each(|(id, ..)| deltas.touch(project, *id, now));
+    for (id, ..) in &having {
+        deltas.touch(project, *id, now);
+    }
     deltas.save(tx).await?;
     if next.is_none() {
         tx.execute("delete from contact_fields where project_id = $1 and name = $2", args![project, name])

@@ -173,17 +173,25 @@ pub async fn remove(
     until: Timestamp,
     now: Timestamp,
 ) -> Result<usize> {
+    let ids: Vec<EventId> = tx
+        .all(
+            "select id from events where project_id = $1 and name = $2 and id < $3 order by id limit $4",
+            args![project, name, EventId::first_of(until), REMOVE_CHUNK],
+            |r| r.get(0),
+        )
+        .await?;
     let removed = tx
         .all(
-            "delete from events where project_id = $1 and id in (select id from events \
-             where project_id = $1 and name = $2 and id < $3 order by id limit $4) returning contact_id",
-            args![project, name, EventId::first_of(until), REMOVE_CHUNK],
+            "delete from events where project_id = $1 and id {in $2} returning contact_id",
+            &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
             |r| r.get::<Option<ContactId>>(0),
         )
         .await?;
     let mut deltas = Deltas::default();
     deltas.add(project, Counter::Event, name, -(removed.len() as i64));
-    removed.iter().flatten().for_each(|contact| deltas.touch(project, *contact, now));
+    for contact in removed.iter().flatten() {
+        deltas.touch(project, *contact, now);
+    }
     deltas.save(tx).await?;
     Ok(removed.len())
 }

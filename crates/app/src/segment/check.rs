@@ -63,7 +63,9 @@ pub(super) fn references(all: &[Segment], segment: &Segment) -> Result<()> {
 /// How the segments of a project refer to each other.
 pub(super) fn graph(all: &[Segment]) -> Graph {
     let mut graph = Graph::default();
-    all.iter().for_each(|segment| graph.insert(segment.id, node(segment)));
+    for segment in all {
+        graph.insert(segment.id, node(segment));
+    }
     graph
 }
 

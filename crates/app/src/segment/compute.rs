@@ -13,7 +13,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{Live, SegmentType};
 use mailwright_core::time::Timestamp;
-use mailwright_store::segment::{self as store, Part, State};
+use mailwright_store::segment::{self as store, Part, Reported, State};
 
 use super::live::{self, BATCH};
 use crate::error::{Error, Resource, Result};
@@ -63,12 +63,7 @@ impl App {
         self.judge_all(&judging).await?;
         self.settle(&judging, judging.state.due_at).await?;
         let (mut added, mut removed) = (0, 0);
-        while let Some(news) = self
-            .0
-            .db
-            .write_bulk(move |tx| Box::pin(async move { store::report(tx, number, id).await }))
-            .await?
-        {
+        while let Some(news) = self.report(number, id).await? {
             added += news.added;
             removed += news.removed;
         }
@@ -76,7 +71,18 @@ impl App {
         Ok(Computed { added, removed, total })
     }
 
-    /// The same for the background work, which is done with the segment then. Returns whether it could be judged.
+    async fn report(&self, project: ProjectNumber, segment: SegmentId) -> Result<Option<Reported>> {
+        let now = self.0.clock.now();
+        let reported = self.retry(move |tx| {
+            Box::pin(async move {
+                store::lock(tx, project, now).await?;
+                store::report(tx, project, segment).await
+            })
+        });
+        Ok(reported.await?)
+    }
+
+    /// The same for the background work, which is done with the segment then.
     pub(super) async fn compute_in_background(&self, project: ProjectNumber, id: SegmentId) -> Result<()> {
         let Some(judging) = self.judging(project, id).await? else { return Ok(()) };
         self.judge_all(&judging).await?;

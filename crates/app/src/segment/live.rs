@@ -79,6 +79,9 @@ pub(super) async fn judge(
     now: Timestamp,
 ) -> Result<BTreeSet<SegmentId>> {
     let held = store::hold(tx, project, contacts).await?;
+    if held.is_empty() {
+        return Ok(BTreeSet::new());
+    }
     let mut members: HashMap<ContactId, BTreeSet<SegmentId>> = HashMap::new();
     for member in store::memberships(tx, project, &held).await? {
         members.entry(member.contact).or_default().insert(member.segment);

@@ -119,6 +119,21 @@ impl App {
     }
 }
 
+impl Found {
+    /// Notes that the contacts' places on the list changed, with whatever else did.
+    async fn save(
+        &self,
+        tx: &mut Tx<'_>,
+        wanted: &Wanted,
+        mut deltas: Deltas,
+    ) -> mailwright_store::Result<()> {
+        for contact in &self.contacts {
+            deltas.touch(wanted.project, *contact, wanted.at);
+        }
+        deltas.save(tx).await
+    }
+}
+
 /// Finds the contacts, and keeps them from being removed before the transaction ends.
 async fn find(tx: &mut Tx<'_>, wanted: &Wanted, deltas: &mut Deltas) -> mailwright_store::Result<Found> {
     let project = wanted.project;
@@ -151,8 +166,7 @@ async fn add(tx: &mut Tx<'_>, wanted: &Wanted) -> mailwright_store::Result<Found
     // whoever removes the segment waits until its list has what is added here
     store::get_for_update(tx, project, wanted.segment).await?.ok_or(mailwright_store::Error::NotFound)?;
     store::add(tx, project, wanted.segment, &found.contacts, wanted.at).await?;
-    found.contacts.iter().for_each(|contact| deltas.touch(project, *contact, wanted.at));
-    deltas.save(tx).await?;
+    found.save(tx, wanted, deltas).await?;
     Ok(found)
 }
 
@@ -160,7 +174,6 @@ async fn remove(tx: &mut Tx<'_>, wanted: &Wanted) -> mailwright_store::Result<us
     let mut deltas = Deltas::default();
     let found = find(tx, wanted, &mut deltas).await?;
     store::remove(tx, wanted.project, wanted.segment, &found.contacts, wanted.at).await?;
-    found.contacts.iter().for_each(|contact| deltas.touch(wanted.project, *contact, wanted.at));
-    deltas.save(tx).await?;
+    found.save(tx, wanted, deltas).await?;
     Ok(found.contacts.len())
 }

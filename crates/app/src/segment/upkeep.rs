@@ -34,6 +34,10 @@ const PROJECTS: i64 = 500;
 const TOGETHER: usize = 4;
 /// Batches of one project before the others have their turn.
 const TURN: usize = 50;
+/// How often one transaction asks whether a contact is in a segment, about; it holds up others on SQLite meanwhile.
+const MOST_JUDGED: usize = 20_000;
+/// The fewest contacts of a batch, however many segments there are.
+const LEAST_BATCH: usize = 20;
 /// Segments counted or judged for one claim.
 const CLAIM: i64 = 10;
 /// A count may take up to one part in so many of the time.
@@ -125,7 +129,9 @@ impl App {
             })
         });
         let judged: Vec<_> = stream::iter(work).buffer_unordered(TOGETHER).collect().await;
-        judged.into_iter().for_each(|(project, changed)| recounts.want(project, changed));
+        for (project, changed) in judged {
+            recounts.want(project, changed);
+        }
         let now = self.0.clock.now();
         for (project, segment) in recounts.due(now) {
             if let Some(cost) = self.recount(project, segment).await? {
@@ -144,12 +150,13 @@ impl App {
                 Box::pin(async move {
                     // whoever has the project goes on with it
                     let Some(upkeep) = store::lock_if_free(tx, project).await? else { return Ok(None) };
-                    let taken = store::take(tx, project, BATCH).await?;
                     let live = desk.live(tx, project, upkeep.version).await?;
+                    let batch = (MOST_JUDGED / live.len().max(1)).clamp(LEAST_BATCH, BATCH);
+                    let taken = store::take(tx, project, batch).await?;
                     // clocks differ between processes, and nothing that was true is to become false again
                     let now = now.max(upkeep.swept_to).max(taken.newest);
                     let changed = live::judge(tx, project, &live, &taken.contacts, None, now).await?;
-                    Ok(Some((changed, taken.entries == BATCH)))
+                    Ok(Some((changed, taken.entries == batch)))
                 })
             });
             match judged.await {
@@ -291,7 +298,9 @@ impl App {
             let queued = self.0.db.write_bulk(move |tx| {
                 Box::pin(async move {
                     let mut deltas = Deltas::default();
-                    contacts.into_iter().for_each(|contact| deltas.touch(project, contact, at));
+                    for contact in contacts {
+                        deltas.touch(project, contact, at);
+                    }
                     deltas.save(tx).await
                 })
             });
@@ -307,7 +316,9 @@ impl App {
             Box::pin(async move {
                 let due = store::take_timers(tx, project, now, PAGE as i64).await?;
                 let mut deltas = Deltas::default();
-                due.iter().for_each(|contact| deltas.touch(project, *contact, now));
+                for contact in &due {
+                    deltas.touch(project, *contact, now);
+                }
                 deltas.save(tx).await?;
                 Ok(due.len())
             })

@@ -106,7 +106,9 @@ impl Graph {
         let mut named_by: BTreeMap<SegmentId, Vec<SegmentId>> = BTreeMap::new();
         for (id, node) in &self.0 {
             let names: BTreeSet<_> = node.names.iter().filter(|name| self.contains(**name)).collect();
-            names.iter().for_each(|name| named_by.entry(**name).or_default().push(*id));
+            for name in &names {
+                named_by.entry(**name).or_default().push(*id);
+            }
             if names.is_empty() {
                 order.push(*id);
             } else {

@@ -84,10 +84,22 @@ impl Live {
         }
         definitions.reverse();
         let mut references = References::default();
-        definitions.iter().for_each(|d| references.extend(d.tree.references()));
+        for definition in &definitions {
+            references.extend(definition.tree.references());
+        }
         let windows = definitions.iter().flat_map(|d| d.tree.windows()).collect();
         let hears_itself = references.events.iter().any(|name| name.starts_with("segment."));
         Self { definitions, graph, references, windows, hears_itself }
+    }
+
+    /// How many segments are judged.
+    pub fn len(&self) -> usize {
+        self.definitions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.definitions.is_empty()
     }
 
     /// What the conditions name.
@@ -174,8 +186,8 @@ impl Live {
                 continue;
             }
             let entered = definition.tree.matches(view, view.now);
-            let changed = if entered { view.members.insert(id) } else { view.members.remove(&id) };
-            if definition.tracked && changed {
+            let moved = if entered { view.members.insert(id) } else { view.members.remove(&id) };
+            if definition.tracked && moved {
                 changes.push(Change { segment: id, entered });
             }
         }
@@ -349,9 +361,9 @@ mod tests {
 
     #[test]
     fn the_events_of_joining_and_leaving_are_events() {
-        let heard = json!({"field": "event.segment.pro.entry", "operator": "triggered"});
+        let entry = json!({"field": "event.segment.pro.entry", "operator": "triggered"});
         let pro = segment(2, "Pro", true, &plan("pro"));
-        let hears = segment(1, "Hears", true, &heard);
+        let hears = segment(1, "Hears", true, &entry);
         let live = Live::new(&[pro.clone(), hears.clone()]);
         assert_eq!(
             judged(&live, &person(&json!({"plan": "pro"})), &[]),

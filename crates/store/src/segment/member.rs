@@ -189,14 +189,22 @@ pub struct Reported {
 /// How many memberships one call of [`report`] looks at.
 const REPORT_CHUNK: i64 = 500;
 
-/// Counts who joined and who left since the last report, a chunk per call. `None` when nobody is left to report.
+/// Counts who joined and who left since the last report, a chunk per call. `None` when nobody is left to report. The
+/// caller holds the project's lock, so that nobody is reported twice.
 pub async fn report(tx: &mut Tx<'_>, project: ProjectNumber, segment: SegmentId) -> Result<Option<Reported>> {
+    let contacts: Vec<ContactId> = tx
+        .all(
+            "select contact_id from segment_members where project_id = $1 and segment_id = $2 \
+             and reported <> (exited_at is null) limit $3",
+            args![project, segment, REPORT_CHUNK],
+            |r| r.get(0),
+        )
+        .await?;
     let changed = tx
         .all(
             "update segment_members set reported = not reported where project_id = $1 and segment_id = $2 \
-             and contact_id in (select contact_id from segment_members where project_id = $1 and segment_id = $2 \
-             and reported <> (exited_at is null) limit $3) returning reported",
-            args![project, segment, REPORT_CHUNK],
+             and contact_id {in $3} returning reported",
+            &[project.into(), segment.into(), contact_set(&contacts)],
             |r| r.get::<bool>(0),
         )
         .await?;
@@ -276,6 +284,6 @@ fn columns(project: ProjectNumber, members: &[Membership]) -> [Arg<'static>; 3] 
     ]
 }
 
-fn contact_set(contacts: &[ContactId]) -> Arg<'static> {
+pub(super) fn contact_set(contacts: &[ContactId]) -> Arg<'static> {
     Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect())
 }

@@ -12,11 +12,11 @@ mod upkeep;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mailwright_core::campaign::Audience;
 use mailwright_core::filter::Tree;
-use mailwright_core::ids::{ProjectNumber, SegmentId};
-use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
 use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
 
 use crate::args;
 use crate::campaign;
@@ -317,18 +317,28 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
 }
 
-/// What uses a segment besides the segments that refer to it, and so forbids that it is deleted: how many campaigns
-/// that are not over.
-pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<i64> {
-    let audiences = campaign::audiences(rx, project).await?;
-    let names_it = |audience: &Audience| match audience {
-        Audience::All => false,
-        Audience::Segment(segment) => *segment == id,
-        Audience::Filtered(tree) => {
-            Tree::parse(tree).is_ok_and(|tree| tree.references().segments.contains(&id))
-        }
-    };
-    Ok(audiences.iter().filter(|(.., audience)| names_it(audience)).count() as i64)
+/// What forbids that a segment is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// The names of the segments that refer to it.
+    pub segments: Vec<String>,
+    /// The names of the campaigns for it, or for a filter that refers to it, that are not over.
+    pub campaigns: Vec<String>,
+}
+
+/// What uses a segment.
+pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
+    let names_it = |condition: &Json| mentions(condition).iter().any(|(_, named)| *named == id);
+    let mut segments = all(rx, project).await?;
+    segments.retain(|segment| segment.condition.as_ref().is_some_and(names_it));
+    let mut campaigns = campaign::audiences(rx, project).await?;
+    campaigns.retain(|(.., audience)| {
+        audience.segment() == Some(id) || audience.condition().is_some_and(names_it)
+    });
+    Ok(Uses {
+        segments: segments.into_iter().map(|segment| segment.name).collect(),
+        campaigns: campaigns.into_iter().map(|(_, name, _)| name).collect(),
+    })
 }
 
 /// The projects in which removed segments left memberships behind.
@@ -351,7 +361,7 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> R
 }
 
 /// How many memberships of a removed segment one step removes at most.
-const REMOVE_CHUNK: i64 = 500;
+const REMOVE_CHUNK: usize = 500;
 
 /// Removes some of the memberships that removed segments left behind. Returns whether there are more.
 pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
@@ -363,14 +373,19 @@ pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
         )
         .await?;
     let Some(segment) = next else { return Ok(false) };
-    let removed = tx
-        .execute(
-            "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id in \
-             (select contact_id from segment_members where project_id = $1 and segment_id = $2 limit $3)",
+    let contacts: Vec<ContactId> = tx
+        .all(
+            "select contact_id from segment_members where project_id = $1 and segment_id = $2 limit $3",
             args![project, segment, REMOVE_CHUNK],
+            |r| r.get(0),
         )
         .await?;
-    if (removed as i64) < REMOVE_CHUNK {
+    tx.execute(
+        "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id {in $3}",
+        &[project.into(), segment.into(), member::contact_set(&contacts)],
+    )
+    .await?;
+    if contacts.len() < REMOVE_CHUNK {
         tx.execute(
             "delete from segment_removals where project_id = $1 and segment_id = $2",
             args![project, segment],

@@ -134,12 +134,17 @@ pub struct Taken {
 pub async fn take(tx: &mut Tx<'_>, project: ProjectNumber, limit: usize) -> Result<Taken> {
     let taken = tx
         .all(
-            "delete from contact_changes where project_id = $1 and id in \
-             (select id from contact_changes where project_id = $1 order by id limit $2) returning id, contact_id",
+            "select id, contact_id from contact_changes where project_id = $1 order by id limit $2",
             args![project, limit],
             |r| Ok((r.get::<ChangeId>(0)?, r.get::<ContactId>(1)?)),
         )
         .await?;
+    // by their ids: how PostgreSQL goes about a queue that was empty a moment ago must not hang on its statistics
+    tx.execute(
+        "delete from contact_changes where project_id = $1 and id {in $2}",
+        &[project.into(), Arg::Ids(taken.iter().map(|(id, _)| Some((*id).into())).collect())],
+    )
+    .await?;
     let contacts: BTreeSet<_> = taken.iter().map(|(_, contact)| *contact).collect();
     Ok(Taken {
         contacts: contacts.into_iter().collect(),
@@ -182,14 +187,20 @@ pub async fn take_timers(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<ContactId>> {
-    tx.all(
-        "delete from segment_timers where project_id = $1 and contact_id in \
-         (select contact_id from segment_timers where project_id = $1 and due_at <= $2 order by due_at limit $3 \
-         {skip_locked}) returning contact_id",
-        args![project, now, limit],
-        |r| r.get(0),
+    let due: Vec<ContactId> = tx
+        .all(
+            "select contact_id from segment_timers where project_id = $1 and due_at <= $2 order by due_at limit $3 \
+             {skip_locked}",
+            args![project, now, limit],
+            |r| r.get(0),
+        )
+        .await?;
+    tx.execute(
+        "delete from segment_timers where project_id = $1 and contact_id {in $2}",
+        &[project.into(), Arg::Ids(due.iter().map(|id| Some((*id).into())).collect())],
     )
-    .await
+    .await?;
+    Ok(due)
 }
 
 /// Whether a contact's time to be judged again has come.

@@ -51,8 +51,9 @@ pub async fn add(tx: &mut Tx<'_>, addresses: &[Key<'_>], cause: Cause, now: Time
 pub async fn lift(tx: &Tx<'_>, addresses: &[Key<'_>]) -> Result<()> {
     let [projects, emails] = columns(addresses);
     tx.each(
-        "delete from suppressions where (project_id, email) in \
-         (select r.project_id, r.email from {rows r: project_id int, email text})",
+        "with lifted as (select s.project_id, s.email from {rows r: project_id int, email text} \
+         join suppressions s on s.project_id = r.project_id and s.email = r.email) \
+         delete from suppressions where (project_id, email) in (select project_id, email from lifted)",
         &[projects, emails],
     )
     .await?;

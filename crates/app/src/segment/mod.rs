@@ -14,7 +14,7 @@ use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
-use mailwright_store::segment::{self as store, Standing, Uses};
+use mailwright_store::segment::{self as store, Standing};
 use mailwright_store::{Rx, Tx, filter};
 use serde_json::Value;
 
@@ -279,15 +279,18 @@ async fn in_use(
     project: ProjectNumber,
     id: SegmentId,
 ) -> mailwright_store::Result<Option<Error>> {
-    let Uses { campaigns, segments: names } = store::uses(tx, project, id).await?;
-    if campaigns > 0 {
-        let message = format!("{campaigns} campaigns that are not over use this segment.");
-        return Ok(Some(Error::Conflict(message)));
-    }
-    if names.is_empty() {
+    let store::Uses { segments, campaigns } = store::uses(tx, project, id).await?;
+    let some = |names: &[String]| names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let message = if !campaigns.is_empty() {
+        format!(
+            "It is the audience of {} campaigns that are not over: {}.",
+            campaigns.len(),
+            some(&campaigns)
+        )
+    } else if !segments.is_empty() {
+        format!("The condition of {} other segments refers to this one: {}.", segments.len(), some(&segments))
+    } else {
         return Ok(None);
-    }
-    let first = names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let message = format!("The condition of {} other segments refers to this one: {first}.", names.len());
+    };
     Ok(Some(Error::Conflict(message)))
 }

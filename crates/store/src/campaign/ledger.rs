@@ -82,14 +82,14 @@ pub async fn read(
     let rows = rx
         .each_returning(
             "select r.campaign_id, c.name, cast(sum(c.value) as {int}) \
-             from {rows r: project_id int, campaign_id id, first text, beyond text} \
-             join counters c on c.project_id = r.project_id and c.kind = 'campaign' and c.name >= r.first and c.name < r.beyond \
+             from {rows r: campaign_id id, first text, beyond text} \
+             join counters c on c.project_id = $4 and c.kind = 'campaign' and c.name >= r.first and c.name < r.beyond \
              group by r.campaign_id, c.name having sum(c.value) <> 0 order by c.name",
             &[
-                Arg::Ints(vec![Some(project.0); campaigns.len()]),
                 Arg::Ids(campaigns.iter().map(|id| Some((*id).into())).collect()),
                 Arg::Texts(prefixes.iter().map(|prefix| Some(prefix.as_str().into())).collect()),
                 Arg::Texts(prefixes.iter().map(|prefix| Some(end_of(prefix).into())).collect()),
+                project.into(),
             ],
             |r| Ok((r.get::<CampaignId>(0)?, r.get::<String>(1)?, r.get::<i64>(2)?)),
         )
@@ -154,7 +154,8 @@ impl Page {
     }
 }
 
-/// Conditions and order that walk the index of the ledger from a place on; the values come on top of the arguments.
+/// Conditions and order that walk the index of the ledger from a place on; the values come on top of the arguments. The
+/// order names the reason even where there is only one, or none: PostgreSQL sorts otherwise.
 fn walk(page: &Page, args: &mut Vec<Arg<'_>>) -> String {
     args.push(page.settlement.as_str().into());
     let mut text = format!(" and settlement = ${}", args.len());
@@ -336,7 +337,7 @@ pub async fn cancel(
         .all(
             format!(
                 "select id from emails where project_id = $1 and campaign_id = $2 and settlement = 'WAITING' \
-                 and status = 'PENDING' order by id limit $3{lock}"
+                 and reason is null and status <> 'SENDING' order by reason, id limit $3{lock}"
             ),
             args![project, campaign, limit],
             |r| r.get::<EmailId>(0),

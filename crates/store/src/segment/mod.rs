@@ -12,11 +12,11 @@ mod upkeep;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mailwright_core::campaign::Audience;
 use mailwright_core::filter::Tree;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
 use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
 
 use crate::args;
 use crate::campaign;
@@ -320,23 +320,25 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
 /// What forbids that a segment is deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uses {
-    /// How many campaigns that are not over are for it.
-    pub campaigns: usize,
     /// The names of the segments that refer to it.
     pub segments: Vec<String>,
+    /// The names of the campaigns for it, or for a filter that refers to it, that are not over.
+    pub campaigns: Vec<String>,
 }
 
 /// What uses a segment.
 pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
-    let audiences = campaign::audiences(rx, project).await?;
-    let for_it = |audience: &Audience| audience.references().segments.contains(&id);
-    let campaigns = audiences.iter().filter(|(.., audience)| for_it(audience)).count();
-    let naming = |segment: &Segment| {
-        let condition = segment.condition.as_ref();
-        condition.is_some_and(|condition| mentions(condition).iter().any(|(_, named)| *named == id))
-    };
-    let segments = all(rx, project).await?.into_iter().filter(naming).map(|segment| segment.name).collect();
-    Ok(Uses { campaigns, segments })
+    let names_it = |condition: &Json| mentions(condition).iter().any(|(_, named)| *named == id);
+    let mut segments = all(rx, project).await?;
+    segments.retain(|segment| segment.condition.as_ref().is_some_and(names_it));
+    let mut campaigns = campaign::audiences(rx, project).await?;
+    campaigns.retain(|(.., audience)| {
+        audience.segment() == Some(id) || audience.condition().is_some_and(names_it)
+    });
+    Ok(Uses {
+        segments: segments.into_iter().map(|segment| segment.name).collect(),
+        campaigns: campaigns.into_iter().map(|(_, name, _)| name).collect(),
+    })
 }
 
 /// The projects in which removed segments left memberships behind.

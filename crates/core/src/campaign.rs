@@ -3,7 +3,6 @@
 use serde_json::Value as Json;
 
 use crate::email::{EmailSource, Reason, Settlement, names};
-use crate::filter::{References, Tree};
 use crate::ids::{CampaignId, SegmentId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
@@ -70,15 +69,6 @@ impl Audience {
         match self {
             Self::Filtered(tree) => Some(tree),
             Self::All | Self::Segment(_) => None,
-        }
-    }
-
-    /// The fields, events and segments it depends on, as far as it names them itself.
-    pub fn references(&self) -> References {
-        match self {
-            Self::All => References::default(),
-            Self::Segment(id) => References { segments: [*id].into(), ..References::default() },
-            Self::Filtered(tree) => Tree::parse(tree).map(|tree| tree.references()).unwrap_or_default(),
         }
     }
 }

@@ -210,7 +210,7 @@ mod tests {
         migrate(&db, NOW).await.unwrap();
         let fill = db.write(|tx| {
             Box::pin(async move {
-                let number = project::create(tx, "Acme", NOW).await?.number;
+                let number = project::create(tx, "Acme", "en", NOW).await?.number;
                 for n in 0..1200 {
                     tx.execute(
                         "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \

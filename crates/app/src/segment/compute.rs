@@ -62,21 +62,27 @@ impl App {
         };
         self.judge_all(&judging).await?;
         self.settle(&judging, judging.state.due_at).await?;
-        let (mut added, mut removed) = (0, 0);
-        while let Some(news) = self.report(number, id).await? {
+        let (mut added, mut removed, mut after) = (0, 0, ContactId::first_of(Timestamp(0)));
+        while let Some(news) = self.report(number, id, after).await? {
             added += news.added;
             removed += news.removed;
+            after = news.last;
         }
         let total = self.segment(project, id).await?.member_count;
         Ok(Computed { added, removed, total })
     }
 
-    async fn report(&self, project: ProjectNumber, segment: SegmentId) -> Result<Option<Reported>> {
+    async fn report(
+        &self,
+        project: ProjectNumber,
+        segment: SegmentId,
+        after: ContactId,
+    ) -> Result<Option<Reported>> {
         let now = self.0.clock.now();
         let reported = self.retry(move |tx| {
             Box::pin(async move {
                 store::lock(tx, project, now).await?;
-                store::report(tx, project, segment).await
+                store::report(tx, project, segment, after).await
             })
         });
         Ok(reported.await?)

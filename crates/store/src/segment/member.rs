@@ -178,25 +178,33 @@ pub async fn page(
 }
 
 /// What [`report`] found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reported {
     /// Contacts that joined.
     pub added: i64,
     /// Contacts that left.
     pub removed: i64,
+    /// The last of them.
+    pub last: ContactId,
 }
 
 /// How many memberships one call of [`report`] looks at.
 const REPORT_CHUNK: i64 = 500;
 
-/// Counts who joined and who left since the last report, a chunk per call. `None` when nobody is left to report. The
-/// caller holds the project's lock, so that nobody is reported twice.
-pub async fn report(tx: &mut Tx<'_>, project: ProjectNumber, segment: SegmentId) -> Result<Option<Reported>> {
+/// Counts who joined and who left since the last report, a chunk per call: the contacts after `after`, in their order.
+/// `None` when nobody is left to report. The caller holds the project's lock, so that nobody is reported twice.
+pub async fn report(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    segment: SegmentId,
+    after: ContactId,
+) -> Result<Option<Reported>> {
+    // goes on where it was: on PostgreSQL, rows that were passed leave dead entries in the index
     let contacts: Vec<ContactId> = tx
         .all(
-            "select contact_id from segment_members where project_id = $1 and segment_id = $2 \
-             and reported <> (exited_at is null) limit $3",
-            args![project, segment, REPORT_CHUNK],
+            "select contact_id from segment_members where project_id = $1 and segment_id = $2 and contact_id > $3 \
+             and reported <> (exited_at is null) order by contact_id limit $4",
+            args![project, segment, after, REPORT_CHUNK],
             |r| r.get(0),
         )
         .await?;
@@ -210,7 +218,7 @@ pub async fn report(tx: &mut Tx<'_>, project: ProjectNumber, segment: SegmentId)
         .await?;
     let added = changed.iter().filter(|joined| **joined).count() as i64;
     let removed = changed.len() as i64 - added;
-    Ok((!changed.is_empty()).then_some(Reported { added, removed }))
+    Ok(contacts.last().map(|last| Reported { added, removed, last: *last }))
 }
 
 /// A part of a project's contacts, by id.

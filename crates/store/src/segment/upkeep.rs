@@ -45,13 +45,24 @@ pub async fn lock(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
         args![project, now],
     )
     .await?;
+    in_order(tx).await?;
     // differs because SQLite has one writer, which is us
     let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.one(format!("{STATE}{lock}"), args![project], read).await
 }
 
+/// Keeps PostgreSQL from reading a whole queue and sorting it to find its first rows, which it does in this transaction
+/// no more: it takes a queue for as short as it was when it last looked.
+async fn in_order(tx: &mut Tx<'_>) -> Result<()> {
+    if tx.is_postgres() {
+        tx.script("set local enable_bitmapscan = off").await?;
+    }
+    Ok(())
+}
+
 /// The same without waiting: `None` while another transaction has the project's segments.
 pub async fn lock_if_free(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<Option<Upkeep>> {
+    in_order(tx).await?;
     tx.optional(format!("{STATE} {{skip_locked}}"), args![project], read).await
 }
 
@@ -187,6 +198,7 @@ pub async fn take_timers(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<ContactId>> {
+    in_order(tx).await?;
     let due: Vec<ContactId> = tx
         .all(
             "select contact_id from segment_timers where project_id = $1 and due_at <= $2 order by due_at limit $3 \

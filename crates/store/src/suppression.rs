@@ -4,6 +4,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
+use crate::args;
 use crate::error::Result;
 use crate::tx::Tx;
 use crate::value::Arg;
@@ -50,12 +51,17 @@ pub async fn add(tx: &mut Tx<'_>, addresses: &[Key<'_>], cause: Cause, now: Time
 /// Lets campaigns write to addresses again, whose owners subscribed anew.
 pub async fn lift(tx: &mut Tx<'_>, addresses: &[Key<'_>]) -> Result<()> {
     let [projects, emails] = columns(addresses);
-    tx.each(
-        "with lifted as (select s.project_id, s.email from {rows r: project_id int, email text} \
-         join suppressions s on s.project_id = r.project_id and s.email = r.email) \
-         delete from suppressions where (project_id, email) in (select project_id, email from lifted)",
-        &[projects, emails],
-    )
-    .await?;
+    let found = tx
+        .each_returning(
+            "select s.project_id, s.email from {rows r: project_id int, email text} \
+             join suppressions s on s.project_id = r.project_id and s.email = r.email",
+            &[projects, emails],
+            |r| Ok((r.get::<ProjectNumber>(0)?, r.get::<String>(1)?)),
+        )
+        .await?;
+    for (project, email) in found {
+        tx.execute("delete from suppressions where project_id = $1 and email = $2", args![project, email])
+            .await?;
+    }
     Ok(())
 }

@@ -145,7 +145,8 @@ async fn claim(
 }
 
 /// Claims mails of a project's campaigns, each having its share, and looks at their contacts again. Which campaign comes
-/// first is left to chance, so that none is always last.
+/// first is left to chance, so that none is always last. Mails left half handed over come before all others: they are
+/// not sent, but settled.
 async fn claim_campaigns(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -154,13 +155,13 @@ async fn claim_campaigns(
     now: Timestamp,
     lease_until: Timestamp,
 ) -> mailwright_store::Result<Claims> {
+    let mut mails = queue::claim_abandoned(tx, project, wanted, now, lease_until).await?;
     let mut campaigns = queue::active(tx, project, now).await?;
     campaigns.shuffle(&mut rand::rng());
     let due = queue::due(tx, project, &campaigns, now, wanted).await?;
     let mut allowed = throttle(tx, project, per_second, due, now).await?;
     let share = (allowed / campaigns.len().max(1) as i64).max(1);
-    let mut mails = Vec::new();
-    let mut more = false;
+    let mut more = mails.len() as i64 == wanted;
     for campaign in campaigns {
         let limit = share.min(allowed);
         if limit == 0 {

@@ -282,7 +282,11 @@ async fn in_use(
     let store::Uses { segments, campaigns } = store::uses(tx, project, id).await?;
     let some = |names: &[String]| names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
     let message = if !campaigns.is_empty() {
-        format!("It is the audience of {} campaigns that are not over: {}.", campaigns.len(), some(&campaigns))
+        format!(
+            "It is the audience of {} campaigns that are not over: {}.",
+            campaigns.len(),
+            some(&campaigns)
+        )
     } else if !segments.is_empty() {
         format!("The condition of {} other segments refers to this one: {}.", segments.len(), some(&segments))
     } else {

@@ -17,36 +17,29 @@ use crate::error::Result;
 use crate::tx::{Rx, Tx};
 use crate::value::Arg;
 
-/// The projects that have a campaign under way with a mail due.
+/// The projects that have a campaign under way with a mail due, or a campaign's mail that a process left half handed over.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "select p.number from projects p where p.disabled_at is null and exists \
+        "select p.number from projects p where p.disabled_at is null and (exists \
          (select 1 from campaigns c where c.project_id = p.number and c.next_at is not null and c.paused_at is null \
-         and c.status in ('SENDING', 'CANCELLED') and exists \
-         (select 1 from emails e where e.project_id = p.number and e.campaign_id = c.id and e.due_at <= $1))",
+         and c.status = 'SENDING' and exists \
+         (select 1 from emails e where e.project_id = p.number and e.campaign_id = c.id and e.due_at <= $1)) \
+         or exists (select 1 from emails e where e.project_id = p.number and e.status = 'SENDING' \
+         and e.campaign_id is not null and coalesce(e.due_at, 0) <= $1))",
         args![now],
         |r| r.get(0),
     )
     .await
 }
 
-/// A campaign with mails due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Active {
-    /// Which one.
-    pub id: CampaignId,
-    /// Whether it was cancelled, so that only mails are claimed that a process left half handed over.
-    pub cancelled: bool,
-}
-
-/// The campaigns of a project that are neither over nor paused and have a mail due.
-pub async fn active(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Vec<Active>> {
+/// The campaigns of a project that are being sent, are not paused and have a mail due.
+pub async fn active(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Vec<CampaignId>> {
     rx.all(
-        "select c.id, c.status = 'CANCELLED' from campaigns c where c.project_id = $1 and c.next_at is not null \
-         and c.paused_at is null and c.status in ('SENDING', 'CANCELLED') and exists \
+        "select c.id from campaigns c where c.project_id = $1 and c.next_at is not null \
+         and c.paused_at is null and c.status = 'SENDING' and exists \
          (select 1 from emails e where e.project_id = $1 and e.campaign_id = c.id and e.due_at <= $2)",
         args![project, now],
-        |r| Ok(Active { id: r.get(0)?, cancelled: r.get(1)? }),
+        |r| r.get(0),
     )
     .await
 }
@@ -55,7 +48,7 @@ pub async fn active(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> 
 pub async fn due(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    campaigns: &[Active],
+    campaigns: &[CampaignId],
     now: Timestamp,
     most: i64,
 ) -> Result<i64> {
@@ -65,7 +58,7 @@ pub async fn due(
             .one(
                 "select count(*) from (select 1 from emails where project_id = $1 and campaign_id = $2 and due_at <= $3 \
                  limit $4) as due",
-                args![project, campaign.id, now, most - due],
+                args![project, *campaign, now, most - due],
                 |r| r.get::<i64>(0),
             )
             .await?;
@@ -80,20 +73,43 @@ pub async fn due(
 pub async fn claim(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
-    campaign: Active,
+    campaign: CampaignId,
     limit: i64,
     now: Timestamp,
     lease_until: Timestamp,
 ) -> Result<Vec<Claimed>> {
-    let only = if campaign.cancelled { " and status = 'SENDING'" } else { "" };
     tx.all(
         format!(
-            "with picked as (select id from emails where project_id = $1 and campaign_id = $2 and due_at <= $3{only} \
+            "with picked as (select id from emails where project_id = $1 and campaign_id = $2 and due_at <= $3 \
              order by due_at limit $4 {{skip_locked}}) \
              update emails set due_at = $5, claim = claim + 1 \
              where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
         ),
-        args![project, campaign.id, now, limit, lease_until],
+        args![project, campaign, now, limit, lease_until],
+        read_claimed,
+    )
+    .await
+}
+
+/// Claims up to `limit` mails of campaigns that a process left half handed over, whether their campaign is still being
+/// sent or not. Few mails are in that state, so they are looked for by it.
+pub async fn claim_abandoned(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    limit: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Vec<Claimed>> {
+    tx.all(
+        format!(
+            "with doubtful as materialized (select id, campaign_id, due_at from emails \
+             where project_id = $1 and status = 'SENDING'), \
+             picked as (select id from emails where project_id = $1 and id in \
+             (select id from doubtful where campaign_id is not null and due_at <= $2) order by id limit $3 {{skip_locked}}) \
+             update emails set due_at = $4, claim = claim + 1 \
+             where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
+        ),
+        args![project, now, limit, lease_until],
         read_claimed,
     )
     .await
@@ -235,7 +251,7 @@ pub async fn backlog(
             .one(
                 "select count(*), min(due_at) from (select due_at from emails where project_id = $1 and campaign_id = $2 \
                  and due_at <= $3 order by due_at limit $4) as waiting",
-                args![project, campaign.id, now, BACKLOG],
+                args![project, campaign, now, BACKLOG],
                 |r| Ok((r.get::<i64>(0)?, r.get::<Option<Timestamp>>(1)?)),
             )
             .await?;

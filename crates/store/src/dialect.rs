@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `$1` | `$1` | `?1` |
 //! | `{rows r: a int, b text}` | `unnest($1::bigint[], $2::text[]) as r(a, b)` | `(select ?1 as a, ?2 as b) as r` |
+//! | the same, where nothing is joined to it | | nothing: `r.a` becomes `?1`, since `update ... from` is slow on SQLite |
 //! | `{in $2}` | `= any($2)` | `in rarray(?2)` |
 //! | `{json $4}` | `$4::jsonb` | `jsonb(?4)` |
 //! | `{json_out c}` | `c` | `json(c)` |
@@ -75,6 +76,15 @@ impl Texts {
 impl Dialect {
     /// Fills the fragments in. An unknown fragment stays as it is, so that the engine refuses it by name.
     pub(crate) fn expand(self, text: &str) -> String {
+        if self == Self::Sqlite
+            && let Some(inlined) = inline_row(text)
+        {
+            return self.fill(&inlined);
+        }
+        self.fill(text)
+    }
+
+    fn fill(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + 64);
         let mut rest = text;
         while let Some(open) = rest.find('{') {
@@ -201,6 +211,50 @@ impl Dialect {
     }
 }
 
+/// The text with the values of its one row in the place of its `{rows}` set, which is left out; `None` where there is
+/// no such set or something is joined to it.
+fn inline_row(text: &str) -> Option<String> {
+    let (before, rest) = text.split_once("from {rows ")?;
+    let (spec, after) = rest.split_once('}')?;
+    let (alias, columns) = spec.split_once(':')?;
+    let after = after.trim_start();
+    let stands_alone = after.is_empty() || ["where", ")", "returning"].iter().any(|next| after.starts_with(next));
+    if !stands_alone {
+        return None;
+    }
+    let values: HashMap<&str, String> = columns
+        .split(',')
+        .filter_map(|column| column.trim().split_once(' '))
+        .enumerate()
+        .map(|(index, (name, kind))| {
+            let number = index + 1;
+            (name, if kind.trim() == "json" { format!("{{json ${number}}}") } else { format!("${number}") })
+        })
+        .collect();
+    Some(with_values(&format!("{before}{after}"), alias, &values))
+}
+
+/// Puts values in the place of `alias.column`.
+fn with_values(text: &str, alias: &str, values: &HashMap<&str, String>) -> String {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(&format!("{alias}.")) {
+        let (before, found) = rest.split_at(at);
+        let name = &found[alias.len() + 1..];
+        let name = &name[..name.bytes().position(|b| !is_word(&b)).unwrap_or(name.len())];
+        out.push_str(before);
+        let stands_alone = !out.as_bytes().last().is_some_and(is_word);
+        match values.get(name).filter(|_| stands_alone) {
+            Some(value) => out.push_str(value),
+            None => out.push_str(&found[..alias.len() + 1 + name.len()]),
+        }
+        rest = &found[alias.len() + 1 + name.len()..];
+    }
+    out.push_str(rest);
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -219,9 +273,23 @@ mod tests {
     }
 
     #[test]
+    fn values_stand_in_the_place_of_a_row_on_sqlite() {
+        let text = "update t set d = r.d, n = t.n + r.n, k = $4 from {rows r: a int, d json, n int} \
+                    where t.a = r.a and r.n > 0 and other.a = tr.a returning a";
+        assert_eq!(
+            Dialect::Sqlite.expand(text),
+            "update t set d = jsonb(?2), n = t.n + ?3, k = ?4 where t.a = ?1 and ?3 > 0 and other.a = tr.a returning a"
+        );
+        assert_eq!(
+            Dialect::Sqlite.expand("insert into t (a, b) select r.a, {json '[]'} from {rows r: a int}"),
+            "insert into t (a, b) select ?1, jsonb('[]') "
+        );
+    }
+
+    #[test]
     fn a_block_of_rows_is_one_statement() {
         let text = "insert into t (a, d, n) select r.a, r.d, $3 from {rows r: a int, d json} where true";
-        assert_eq!(Dialect::expand_block(text, 1, 3), Dialect::Sqlite.expand(text));
+        assert_eq!(Dialect::expand_block(text, 1, 3), Dialect::Sqlite.fill(text));
         assert_eq!(
             Dialect::expand_block(text, 3, 3),
             "insert into t (a, d, n) select r.a, r.d, ?3 from (select ?1 as a, jsonb(?2) as d \

@@ -256,13 +256,7 @@ impl<'c> Rx<'c> {
             Session::Sqlite(connection) => {
                 let text = self.texts.text(&sql);
                 let connection = lock(connection);
-                let mut run = || {
-                    for row in 0..row_count(args) {
-                        sqlite_rows(&connection, &text, args, Some(row), visit)?;
-                    }
-                    Ok(())
-                };
-                Box::pin(ready(run()))
+                Box::pin(ready(sqlite_each_row(&connection, &text, args, visit)))
             }
             Session::Postgres { .. } => self.visit(sql, args, visit),
         }
@@ -322,7 +316,7 @@ impl<'c> Tx<'c> {
     fn run<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
         let text = self.0.texts.text(&sql);
         match &self.0.session {
-            Session::Sqlite(connection) => Box::pin(ready(sqlite_run(&lock(connection), &text, args, None))),
+            Session::Sqlite(connection) => Box::pin(ready(sqlite_execute(&lock(connection), &text, args))),
             Session::Postgres { client, .. } => Box::pin(async move {
                 let params: Vec<&(dyn ToSql + Sync)> =
                     args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
@@ -340,9 +334,7 @@ impl<'c> Tx<'c> {
             Session::Sqlite(connection) => {
                 let text = self.0.texts.text(&sql);
                 let connection = lock(connection);
-                let sum =
-                    (0..row_count(args)).map(|row| sqlite_run(&connection, &text, args, Some(row))).sum();
-                Box::pin(ready(sum))
+                Box::pin(ready(sqlite_run(&connection, &text, args, 0..row_count(args))))
             }
             Session::Postgres { .. } => self.run(sql, args),
         }
@@ -378,10 +370,7 @@ fn sqlite_insert(
             inserted += statement.raw_execute()? as u64;
         }
     }
-    for row in blocks * BLOCK..rows {
-        inserted += sqlite_run(connection, one, args, Some(row))?;
-    }
-    Ok(inserted)
+    Ok(inserted + sqlite_run(connection, one, args, blocks * BLOCK..rows)?)
 }
 
 /// Binds a block of rows that begins at `start`, numbered as [`Dialect::expand_block`] says.
@@ -444,13 +433,38 @@ fn sqlite_visit(
     Ok(())
 }
 
+/// Visits the rows of a query over each row of its columns.
+fn sqlite_each_row(
+    connection: &rusqlite::Connection,
+    text: &str,
+    args: &[Arg<'_>],
+    visit: &mut (dyn FnMut(&Row<'_>) -> Result<()> + Send),
+) -> Result<()> {
+    let mut statement = connection.prepare_cached(text)?;
+    (0..row_count(args)).try_for_each(|row| sqlite_visit(&mut statement, args, Some(row), visit))
+}
+
+fn sqlite_execute(connection: &rusqlite::Connection, text: &str, args: &[Arg<'_>]) -> Result<u64> {
+    let mut statement = connection.prepare_cached(text)?;
+    bind(&mut statement, args, None)?;
+    Ok(statement.raw_execute()? as u64)
+}
+
+/// Runs a statement for these rows of its columns, one after the other.
 fn sqlite_run(
     connection: &rusqlite::Connection,
     text: &str,
     args: &[Arg<'_>],
-    row: Option<usize>,
+    rows: std::ops::Range<usize>,
 ) -> Result<u64> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
     let mut statement = connection.prepare_cached(text)?;
-    bind(&mut statement, args, row)?;
-    Ok(statement.raw_execute()? as u64)
+    let mut touched = 0;
+    for row in rows {
+        bind(&mut statement, args, Some(row))?;
+        touched += statement.raw_execute()? as u64;
+    }
+    Ok(touched)
 }

@@ -12,9 +12,6 @@ pub(super) struct Field<'a> {
     pub(super) value: &'a [u8],
 }
 
-/// The canonical body is hashed in pieces of about this many bytes.
-const PIECE: usize = 16 * 1024;
-
 /// Splits a message into its headers, in order, and its body. Lines that are no headers are passed over.
 pub(super) fn split(raw: &[u8]) -> (Vec<Field<'_>>, &[u8]) {
     let mut fields = Vec::with_capacity(16);
@@ -56,49 +53,61 @@ pub(super) fn relax_header(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
 
 /// The SHA-256 of the body in relaxed form: no white space at the end of a line, every other run of it one space, no
 /// empty lines at the end, and CRLF after every line that is left.
+///
+/// What is in that form already is hashed where it lies.
 pub(super) fn body_hash(body: &[u8]) -> digest::Digest {
     let mut context = digest::Context::new(&digest::SHA256);
-    let mut piece = Vec::with_capacity(PIECE + 1024);
-    let mut empty_lines = 0;
-    let mut rest = body;
-    while let Some((line, after)) = split_line(rest) {
-        rest = after;
-        let line = trim_white_end(line);
-        if line.is_empty() {
-            empty_lines += 1;
-            continue;
-        }
-        for _ in 0..std::mem::take(&mut empty_lines) {
-            piece.extend_from_slice(b"\r\n");
-        }
-        relax_line(line, &mut piece);
-        piece.extend_from_slice(b"\r\n");
-        if piece.len() > PIECE {
-            context.update(&piece);
-            piece.clear();
+    let last = body.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n'));
+    let Some(last) = last else { return context.finish() };
+    let mut rest = &body[..=last];
+    while let Some(at) = find_odd(rest) {
+        let (canonical, odd) = rest.split_at(at);
+        context.update(canonical);
+        if matches!(odd[0], b' ' | b'\t') {
+            let end = odd.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(odd.len());
+            rest = &odd[end..];
+            if !matches!(rest.first(), Some(b'\r' | b'\n')) {
+                context.update(b" ");
+            }
+        } else {
+            context.update(b"\r\n");
+            rest = &odd[1..];
         }
     }
-    context.update(&piece);
+    context.update(rest);
+    context.update(b"\r\n");
     context.finish()
 }
 
-fn trim_white_end(line: &[u8]) -> &[u8] {
-    let end = line.iter().rposition(|byte| !matches!(byte, b' ' | b'\t')).map_or(0, |last| last + 1);
-    &line[..end]
+/// Bytes that are looked at together.
+const STRIDE: usize = 64;
+
+/// Where the first white space that has to be changed is, or the first CR or LF that is not part of a CRLF. The last
+/// byte of `text` is neither.
+fn find_odd(text: &[u8]) -> Option<usize> {
+    if text.first() == Some(&b'\n') {
+        return Some(0);
+    }
+    let next = text.get(1..)?;
+    // whole strides without a branch for each byte, which the compiler makes vectors of
+    let strides = text.chunks_exact(STRIDE).zip(next.chunks_exact(STRIDE));
+    let even = strides.take_while(|(these, nexts)| {
+        !these.iter().zip(*nexts).fold(false, |odd, (this, next)| odd | is_odd(*this, *next))
+    });
+    let from = even.count() * STRIDE;
+    let at = from + text[from..].iter().zip(&next[from..]).position(|(this, next)| is_odd(*this, *next))?;
+    let bare_newline = next[at] == b'\n' && !matches!(text[at], b' ' | b'\t' | b'\r');
+    Some(if bare_newline { at + 1 } else { at })
 }
 
-fn relax_line(line: &[u8], out: &mut Vec<u8>) {
-    let mut white = false;
-    for byte in line {
-        if matches!(byte, b' ' | b'\t') {
-            white = true;
-            continue;
-        }
-        if std::mem::take(&mut white) {
-            out.push(b' ');
-        }
-        out.push(*byte);
-    }
+/// Whether of these two bytes the first, or a line feed after it, is not as it has to be.
+#[expect(clippy::needless_bitwise_bool, reason = "no branches, so that many bytes are looked at together")]
+fn is_odd(this: u8, next: u8) -> bool {
+    let white_next = (next == b' ') | (next == b'\t') | (next == b'\r') | (next == b'\n');
+    (this == b'\t')
+        | ((this == b' ') & white_next)
+        | ((this == b'\r') & (next != b'\n'))
+        | ((this != b'\r') & (next == b'\n'))
 }
 
 #[cfg(test)]
@@ -122,8 +131,37 @@ mod tests {
         ] {
             assert_eq!(body_hash(body).as_ref(), hash(canonical), "{}", body.escape_ascii());
         }
+        // as the rules say, line by line, whatever is where
+        let pieces: [&[u8]; 9] = [b"word", b" ", b"\t", b"\r\n", b"\n", b"\r", b"x", b"a longer piece of text.", b"  "];
+        let mut seed = 1_u32;
+        for _ in 0..2000 {
+            let mut body = Vec::new();
+            for _ in 0..seed % 60 {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                body.extend_from_slice(pieces[(seed >> 16) as usize % pieces.len()]);
+            }
+            seed = seed.wrapping_add(1);
+            assert_eq!(body_hash(&body).as_ref(), hash(&relaxed(&body)), "{}", body.escape_ascii());
+        }
         let long = b"line  of text\r\n".repeat(5000);
         assert_eq!(body_hash(&long).as_ref(), hash(&b"line of text\r\n".repeat(5000)));
+    }
+
+    fn relaxed(body: &[u8]) -> Vec<u8> {
+        let mut lines = Vec::new();
+        let mut rest = body;
+        while let Some((line, after)) = split_line(rest) {
+            let words: Vec<_> = line.split(|b| matches!(b, b' ' | b'\t')).collect();
+            let begins_white = words.len() > 1 && words[0].is_empty();
+            let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+            let start: &[u8] = if begins_white && !words.is_empty() { b" " } else { b"" };
+            lines.push([start, &words.join(&b' '), b"\r\n"].concat());
+            rest = after;
+        }
+        while lines.last().is_some_and(|line| line == b"\r\n") {
+            lines.pop();
+        }
+        lines.concat()
     }
 
     #[test]

@@ -142,6 +142,39 @@ both_engines! {
         Browser::log_in(&app, "ada@example.com", NEW_PASSWORD).await;
     }
 
+    async fn sessions_are_listed_and_ended_one_by_one(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let phone = Browser::log_in(&app, "ada@example.com", PASSWORD).await;
+        let eve = Browser::sign_up(&app, "eve@example.com").await;
+        let agent = "Mozilla/5.0 (Phone) <b>";
+        phone.request(&app, "GET", "/users/@me").header("user-agent", agent).send().await.assert_status(200);
+        let list = async |user: &Browser| {
+            user.request(&app, "GET", "/users/@me/sessions").send().await.assert_status(200).json()
+        };
+        let listed = app
+            .eventually("the use is noted", async || {
+                let listed = list(&ada).await;
+                (listed[0]["client"] == agent && !listed[1]["lastUsedAt"].is_null()).then_some(listed)
+            })
+            .await;
+        assert_eq!(mailwright_tests::items(&listed).len(), 2, "{listed}");
+        assert_only_keys(&listed[0], &["id", "client", "current", "createdAt", "lastUsedAt", "expiresAt"]);
+        assert_eq!((&listed[0]["current"], &listed[1]["current"]), (&json!(false), &json!(true)));
+        for key in ["createdAt", "lastUsedAt", "expiresAt"] {
+            assert_timestamp(&listed[0][key]);
+        }
+        let path = format!("/users/@me/sessions/{}", text(&listed[0]["id"]));
+        // another's session is not found, nor is what is no session
+        eve.request(&app, "DELETE", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        ada.request(&app, "DELETE", "/users/@me/sessions/x").send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert_eq!(me(&app, &phone).await, 200);
+        ada.request(&app, "DELETE", &path).send().await.assert_status(200);
+        assert_eq!((me(&app, &phone).await, me(&app, &ada).await), (401, 200));
+        ada.request(&app, "DELETE", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert_eq!(mailwright_tests::items(&list(&ada).await).len(), 1);
+    }
+
     async fn cookies_that_were_not_made_here_open_nothing(engine: Engine) {
         let app = App::start(engine).await;
         let ada = Browser::sign_up(&app, "ada@example.com").await;

@@ -113,7 +113,7 @@ impl App {
         Ok(())
     }
 
-    /// Disables a project and tells its members.
+    /// Disables a project and tells its members, if they can be told.
     async fn suspend(&self, project: &Project, reason: String) -> Result<()> {
         let platform = match self.platform().await {
             Ok(platform) => platform,
@@ -122,10 +122,33 @@ impl App {
                 None
             }
         };
-        let (app, of, why) = (self.clone(), project.clone(), reason.clone());
-        let sender = platform.clone();
-        let now = self.0.clock.now();
-        let suspended = self.retry(move |tx| {
+        let mut suspended = self.stop(project, &reason, platform.clone()).await;
+        if platform.is_some() && matches!(suspended, Err(mailwright_store::Error::NotFound)) {
+            tracing::error!(
+                "own mails have no sender any more, members are not told that their project is disabled"
+            );
+            suspended = self.stop(project, &reason, None).await;
+        }
+        if !suspended? {
+            return Ok(());
+        }
+        tracing::warn!(project = %project.id, reason, "a project was disabled, too much of its mail comes back");
+        if let Some(platform) = &platform {
+            self.wake_platform(platform);
+        }
+        Ok(())
+    }
+
+    /// Disables a project and, given a sender, writes the mails to its members, in one transaction. False when it is
+    /// disabled already.
+    async fn stop(
+        &self,
+        project: &Project,
+        reason: &str,
+        sender: Option<Platform>,
+    ) -> mailwright_store::Result<bool> {
+        let (app, of, why, now) = (self.clone(), project.clone(), reason.to_owned(), self.0.clock.now());
+        self.retry(move |tx| {
             let (app, of, why, sender) = (app.clone(), of.clone(), why.clone(), sender.clone());
             Box::pin(async move {
                 if !disable(tx, of.number, &Actor::Service, &why, now).await? {
@@ -136,15 +159,8 @@ impl App {
                 }
                 Ok(true)
             })
-        });
-        if !suspended.await? {
-            return Ok(());
-        }
-        tracing::warn!(project = %project.id, reason, "a project was disabled, too much of its mail comes back");
-        if let Some(platform) = &platform {
-            self.wake_platform(platform);
-        }
-        Ok(())
+        })
+        .await
     }
 
     async fn tell_members(

@@ -462,22 +462,17 @@ both_engines! {
         let endpoints = TABLE.iter().filter(|(.., access)| matches!(access, Access::Project(_) | Access::Path(_)));
         for (method, path, _) in endpoints {
             let mut answers = Vec::new();
-            // the key is the last to be told, so that what only works once works for both or for neither
             for who in ["owner", "secret key"] {
-                let request = as_caller(&world, who, world.request(method, path, &world.project));
-                let answer = request.send().await;
-                let mut body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-                // of errors, what is each request's own
-                for own in ["/error/requestId", "/timestamp"] {
-                    if let Some(value) = body.pointer_mut(own) {
-                        *value = Value::Null;
-                    }
-                }
-                answers.push((answer.status, body));
-            }
-            if path.ends_with("/keys") || *path == "/domains/{id}/verify" {
-                // when a key was used, and when a domain was looked at, goes on
-                answers.iter_mut().for_each(|answer| answer.1 = Value::Null);
+                let answer = as_caller(&world, who, world.request(method, path, &world.project)).send().await;
+                let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+                // when a key was used and a domain looked at goes on; and of what is done, the second finds it done
+                let moves = path.ends_with("/keys") || *path == "/domains/{id}/verify";
+                let told = match &body["error"] {
+                    Value::Object(error) => json!([error["code"], error["message"], error.get("errors")]),
+                    _ if *method == "get" && !moves => body,
+                    _ => body.as_object().map_or(Value::Null, |body| json!(body.keys().collect::<Vec<_>>())),
+                };
+                answers.push((answer.status, told));
             }
             assert_eq!(answers[0], answers[1], "{method} {path} by cookie and by key");
         }

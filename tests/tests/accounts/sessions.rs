@@ -20,6 +20,22 @@ async fn me(app: &App, browser: &Browser) -> u16 {
 }
 
 both_engines! {
+    async fn anybody_is_told_what_the_instance_offers(engine: Engine) {
+        let app = App::start(engine).await;
+        let config = app.request("GET", "/config").send().await.assert_status(200).json();
+        let base = app.base_url();
+        assert_eq!(config["urls"], json!({"api": base, "dashboard": base, "docs": format!("{base}/docs")}));
+        let off = json!({"enabled": false});
+        assert_eq!(
+            config["features"],
+            json!({
+                "signup": {"enabled": true, "firstUser": false}, "billing": off, "storage": off, "smtp": off,
+                "authProviders": {"github": false, "google": false},
+            })
+        );
+        assert_only_keys(&config, &["urls", "features"]);
+    }
+
     async fn the_first_user_may_always_sign_up_and_is_told_so(engine: Engine) {
         let builder = App::builder(engine).empty().env("MAILWRIGHT_DISABLE_SIGNUPS", "true");
         let app = builder.start().await;

@@ -92,6 +92,8 @@ async fn start(engine: Engine, server: &ScriptedServer, recipients: usize) -> Ap
     App::builder(engine)
         .smtp(server.port)
         .env("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string())
+        // much of the mail is meant to come back
+        .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
         .env("MAILWRIGHT_DELIVERY_REPLY_TIMEOUT_MS", "1000")
         .env("MAILWRIGHT_SENDING_PER_SECOND", per_second.to_string())
         .start()

@@ -87,6 +87,8 @@ both_engines! {
         let mut app = App::builder(engine)
             .smtp(server.port)
             .env("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string())
+            // much of the mail is meant to come back
+            .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
             .start()
             .await;
 

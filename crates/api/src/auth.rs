@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, FromRef, FromRequestParts, RawPathParams};
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use mailwright_app::idempotency::IdempotencyKey;
@@ -108,8 +108,8 @@ pub(crate) struct TrackKey(pub(crate) Remembered);
 /// `/events/track`: a secret key, looked up again like that of `/v1/send`, or a session with `X-Project-Id`.
 pub(crate) struct RecordAccess(pub(crate) Remembered);
 
-/// Whom a key belonged to when it was last looked up. It may have been revoked since: before a handler answers
-/// without a transaction that looked again, it calls [`confirm`](Self::confirm).
+/// Whom a key belonged to when it was last looked up. It may have been revoked since, or the project may have been
+/// reset: before a handler answers without a transaction that looked again, it calls [`confirm`](Self::confirm).
 pub(crate) struct Remembered {
     pub(crate) caller: Identity,
     /// `None` for a session, which was looked up for this request.
@@ -145,13 +145,15 @@ impl Remembered {
         Ok(Self::new(caller, token))
     }
 
-    /// Looks the key up again. An error if it does not open its project for writing any more.
-    pub(crate) async fn confirm(&self, app: &App) -> Result<(), ApiError> {
-        let Some(token) = &self.token else { return Ok(()) };
+    /// Looks the key up again. An error if it does not open its project for writing any more. A caller when the project
+    /// was reset since the key was remembered: nothing can have been done for the caller of then, so what the request
+    /// asks for is to be done for this one.
+    pub(crate) async fn confirm(&self, app: &App) -> Result<Option<Identity>, ApiError> {
+        let Some(token) = &self.token else { return Ok(None) };
         match app.keyring().find(token).await? {
             None => Err(ApiError::invalid_key("The API key is not valid.")),
             Some(caller) if caller.project.disabled => Err(ApiError::project_disabled()),
-            Some(_) => Ok(()),
+            Some(caller) => Ok((caller.project.number != self.caller.project.number).then_some(caller)),
         }
     }
 }
@@ -434,7 +436,18 @@ async fn whoever_signed_in(
         return Err(ApiError::cross_site());
     }
     let id = app.named_session(token).ok_or_else(ApiError::unauthorized)?;
-    app.keyring().session(id, project).await?.ok_or_else(ApiError::unauthorized)
+    let found = app.keyring().session(id, project).await?.ok_or_else(ApiError::unauthorized)?;
+    let client = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
+    app.keyring().note_session(id, client);
+    Ok(found)
+}
+
+/// Who is signed in at the browser that opens one of the service's own pages; `None` when nobody is.
+pub(crate) async fn visitor(app: &App, headers: &HeaderMap) -> mailwright_app::Result<Option<User>> {
+    let Some(id) = session_cookie(headers).and_then(|token| app.named_session(token)) else {
+        return Ok(None);
+    };
+    Ok(app.keyring().session(id, None).await?.map(|found| found.user))
 }
 
 /// Refuses keys where a person is wanted.

@@ -263,7 +263,8 @@ impl ApiError {
             | Resource::User
             | Resource::Member
             | Resource::Invitation
-            | Resource::Key => "RESOURCE_NOT_FOUND",
+            | Resource::Key
+            | Resource::Session => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));

@@ -22,9 +22,9 @@ use utoipa_axum::routes;
 
 use crate::error::ApiError;
 use crate::resources::{
-    audit, bulk, campaign, config, contact, contact_field, docs, domain, email, event, health, import, key,
-    mailbox, member, oauth, project, proof, security, segment, send, session, subscription, template, totp,
-    track, user,
+    audit, bulk, campaign, config, contact, contact_field, docs, domain, email, event, health, import,
+    invitation, key, mailbox, member, oauth, project, proof, security, segment, send, session, subscription,
+    template, totp, track, user,
 };
 
 /// Every route, with its document.
@@ -95,10 +95,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(session::sign_up))
         .routes(routes!(session::log_in))
         .routes(routes!(session::log_out))
-        .routes(routes!(proof::verify))
+        .routes(routes!(proof::verify_page, proof::verify))
         .routes(routes!(proof::request))
         .routes(routes!(proof::request_reset))
-        .routes(routes!(proof::reset))
+        .routes(routes!(proof::reset_page, proof::reset))
+        .routes(routes!(invitation::page, invitation::accept))
         .routes(routes!(oauth::config))
         .routes(routes!(oauth::github_outbound))
         .routes(routes!(oauth::github_callback))
@@ -109,6 +110,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(user::accept_invitation))
         .routes(routes!(totp::get, totp::begin, totp::remove))
         .routes(routes!(totp::confirm))
+        .routes(routes!(totp::renew))
+        .routes(routes!(user::sessions))
+        .routes(routes!(user::end_session))
         // projects
         .routes(routes!(project::list, project::create))
         .routes(routes!(project::update, project::delete))

@@ -56,6 +56,28 @@ impl<T: Payload> Body<T> {
     }
 }
 
+/// A body that is read when it is first asked for, and can be parsed again.
+pub(crate) struct KeptBody {
+    unread: Option<Request>,
+    read: Result<bytes::Bytes, ApiError>,
+}
+
+impl KeptBody {
+    /// The body of a request.
+    pub(crate) fn of(request: Request) -> Self {
+        Self { unread: Some(request), read: Ok(bytes::Bytes::new()) }
+    }
+
+    /// Reads the body, unless that was done, and parses it as [`Body`] does.
+    pub(crate) async fn parse<T: Payload>(&mut self) -> Result<T, Failure> {
+        if let Some(request) = self.unread.take() {
+            self.read = read(request, T::MAX_BODY).await;
+        }
+        let bytes = self.read.clone()?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes })
+    }
+}
+
 async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, ApiError> {
     let length = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
     if length.is_some_and(|length| length > limit) {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::bulk::{BulkProgress, ContactFailure, MAX_CONTACTS, Operation};
 use mailwright_core::event::subscription_event;
 use mailwright_core::ids::{ContactId, JobId, ProjectNumber};
@@ -11,11 +12,12 @@ use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
+use mailwright_store::audit::Entry;
 use mailwright_store::contact::{self, Deleted};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::job::{self as store, ClaimRef, Progress};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -47,6 +49,7 @@ impl App {
     pub async fn queue_bulk(
         &self,
         project: &Project,
+        actor: &Actor,
         operation: Operation,
         ids: Vec<ContactId>,
     ) -> Result<JobId> {
@@ -63,7 +66,12 @@ impl App {
             Operation::Unsubscribe => JobKind::UnsubscribeContacts,
             Operation::Delete => JobKind::DeleteContacts,
         };
-        self.queue_job(project, kind, input, to_value(&progress)).await
+        // what was asked for is recorded once, not contact by contact
+        let entry = matches!(operation, Operation::Delete).then(|| {
+            let entry = Entry::of_project(Action::ContactsDeleted).with(json!({ "contacts": ids.len() }));
+            (actor.clone(), entry)
+        });
+        self.queue_job(project, kind, input, to_value(&progress), entry).await
     }
 
     /// How a bulk operation is getting on; `None` when the project has no such job.

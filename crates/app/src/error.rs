@@ -35,6 +35,8 @@ pub enum Resource {
     Invitation,
     /// An API key.
     Key,
+    /// A session.
+    Session,
 }
 
 impl Resource {
@@ -54,6 +56,7 @@ impl Resource {
             Self::Member => "Member",
             Self::Invitation => "Invitation",
             Self::Key => "Key",
+            Self::Session => "Session",
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::event::is_reserved;
 use mailwright_core::ids::ContactId;
 use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::event as store;
 
@@ -99,7 +101,7 @@ impl App {
     }
 
     /// Removes every event of a name; how many. The service's own events stay.
-    pub async fn delete_events(&self, project: &Project, name: &str) -> Result<usize> {
+    pub async fn delete_events(&self, project: &Project, actor: &Actor, name: &str) -> Result<usize> {
         if is_reserved(name) {
             return Err(Error::Legacy(format!(
                 "{name} is an event of the service itself and cannot be deleted."
@@ -109,9 +111,17 @@ impl App {
         let until = self.0.clock.now().plus(Duration::from_millis(1));
         let (number, mut removed, mut tries) = (project.number, 0, 0);
         loop {
-            let (name, now) = (name.to_owned(), self.0.clock.now());
+            let (name, now, actor, is_first) =
+                (name.to_owned(), self.0.clock.now(), actor.clone(), removed == 0);
             let step = self.0.db.write_bulk(move |tx| {
-                Box::pin(async move { store::remove(tx, number, &name, until, now).await })
+                Box::pin(async move {
+                    let removed = store::remove(tx, number, &name, until, now).await?;
+                    if is_first && removed > 0 {
+                        let entry = Entry::new(Action::EventsDeleted, name);
+                        audit::record(tx, number, &actor, &entry, now).await?;
+                    }
+                    Ok(removed)
+                })
             });
             match step.await {
                 Ok(0) => break,

@@ -48,7 +48,8 @@ pub struct Applied {
 impl App {
     /// Queues the import of an uploaded file.
     pub async fn queue_import(&self, project: &Project, file: Vec<u8>) -> Result<JobId> {
-        self.queue_job(project, JobKind::ImportContacts, file, to_value(&ImportProgress::default())).await
+        self.queue_job(project, JobKind::ImportContacts, file, to_value(&ImportProgress::default()), None)
+            .await
     }
 
     /// How an import is getting on; `None` when the project has no such import.

@@ -13,11 +13,13 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use mailwright_core::audit::Actor;
 use mailwright_core::bulk::Operation;
 use mailwright_core::ids::{JobId, ProjectNumber};
 use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::job::{self as store, ClaimRef, Claimed, Job, NewJob, Progress, Release};
 use mailwright_store::{Error as StoreError, Tx};
 use serde::Serialize;
@@ -122,6 +124,7 @@ impl App {
         kind: JobKind,
         input: Vec<u8>,
         progress: Value,
+        entry: Option<(Actor, Entry)>,
     ) -> Result<JobId> {
         let at = self.0.clock.now();
         let job = NewJob { project: project.number, id: JobId::new(at), kind, input, progress, at };
@@ -134,6 +137,9 @@ impl App {
                     let has_room = store::unfinished(tx, job.project).await? < MAX_QUEUED;
                     if has_room {
                         store::enqueue(tx, &job).await?;
+                        if let Some((actor, entry)) = &entry {
+                            audit::record(tx, job.project, actor, entry, job.at).await?;
+                        }
                     }
                     Ok(has_room)
                 })

@@ -116,7 +116,9 @@ enum Answer {
 
 /// Most keys remembered.
 const REMEMBERED: usize = 10_000;
-/// How often it is noted that a key is in use.
+/// Most characters of a program's name that are kept.
+const LONGEST_CLIENT: usize = 200;
+/// How often it is noted that a key or a session is in use.
 const NOTED_EVERY: Duration = Duration::from_mins(1);
 
 /// Looks credentials up, many requests with one query.
@@ -130,6 +132,8 @@ pub struct Keyring {
     remembered: Cache<KeyHash, Identity>,
     uses: Coalescer<(KeyHash, Timestamp), ()>,
     noted: Cache<KeyHash, Timestamp>,
+    session_uses: Coalescer<session::Use, ()>,
+    noted_sessions: Cache<SessionId, Timestamp>,
     clock: Clock,
 }
 
@@ -140,6 +144,8 @@ impl Keyring {
             remembered: Cache::new(REMEMBERED),
             uses: Coalescer::writes(db, |tx, uses| Box::pin(note(tx, uses))),
             noted: Cache::new(REMEMBERED),
+            session_uses: Coalescer::writes(db, |tx, uses| Box::pin(note_sessions(tx, uses))),
+            noted_sessions: Cache::new(REMEMBERED),
             clock,
         }
     }
@@ -186,6 +192,17 @@ impl Keyring {
             }
             Answer::Key(_) => Ok(None),
         }
+    }
+
+    /// Notes that a session is in use, and by what program: at most once a minute, and without anybody waiting for it.
+    pub fn note_session(&self, id: SessionId, client: Option<&str>) {
+        let now = self.clock.now();
+        if self.noted_sessions.get(&id).is_some_and(|last| now.since(last) < NOTED_EVERY) {
+            return;
+        }
+        self.noted_sessions.insert(id, now);
+        let client = client.map(|name| name.chars().take(LONGEST_CLIENT).collect());
+        self.session_uses.post(session::Use { id, at: now, client });
     }
 
     pub(crate) fn forget(&self, hash: &KeyHash) {
@@ -286,5 +303,16 @@ async fn note(
     sorted.sort_unstable_by_key(|(hash, at)| (*hash, std::cmp::Reverse(*at)));
     sorted.dedup_by_key(|(hash, _)| *hash);
     api_key::used(tx, &sorted).await?;
+    Ok(vec![(); uses.len()])
+}
+
+async fn note_sessions(
+    tx: &mut mailwright_store::Tx<'_>,
+    uses: &[session::Use],
+) -> mailwright_store::Result<Vec<()>> {
+    let mut sorted = uses.to_vec();
+    sorted.sort_unstable_by_key(|used| (used.id, std::cmp::Reverse(used.at)));
+    sorted.dedup_by_key(|used| used.id);
+    session::used(tx, &sorted).await?;
     Ok(vec![(); uses.len()])
 }

@@ -37,6 +37,7 @@ pub mod send;
 pub mod session;
 pub mod settings;
 pub mod subscription;
+mod suspension;
 pub mod tasks;
 pub mod template;
 pub mod totp;
@@ -67,6 +68,7 @@ use crate::password::Passwords;
 use crate::secret::InstanceSecret;
 use crate::segment::Desk;
 use crate::settings::Settings;
+use crate::suspension::Docket;
 use crate::tasks::Tasks;
 
 /// The running application. Cheap to clone.
@@ -95,6 +97,7 @@ struct Inner {
     jobs: job::Board,
     segments: Desk,
     campaigns: Wake,
+    docket: Docket,
 }
 
 impl std::fmt::Debug for App {
@@ -141,6 +144,7 @@ impl App {
             jobs: job::Board::default(),
             segments: Desk::default(),
             campaigns: Wake::default(),
+            docket: Docket::default(),
             db,
             clock,
             settings,
@@ -151,13 +155,15 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, campaigns, segments, jobs, domain checks, housekeeping.
+    /// Starts the background work: delivery, campaigns, segments, jobs, domain checks, judging projects,
+    /// housekeeping.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
         upkeep::start(self, tasks);
         job::start(self, tasks);
+        suspension::start(self, tasks);
     }
 
     /// Whether the background work is alive; true as well when this process does none.

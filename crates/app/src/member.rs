@@ -23,7 +23,7 @@ use crate::error::{Error, Resource, Result};
 use crate::key::{Token, hash};
 use crate::platform::{Notice, Page, enqueue};
 
-pub use mailwright_store::member::{Invitation, Member};
+pub use mailwright_store::member::{Invitation, Member, Opened};
 
 /// Most members of a project, and most invitations.
 pub const MOST: i64 = 500;
@@ -85,6 +85,7 @@ impl Manager {
             Actor::User { email, .. } => email.clone(),
             Actor::Key { name, .. } => name.clone().unwrap_or_else(|| "API key".into()),
             Actor::Operator => "operator".into(),
+            Actor::Service => "service".into(),
         }
     }
 }
@@ -186,6 +187,14 @@ impl App {
             self.link_token(Page::Invitation, id.into()).is_ok_and(|sent| sent.hash() == token_hash)
         };
         Ok(found.map(|id| Redeemed { token_hash, by_mail: by_mail(id) }))
+    }
+
+    /// The invitation that a token opens, as long as it can be accepted. Looking does not accept it.
+    pub async fn opened_invitation(&self, token: &str) -> Result<Option<Opened>> {
+        let (token_hash, now) = (hash(token), self.0.clock.now());
+        let read =
+            self.0.db.read(move |rx| Box::pin(async move { store::opened(rx, &token_hash, now).await }));
+        Ok(read.await?)
     }
 
     /// Withdraws an invitation.

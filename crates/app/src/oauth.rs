@@ -5,8 +5,6 @@
 //! encrypted: nobody can be made to come back from a journey of somebody else. Only addresses that the provider
 //! verified count, and an account that signs in with a password is not opened by a provider.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use bytes::Bytes;
@@ -25,8 +23,6 @@ use crate::error::{Error, Result};
 use crate::session::{ClientKey, SignedIn};
 use crate::settings::ProviderSettings;
 
-/// How long a journey to the provider and back may take.
-pub const JOURNEY: Duration = Duration::from_mins(10);
 /// What the cookie is encrypted for.
 const PURPOSE: &str = "oauth journey";
 /// Most bytes of what a provider sends back with the browser.
@@ -129,7 +125,7 @@ impl App {
         let Some(settings) = self.provider(provider) else { return Ok(None) };
         let (state, verifier) = (random(), random());
         let challenge = BASE64.encode(Sha256::digest(verifier.as_bytes()));
-        let until = self.0.clock.now().plus(JOURNEY);
+        let until = self.0.clock.now().plus(self.settings().oauth.journey);
         let kept =
             json!({ "provider": provider.as_str(), "state": state, "verifier": verifier, "until": until.0 });
         let journey = BASE64.encode(self.0.secret.seal(PURPOSE, kept.to_string().as_bytes())?);

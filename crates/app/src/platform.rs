@@ -172,6 +172,23 @@ impl App {
         self.own_operation(project, from, notice.to.clone(), (subject, body), values)
     }
 
+    /// A mail that tells a member why the project was disabled. It carries no link.
+    pub(crate) fn suspension_notice(
+        &self,
+        platform: &Platform,
+        to: EmailAddress,
+        name: &str,
+        reason: &str,
+    ) -> Operation {
+        let mut values = Data::new();
+        for (variable, value) in
+            [("instance", self.settings().base_url.as_str()), ("project", name), ("reason", reason)]
+        {
+            values.insert(variable.into(), value.into());
+        }
+        self.own_operation(&platform.project, platform.from.clone(), to, suspension_content(), values)
+    }
+
     /// Tells the workers that own mails are due.
     pub(crate) fn wake_platform(&self, platform: &Platform) {
         self.0.dispatcher.wake(Lane::Transactional, platform.project.number);
@@ -182,7 +199,7 @@ impl App {
         if !project.is_platform() {
             return Ok(Cow::Borrowed(mail));
         }
-        let link = &mail.variables.get("link").cloned().unwrap_or_default();
+        let Some(link) = mail.variables.get("link") else { return Ok(Cow::Borrowed(mail)) };
         let (page, id) = (link["page"].as_str().and_then(Page::from_name), link["id"].as_str());
         let (Some(page), Some(id)) = (page, id.and_then(|id| id.parse().ok())) else {
             return Err(Error::Internal("a mail of the instance names no link".into()));
@@ -244,15 +261,29 @@ fn content(page: Page) -> (&'static str, String) {
             "The link works once, for 14 days. If you do not know what this is about, ignore this email.",
         ),
     };
-    let html = format!(
+    let button = format!(
+        "<p><a href=\"{{{{link}}}}\" style=\"display:inline-block;padding:.6rem 1.2rem;border-radius:8px;\
+         background:#1c1c1e;color:#fff;text-decoration:none\">{button}</a></p>"
+    );
+    (subject, letter(heading, text, &button, after))
+}
+
+/// Subject and HTML of the mail that tells a member why the project was disabled.
+fn suspension_content() -> (&'static str, String) {
+    let text = "The project {{project}} at {{instance}} was disabled. {{reason}} Until its operator enables it again \
+                nothing is sent and nothing can be changed; what is there can still be read.";
+    let after = "Look at whom the project writes to before you ask the operator: addresses that nobody entered, \
+                 bought or old lists, and recipients who did not ask for the mail.";
+    ("{{project}} was disabled", letter("{{project}} was disabled", text, "", after))
+}
+
+fn letter(heading: &str, text: &str, button: &str, after: &str) -> String {
+    format!(
         "<!doctype html><html><body style=\"margin:0;background:#f6f6f7;font:16px/1.5 system-ui,sans-serif;color:#1c1c1e\">\
          <div style=\"max-width:28rem;margin:2rem auto;padding:2rem;background:#fff;border-radius:12px\">\
-         <h1 style=\"font-size:1.3rem;margin:0 0 1rem\">{heading}</h1><p>{text}</p>\
-         <p><a href=\"{{{{link}}}}\" style=\"display:inline-block;padding:.6rem 1.2rem;border-radius:8px;\
-         background:#1c1c1e;color:#fff;text-decoration:none\">{button}</a></p>\
+         <h1 style=\"font-size:1.3rem;margin:0 0 1rem\">{heading}</h1><p>{text}</p>{button}\
          <p style=\"font-size:13px;color:#6b6b6b\">{after}</p></div></body></html>"
-    );
-    (subject, html)
+    )
 }
 
 #[cfg(test)]
@@ -273,5 +304,8 @@ mod tests {
             assert_eq!(used, names);
             assert_eq!(Page::from_name(page.as_str()), Some(page));
         }
+        let (_, html) = suspension_content();
+        let used: Vec<String> = Template::parse_lenient(&html).variables().into_iter().collect();
+        assert_eq!(used, ["instance", "project", "reason"]);
     }
 }

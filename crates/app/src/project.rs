@@ -1,17 +1,19 @@
 //! Projects as their members see them: settings, keys, reset, deletion.
 
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{ApiKeyId, ProjectId, ProjectNumber};
+use mailwright_core::given::Given;
+use mailwright_core::ids::ApiKeyId;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Role, Scopes};
+use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::{self, KeyKind, Listed};
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::project::{self as store, Change, Details};
 use mailwright_store::retired;
 use mailwright_store::user::User;
-use mailwright_store::{Tx, domain, member, suspension};
-use serde_json::json;
+use mailwright_store::{campaign, domain, member};
+use serde_json::{Value, json};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
@@ -55,6 +57,8 @@ pub struct SetupState {
     pub contacts: i64,
     /// Whether it sent or queued a mail.
     pub has_sent: bool,
+    /// When sending of its latest campaign began.
+    pub last_campaign_sent_at: Option<Timestamp>,
 }
 
 impl App {
@@ -123,7 +127,12 @@ impl App {
                     let told = json!({
                         "name": change.name, "tracking": change.tracking, "language": change.language,
                     });
-                    let entry = Entry::of_project(Action::ProjectUpdated).with(given(told));
+                    let told = match change.sending_per_second {
+                        Given::Absent => given(told),
+                        Given::Null => with(given(told), "sendingPerSecond", Value::Null),
+                        Given::Value(rate) => with(given(told), "sendingPerSecond", rate.into()),
+                    };
+                    let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                     audit::record(tx, number, &actor, &entry, now).await?;
                     store::details(tx, number).await
                 })
@@ -305,64 +314,11 @@ impl App {
                         has_verified_domain: domains.iter().any(|domain| domain.verified),
                         contacts: counter::value(rx, number, Counter::Contacts, "").await?,
                         has_sent: emails.iter().any(|(_, count)| *count > 0),
+                        last_campaign_sent_at: campaign::last_sent(rx, number).await?,
                     })
                 })
             })
             .await?)
-    }
-
-    /// Disables a project, for its operator: reading works, writing and sending do not.
-    pub async fn disable_project(&self, id: ProjectId, reason: String) -> Result<bool> {
-        let now = self.0.clock.now();
-        self.as_operator(id, move |tx, number| {
-            Box::pin(async move {
-                if !suspension::start(tx, number, &reason, now).await? {
-                    return Ok(false);
-                }
-                let entry = Entry::of_project(Action::ProjectDisabled).with(json!({ "reason": reason }));
-                audit::record(tx, number, &Actor::Operator, &entry, now).await?;
-                Ok(true)
-            })
-        })
-        .await
-    }
-
-    /// Enables a project again.
-    pub async fn enable_project(&self, id: ProjectId) -> Result<bool> {
-        let now = self.0.clock.now();
-        self.as_operator(id, move |tx, number| {
-            Box::pin(async move {
-                if !suspension::end(tx, number, now).await? {
-                    return Ok(false);
-                }
-                let entry = Entry::of_project(Action::ProjectEnabled);
-                audit::record(tx, number, &Actor::Operator, &entry, now).await?;
-                Ok(true)
-            })
-        })
-        .await
-    }
-
-    async fn as_operator<F>(&self, id: ProjectId, change: F) -> Result<bool>
-    where
-        F: for<'t> FnOnce(
-                &'t mut Tx<'_>,
-                ProjectNumber,
-            ) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<bool>>
-            + Send
-            + 'static,
-    {
-        let changed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(project) = store::by_id(tx, id).await? else { return Ok(None) };
-                    change(tx, project.number).await.map(Some)
-                })
-            })
-            .await?;
-        changed.ok_or_else(|| Error::not_found(Resource::Project, id))
     }
 }
 
@@ -371,20 +327,22 @@ pub(crate) fn pair() -> (Token, Token) {
     (Token::generate(KeyKind::Secret), Token::generate(KeyKind::Public))
 }
 
-fn stored_pair(
-    secret: &Token,
-    public: &Token,
-    now: mailwright_core::time::Timestamp,
-) -> [api_key::NewKey; 2] {
+fn stored_pair(secret: &Token, public: &Token, now: Timestamp) -> [api_key::NewKey; 2] {
     [secret.to_store(KeyKind::Secret, None, now), public.to_store(KeyKind::Public, None, now)]
 }
 
 /// The members of an object that were given.
-fn given(value: serde_json::Value) -> serde_json::Value {
+fn given(value: Value) -> Value {
     match value {
-        serde_json::Value::Object(map) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
+        Value::Object(map) => map.into_iter().filter(|(_, v)| !v.is_null()).collect(),
         other => other,
     }
+}
+
+/// An object with one more member.
+fn with(mut object: Value, name: &str, value: Value) -> Value {
+    object[name] = value;
+    object
 }
 
 fn gone() -> Error {

@@ -72,6 +72,17 @@ impl App {
         Ok(Link { proof, mail: self.notice(platform, &notice) })
     }
 
+    /// The address that a link was sent to, as long as the link is good. Looking does not use it up.
+    pub async fn link_address(&self, purpose: Purpose, token: &str) -> Result<Option<EmailAddress>> {
+        let (token_hash, now) = (hash(token), self.0.clock.now());
+        let found = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::find(rx, purpose, &token_hash, now).await }))
+            .await?;
+        Ok(found.map(|(_, email)| email))
+    }
+
     /// Sends a user another link to prove the address. False when it is proven already.
     pub async fn request_verification(&self, user: &User) -> Result<bool> {
         if user.email_verified {

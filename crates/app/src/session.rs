@@ -325,6 +325,24 @@ impl App {
         if live { claims["sid"].as_str()?.parse().ok() } else { None }
     }
 
+    /// The sessions of a user, the newest first.
+    pub async fn sessions(&self, user: &User) -> Result<Vec<session::Listed>> {
+        let (id, now) = (user.id, self.0.clock.now());
+        let read = self.0.db.read(move |rx| Box::pin(async move { session::of_user(rx, id, now).await }));
+        Ok(read.await?)
+    }
+
+    /// Ends one of a user's sessions, on every node at once.
+    pub async fn end_session(&self, user: &User, id: SessionId) -> Result<()> {
+        let of = user.id;
+        let ended = self.0.db.write(move |tx| Box::pin(async move { session::end_of(tx, of, id).await }));
+        if !ended.await? {
+            return Err(Error::not_found(Resource::Session, id));
+        }
+        tracing::info!(user = %of, "a session was ended by its owner");
+        Ok(())
+    }
+
     /// Ends a session.
     pub async fn log_out(&self, id: SessionId) -> Result<()> {
         self.0.db.write(move |tx| Box::pin(async move { session::end(tx, id).await })).await?;

@@ -9,6 +9,8 @@ pub struct Settings {
     pub base_url: String,
     /// Requests a minute and project; 0 switches the limit off.
     pub rate_limit_per_minute: i64,
+    /// Whether a project is disabled when too much of its mail comes back; otherwise the operator is only told.
+    pub auto_project_disable: bool,
     /// How long an idempotency key is kept.
     pub idempotency_ttl: Duration,
     /// Attachments.
@@ -32,6 +34,8 @@ pub struct Settings {
 /// Providers that people sign in with; `None` where one is not configured.
 #[derive(Debug, Clone, Default)]
 pub struct OauthSettings {
+    /// How long the way to a provider and back may take.
+    pub journey: Duration,
     /// GitHub.
     pub github: Option<ProviderSettings>,
     /// Google.

@@ -114,9 +114,7 @@ impl App {
         };
         let seed = open(&self.0.secret, id, &sealed)?;
         let Some(step) = matching_step(&seed, code, now) else { return Err(Error::WrongCode) };
-        let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| recovery_code()).collect();
-        let hashes =
-            codes.iter().map(|code| recovery_hash(&self.0.secret, id, code)).collect::<Result<Vec<_>>>()?;
+        let (codes, hashes) = self.new_recovery_codes(id)?;
         let confirmed = self
             .0
             .db
@@ -138,6 +136,45 @@ impl App {
         self.forgive(attempt).await?;
         tracing::info!(user = %id, "a second factor was switched on");
         Ok(codes)
+    }
+
+    /// Makes other recovery codes, given the password and a code or recovery code. Those before are of no use then.
+    pub async fn renew_recovery_codes(
+        &self,
+        user: &User,
+        password: String,
+        code: String,
+        client: ClientKey,
+    ) -> Result<Vec<String>> {
+        self.check_password(user, password, client).await?;
+        let attempt = self.attempt(&subject(user), client, false).await?;
+        let (id, now, secret) = (user.id, self.0.clock.now(), self.0.secret.clone());
+        let (codes, hashes) = self.new_recovery_codes(id)?;
+        self.0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !is_asked(tx, id).await? {
+                        return Ok(Err(Error::Conflict("You have no second factor.".into())));
+                    }
+                    if let Err(refused) = check(tx, &secret, id, Some(&code), now).await? {
+                        return Ok(Err(refused));
+                    }
+                    store::put_recovery_codes(tx, id, &hashes).await.map(Ok)
+                })
+            })
+            .await??;
+        self.forgive(attempt).await?;
+        tracing::info!(user = %id, "recovery codes were replaced");
+        Ok(codes)
+    }
+
+    /// Recovery codes, and what is stored of them.
+    fn new_recovery_codes(&self, user: UserId) -> Result<(Vec<String>, Vec<[u8; 32]>)> {
+        let codes: Vec<String> = (0..RECOVERY_CODES).map(|_| recovery_code()).collect();
+        let hashes = codes.iter().map(|code| recovery_hash(&self.0.secret, user, code));
+        let hashes = hashes.collect::<Result<Vec<_>>>()?;
+        Ok((codes, hashes))
     }
 
     /// Switches the second factor off, given the password and a code or recovery code.

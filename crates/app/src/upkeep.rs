@@ -182,7 +182,8 @@ impl App {
                 > 0
             {}
             while search::build_step(&self.0.db, number, now).await? {}
-            Ok(())
+            // a process may have died before it judged what it recorded
+            self.judge(number).await
         };
         self.each_project(job, "housekeeping").await
     }

@@ -21,6 +21,8 @@ pub enum Actor {
     },
     /// Whoever runs the instance, on its command line.
     Operator,
+    /// The service itself.
+    Service,
 }
 
 /// What can be done that is recorded.
@@ -60,12 +62,26 @@ pub enum Action {
     DomainRemoved,
     /// A contact was deleted.
     ContactDeleted,
+    /// Many contacts were to be deleted, in the background.
+    ContactsDeleted,
+    /// A segment was deleted.
+    SegmentDeleted,
+    /// The events of a name were deleted.
+    EventsDeleted,
     /// A custom field was removed from all contacts.
     FieldDeleted,
     /// A template was deleted.
     TemplateDeleted,
-    /// A campaign was sent or scheduled.
+    /// A campaign was sent.
     CampaignSent,
+    /// A campaign was scheduled.
+    CampaignScheduled,
+    /// A campaign was paused.
+    CampaignPaused,
+    /// A campaign went on.
+    CampaignResumed,
+    /// Mails of a campaign were to be sent again.
+    CampaignRetried,
     /// A campaign was cancelled.
     CampaignCancelled,
     /// A campaign was deleted.
@@ -95,9 +111,16 @@ impl Action {
             Self::DomainAdded => "domain.added",
             Self::DomainRemoved => "domain.removed",
             Self::ContactDeleted => "contact.deleted",
+            Self::ContactsDeleted => "contacts.deleted",
+            Self::SegmentDeleted => "segment.deleted",
+            Self::EventsDeleted => "events.deleted",
             Self::FieldDeleted => "field.deleted",
             Self::TemplateDeleted => "template.deleted",
             Self::CampaignSent => "campaign.sent",
+            Self::CampaignScheduled => "campaign.scheduled",
+            Self::CampaignPaused => "campaign.paused",
+            Self::CampaignResumed => "campaign.resumed",
+            Self::CampaignRetried => "campaign.retried",
             Self::CampaignCancelled => "campaign.cancelled",
             Self::CampaignDeleted => "campaign.deleted",
             Self::MailboxCleared => "mailbox.cleared",

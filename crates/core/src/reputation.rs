@@ -1,7 +1,9 @@
 //! How well a project's mail is received, and when that is bad enough to stop it.
 
+use serde::{Deserialize, Serialize};
+
 /// Mails of a period and what came back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Mails whose hand-over ended: taken or refused.
     pub total: i64,
@@ -21,6 +23,72 @@ impl Totals {
     pub fn complaint_rate(self) -> f64 {
         percent(self.complaints, self.total)
     }
+
+    /// What came after `earlier`.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            total: (self.total - earlier.total).max(0),
+            bounces: (self.bounces - earlier.bounces).max(0),
+            complaints: (self.complaints - earlier.complaints).max(0),
+        }
+    }
+}
+
+/// How a project's mails were received.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reception {
+    /// Since the project began.
+    pub ever: Totals,
+    /// Today: days since the Unix epoch.
+    pub today: i64,
+    /// On each of the last seven days, today first.
+    pub days: Vec<Totals>,
+}
+
+impl Reception {
+    /// The figures to judge by. A day is one of the calendar, so that the last 24 hours are today and yesterday.
+    pub fn figures(&self, is_new: bool) -> Figures {
+        let sum = |days: &[Totals]| {
+            days.iter().fold(Totals::default(), |sum, day| Totals {
+                total: sum.total + day.total,
+                bounces: sum.bounces + day.bounces,
+                complaints: sum.complaints + day.complaints,
+            })
+        };
+        let day = sum(&self.days[..self.days.len().min(2)]);
+        Figures { day, week: sum(&self.days), ever: self.ever, is_new }
+    }
+
+    /// What of it is not held against the project any more once a person enabled it.
+    pub fn forgiven(&self) -> Forgiven {
+        let today = self.days.first().copied().unwrap_or_default();
+        Forgiven { ever: self.ever, day: self.today, of_day: today }
+    }
+
+    /// What came after a person enabled the project.
+    #[must_use]
+    pub fn after(mut self, forgiven: &Forgiven) -> Self {
+        self.ever = self.ever.since(forgiven.ever);
+        for (back, day) in (0..).zip(&mut self.days) {
+            match self.today - back {
+                date if date < forgiven.day => *day = Totals::default(),
+                date if date == forgiven.day => *day = day.since(forgiven.of_day),
+                _ => {}
+            }
+        }
+        self
+    }
+}
+
+/// How a project's mails had been received when a person enabled it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgiven {
+    /// Since the project began.
+    pub ever: Totals,
+    /// The day: days since the Unix epoch.
+    pub day: i64,
+    /// On that day.
+    pub of_day: Totals,
 }
 
 fn percent(part: i64, whole: i64) -> f64 {
@@ -103,6 +171,20 @@ impl Health {
         }
     }
 
+    /// What has a level, without the numbers behind it: whoever wants to slip through would measure against them.
+    pub fn words(&self, level: Level) -> Vec<&'static str> {
+        let bounces = [self.bounce_week, self.bounce_ever].contains(&level);
+        let complaints = [self.complaint_week, self.complaint_ever].contains(&level);
+        [
+            (bounces, "Too many of the project's mails bounce."),
+            (complaints, "Too many recipients complain about the project's mails."),
+            (self.start == level, "Too many of the project's first mails come back."),
+        ]
+        .into_iter()
+        .filter_map(|(found, words)| found.then_some(words))
+        .collect()
+    }
+
     /// The worst of the levels.
     pub fn worst(&self) -> Level {
         [self.bounce_week, self.bounce_ever, self.complaint_week, self.complaint_ever, self.start]
@@ -175,6 +257,29 @@ mod tests {
         assert_eq!((new.start, new.worst()), (Level::Critical, Level::Critical));
         let old = Health::of(&Figures { day, ..Figures::default() });
         assert_eq!(old.worst(), Level::Healthy);
+    }
+
+    #[test]
+    fn periods_are_days_of_the_calendar() {
+        let one = Totals { total: 1, bounces: 1, complaints: 0 };
+        let reception = Reception { ever: Totals { total: 9, ..one }, today: 20_000, days: vec![one; 7] };
+        let found = reception.figures(true);
+        assert_eq!((found.day.total, found.week.total, found.ever.total), (2, 7, 9));
+        assert_eq!(Reception::default().figures(false).week, Totals::default());
+    }
+
+    #[test]
+    fn what_a_person_looked_at_counts_no_more() {
+        let totals = |total| Totals { total, bounces: total, complaints: 0 };
+        let before =
+            Reception { ever: totals(40), today: 20_000, days: vec![totals(26), totals(5), totals(1)] };
+        let forgiven = before.forgiven();
+        let figures = before.after(&forgiven).figures(true);
+        assert_eq!((figures.day.bounces, figures.week.bounces, figures.ever.bounces), (0, 0, 0));
+        // two days later
+        let days = vec![totals(3), totals(2), totals(30), totals(5)];
+        let later = Reception { ever: totals(49), today: 20_002, days }.after(&forgiven).figures(true);
+        assert_eq!((later.day.bounces, later.week.bounces, later.ever.bounces), (5, 9, 9));
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub(crate) struct Config {
     dns_server: String,
     secret: Hidden,
     disable_signups: bool,
+    auto_project_disable: bool,
     trusted_proxies: usize,
     platform_from: String,
     pub(crate) log: String,
@@ -131,6 +132,7 @@ struct Login {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Oauth {
+    journey_seconds: u64,
     github_client_id: String,
     github_client_secret: Hidden,
     github_url: String,
@@ -145,6 +147,7 @@ struct Oauth {
 impl Oauth {
     fn settings(&self) -> Result<OauthSettings> {
         Ok(OauthSettings {
+            journey: Duration::from_secs(self.journey_seconds.max(1)),
             github: provider(
                 "GITHUB",
                 (&self.github_client_id, &self.github_client_secret),
@@ -285,6 +288,7 @@ impl Config {
         Ok(Settings {
             base_url,
             rate_limit_per_minute: self.rate_limit_per_minute,
+            auto_project_disable: self.auto_project_disable,
             idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
             attachments: AttachmentLimits {
                 count: self.attachments.count,

@@ -53,6 +53,7 @@ pub async fn record(
         Actor::User { id, email } => ("user", Some((*id).into()), Some(email.as_str())),
         Actor::Key { id, name } => ("key", Some((*id).into()), name.as_deref()),
         Actor::Operator => ("operator", None, None),
+        Actor::Service => ("service", None, None),
     };
     let last = tx
         .optional(
@@ -120,6 +121,7 @@ pub async fn list(
             let actor = match (kind.as_str(), id) {
                 ("user", Some(id)) => Actor::User { id: UserId::from(id), email: name.unwrap_or_default() },
                 ("key", Some(id)) => Actor::Key { id: ApiKeyId::from(id), name },
+                ("service", _) => Actor::Service,
                 _ => Actor::Operator,
             };
             Ok(Recorded {

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
-use mailwright_core::reputation::Totals;
+use mailwright_core::reputation::{Reception, Totals};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -477,17 +477,15 @@ fn of_day(day: i64, what: &str) -> String {
     format!("day {day:06} {what}")
 }
 
-/// How a project's mails were received: since the beginning, and on each of the `days` that end with `today`, the
-/// latest first.
-pub async fn reception(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    today: i64,
-    days: i64,
-) -> Result<(Totals, Vec<Totals>)> {
+/// Days of a week.
+const WEEK: i64 = 7;
+
+/// How a project's mails were received, up to a time.
+pub async fn reception(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Reception> {
+    let today = day(now);
     let kinds = [SENT, BOUNCED, COMPLAINED];
     let mut names: Vec<String> = kinds.map(str::to_owned).into();
-    names.extend((0..days).flat_map(|back| kinds.map(|what| of_day(today - back, what))));
+    names.extend((0..WEEK).flat_map(|back| kinds.map(|what| of_day(today - back, what))));
     let found = crate::counter::some(rx, project, Counter::Reception, &names).await?;
     let value = |name: &str| found.iter().find(|(n, _)| n == name).map_or(0, |(_, value)| *value);
     let totals = |name: &dyn Fn(&str) -> String| Totals {
@@ -495,8 +493,8 @@ pub async fn reception(
         bounces: value(&name(BOUNCED)),
         complaints: value(&name(COMPLAINED)),
     };
-    let ever = totals(&str::to_owned);
-    Ok((ever, (0..days).map(|back| totals(&|what| of_day(today - back, what))).collect()))
+    let days = (0..WEEK).map(|back| totals(&|what| of_day(today - back, what))).collect();
+    Ok(Reception { ever: totals(&str::to_owned), today, days })
 }
 
 /// Forgets how mails were received on days before `day`, some at a time; how many rows.

@@ -224,6 +224,42 @@ pub async fn find_by_token(
     .await
 }
 
+/// An invitation as whoever holds its token sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Whom it is for.
+    pub email: EmailAddress,
+    /// What the person will be.
+    pub role: Role,
+    /// Who invited: an address, or a key's name.
+    pub invited_by: String,
+    /// Name of the project.
+    pub project: String,
+    /// Whether the address has an account, and whether that has a password.
+    pub account: Option<bool>,
+}
+
+/// The invitation that a token opens, which stays as it is.
+pub async fn opened(rx: &mut Rx<'_>, token_hash: &[u8], now: Timestamp) -> Result<Option<Opened>> {
+    rx.optional(
+        "select i.email, i.role, i.invited_by, p.name, u.id is not null, u.password_hash is not null \
+         from invitations i join projects p on p.number = i.project_id left join users u on u.email = i.email \
+         where i.token_hash = $1 and i.expires_at > $2 and p.retired_at is null",
+        args![token_hash, now],
+        |r| {
+            let (has_account, has_password): (bool, bool) = (r.get(4)?, r.get(5)?);
+            Ok(Opened {
+                email: r.get(0)?,
+                role: role(&r.get::<String>(1)?, 1)?,
+                invited_by: r.get(2)?,
+                project: r.get(3)?,
+                account: has_account.then_some(has_password),
+            })
+        },
+    )
+    .await
+}
+
 /// Takes the invitation that a token opens for an address: project and role. It can be taken once.
 pub async fn take_by_token(
     tx: &mut Tx<'_>,

@@ -20,6 +20,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 4, name: "campaigns", sql: include_str!("../migrations/0004_campaigns.sql") },
     Migration { number: 5, name: "accounts", sql: include_str!("../migrations/0005_accounts.sql") },
     Migration { number: 6, name: "sign-in", sql: include_str!("../migrations/0006_sign_in.sql") },
+    Migration { number: 7, name: "account care", sql: include_str!("../migrations/0007_account_care.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

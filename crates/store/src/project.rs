@@ -1,5 +1,6 @@
 //! Projects.
 
+use mailwright_core::given::Given;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::project::{self, Project};
 use mailwright_core::role::Role;
@@ -111,6 +112,8 @@ pub struct Details {
     pub tracking: String,
     /// The public key of its own pair.
     pub public_key: Option<String>,
+    /// Most mails a second; `None` for the instance's setting.
+    pub sending_per_second: Option<i64>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When its settings last changed.
@@ -119,7 +122,7 @@ pub struct Details {
 
 const DETAILS: &str = "p.tracking, p.created_at, p.updated_at, (select k.token from api_keys k \
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
-     order by k.created_at limit 1)";
+     order by k.created_at limit 1), p.sending_per_second";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
@@ -128,6 +131,7 @@ fn read_details(row: &Row<'_>) -> Result<Details> {
         created_at: row.get(WIDTH + 1)?,
         updated_at: row.get(WIDTH + 2)?,
         public_key: row.get(WIDTH + 3)?,
+        sending_per_second: row.get(WIDTH + 4)?,
     })
 }
 
@@ -150,7 +154,7 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64) -> Result<Vec<(D
         ),
         args![user, limit],
         |r| {
-            const ROLE: usize = WIDTH + 4;
+            const ROLE: usize = WIDTH + 5;
             Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
         },
     )
@@ -202,14 +206,28 @@ pub struct Change {
     pub tracking: Option<&'static str>,
     /// Language of public pages and footers.
     pub language: Option<String>,
+    /// Most mails a second; null for the instance's setting.
+    pub sending_per_second: Given<i64>,
 }
 
 /// Changes settings.
 pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
+    let mut rate = None;
+    change.sending_per_second.apply(&mut rate);
     tx.execute_one(
         "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
-         language = coalesce($4, language), updated_at = $5 where number = $1 and retired_at is null",
-        args![number, change.name.as_deref(), change.tracking, change.language.as_deref(), now],
+         language = coalesce($4, language), updated_at = $5, \
+         sending_per_second = case when $6 then $7 else sending_per_second end \
+         where number = $1 and retired_at is null",
+        args![
+            number,
+            change.name.as_deref(),
+            change.tracking,
+            change.language.as_deref(),
+            now,
+            change.sending_per_second != Given::Absent,
+            rate,
+        ],
     )
     .await
 }

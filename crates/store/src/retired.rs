@@ -63,8 +63,8 @@ async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Resul
     if retired == 1 { Ok(()) } else { Err(Error::Conflict("the project was reset or deleted".into())) }
 }
 
-/// Resets a project: what its number has is retired, and keys, members, invitations, suspensions and domains go on
-/// under another number, which is returned.
+/// Resets a project: what its number has is retired, and keys, members, invitations, suspensions, domains and the sums
+/// of how its mail was received go on under another number, which is returned. A reset is no way to be judged anew.
 pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Result<ProjectNumber> {
     let found = project::get(tx, old).await?.ok_or(Error::NotFound)?;
     if found.disabled {
@@ -89,6 +89,12 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         "insert into domains (project_id, id, name, verified, vouched, selector, key_type, public_key, private_key, \
          last_check, check_at, created_at, updated_at) select $2, id, name, verified, vouched, selector, key_type, \
          public_key, private_key, last_check, check_at, created_at, updated_at from domains where project_id = $1",
+        args![old, new],
+    )
+    .await?;
+    tx.execute(
+        "insert into counters (project_id, kind, name, shard, value) select $2, kind, name, shard, value \
+         from counters where project_id = $1 and kind = 'reception'",
         args![old, new],
     )
     .await?;

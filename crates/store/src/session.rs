@@ -103,6 +103,76 @@ pub async fn start(
     Ok(started == 1)
 }
 
+/// How often the use of a session is noted, in milliseconds: a little less than callers wait between two notes.
+const NOTED_EVERY_MS: i64 = 50_000;
+
+/// The use of a session.
+#[derive(Debug, Clone)]
+pub struct Use {
+    /// The session.
+    pub id: SessionId,
+    /// When.
+    pub at: Timestamp,
+    /// The program, as it calls itself.
+    pub client: Option<String>,
+}
+
+/// Notes that sessions are in use, each given once.
+pub async fn used(tx: &mut Tx<'_>, uses: &[Use]) -> Result<()> {
+    tx.each(
+        "update sessions set used_at = r.at, client = coalesce(r.program, sessions.client) \
+         from {rows r: session id, at int, program text} \
+         where id = r.session and coalesce(used_at, 0) <= r.at - $4",
+        &[
+            Arg::Ids(uses.iter().map(|used| Some(used.id.into())).collect()),
+            Arg::Ints(uses.iter().map(|used| Some(used.at.0)).collect()),
+            Arg::Texts(uses.iter().map(|used| used.client.as_deref().map(Into::into)).collect()),
+            NOTED_EVERY_MS.into(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A session as its owner is shown it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Identifier.
+    pub id: SessionId,
+    /// The program that used it last, as it calls itself.
+    pub client: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When it was last noted that it was used.
+    pub used_at: Option<Timestamp>,
+    /// When it ends by itself.
+    pub expires_at: Timestamp,
+}
+
+/// The sessions of a user that go on, the newest first.
+pub async fn of_user(rx: &mut Rx<'_>, user: UserId, now: Timestamp) -> Result<Vec<Listed>> {
+    rx.all(
+        "select id, client, created_at, used_at, expires_at from sessions \
+         where user_id = $1 and expires_at > $2 order by id desc limit $3",
+        args![user, now, MOST],
+        |r| {
+            Ok(Listed {
+                id: r.get(0)?,
+                client: r.get(1)?,
+                created_at: r.get(2)?,
+                used_at: r.get(3)?,
+                expires_at: r.get(4)?,
+            })
+        },
+    )
+    .await
+}
+
+/// Ends a session of a user; false when the user has no such session.
+pub async fn end_of(tx: &mut Tx<'_>, user: UserId, id: SessionId) -> Result<bool> {
+    Ok(tx.execute("delete from sessions where id = $1 and user_id = $2", args![id, user]).await? == 1)
+}
+
 /// Ends a session.
 pub async fn end(tx: &mut Tx<'_>, id: SessionId) -> Result<()> {
     tx.execute("delete from sessions where id = $1", args![id]).await?;

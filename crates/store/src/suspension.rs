@@ -1,10 +1,13 @@
 //! Disabled projects: why, and for how long.
 
 use mailwright_core::ids::{AuditId, ProjectNumber};
+use mailwright_core::reputation::Forgiven;
 use mailwright_core::time::Timestamp;
 
+use serde_json::{Value as Json, json};
+
 use crate::args;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tx::{Rx, Tx};
 
 /// A time for which a project was disabled.
@@ -37,8 +40,13 @@ pub async fn start(tx: &mut Tx<'_>, project: ProjectNumber, reason: &str, now: T
     Ok(true)
 }
 
-/// Enables a project again; false when it is not disabled.
-pub async fn end(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+/// Enables a project again, whose mail was received as it was: that is forgiven. False when it is not disabled.
+pub async fn end(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    forgiven: &Forgiven,
+    now: Timestamp,
+) -> Result<bool> {
     let enabled = tx
         .execute(
             "update projects set disabled_at = null where number = $1 and disabled_at is not null and retired_at is null",
@@ -46,11 +54,31 @@ pub async fn end(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Res
         )
         .await?;
     tx.execute(
-        "update suspensions set ended_at = $2 where project_id = $1 and ended_at is null",
-        args![project, now],
+        "update suspensions set ended_at = $2, forgiven = {json $3} where project_id = $1 and ended_at is null",
+        args![project, now, &json!(forgiven)],
     )
     .await?;
     Ok(enabled == 1)
+}
+
+/// What was forgiven when the project was last enabled.
+pub async fn forgiven(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<Forgiven>> {
+    let stored = rx
+        .optional(
+            "select {json_out forgiven} from suspensions where project_id = $1 and forgiven is not null \
+             order by id desc limit 1",
+            args![project],
+            |r| r.get::<Json>(0),
+        )
+        .await?;
+    let read = |stored| {
+        serde_json::from_value(stored).map_err(|error| Error::Corrupt {
+            column: 0,
+            expected: "totals",
+            detail: format!("suspensions.forgiven: {error}"),
+        })
+    };
+    stored.map(read).transpose()
 }
 
 /// The latest suspensions of a project, newest first.

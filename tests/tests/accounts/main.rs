@@ -7,3 +7,4 @@ mod keys;
 mod members;
 mod projects;
 mod sessions;
+mod suspension;

@@ -9,8 +9,18 @@ use mailwright_tests::{
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const SHAPE: &[&str] =
-    &["id", "name", "public", "secret", "disabled", "tracking", "language", "createdAt", "updatedAt"];
+const SHAPE: &[&str] = &[
+    "id",
+    "name",
+    "public",
+    "secret",
+    "disabled",
+    "tracking",
+    "language",
+    "sendingPerSecond",
+    "createdAt",
+    "updatedAt",
+];
 
 async fn owner(app: &App) -> Browser {
     Browser::log_in(app, OWNER.0, OWNER.1).await
@@ -59,6 +69,39 @@ both_engines! {
         found.sort();
         assert_eq!(found.iter().map(|(field, _)| field.as_str()).collect::<Vec<_>>(), ["language", "name", "tracking"]);
         assert_eq!(mine(&app, &owner).await[0]["language"], "pt-BR");
+    }
+
+    async fn a_project_slows_itself_down(engine: Engine) {
+        const MAILS: usize = 8;
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let owner = owner(&app).await;
+        let patch = |rate: Value| {
+            owner.request(&app, "PATCH", &mine_path(&app, "")).json(&json!({"sendingPerSecond": rate})).send()
+        };
+        assert_eq!(mine(&app, &owner).await[0]["sendingPerSecond"], json!(null));
+        for (wrong, code) in [(json!(0), "too_small"), (json!(-1), "too_small"), (json!(100_001), "too_big")] {
+            assert_eq!(issues(&patch(wrong).await), [("sendingPerSecond".to_owned(), code.to_owned())]);
+        }
+        assert_eq!(issues(&patch(json!("2")).await)[0].0, "sendingPerSecond");
+        assert_eq!(patch(json!(2)).await.assert_status(200).json()["sendingPerSecond"], 2);
+        // another setting leaves it as it is
+        let renamed = owner.request(&app, "PATCH", &mine_path(&app, "")).json(&json!({"name": "Apollo"})).send().await;
+        assert_eq!(renamed.assert_status(200).json()["sendingPerSecond"], 2);
+
+        let to: Vec<String> = (0..MAILS).map(|n| format!("a{n}@example.com")).collect();
+        send_ok(&app, json!({"to": to, "subject": "s", "body": "b", "from": app.from()})).await;
+        let received = app
+            .eventually("all mails", async || (server.received().len() == MAILS).then(|| server.received()))
+            .await;
+        // two may leave at once, the others leave two a second
+        let took = received[MAILS - 1].at - received[0].at;
+        assert!(took >= Duration::from_millis(2400), "{MAILS} mails took {took:?}");
+
+        assert_eq!(patch(json!(null)).await.assert_status(200).json()["sendingPerSecond"], json!(null));
+        let audit = owner.audit(&app, app.project_id()).await;
+        assert_eq!(audit[0]["details"], json!({"sendingPerSecond": null}));
+        assert_eq!(audit[1]["details"], json!({"name": "Apollo"}));
     }
 
     async fn regenerated_keys_replace_the_old_ones_at_once(engine: Engine) {
@@ -225,6 +268,17 @@ both_engines! {
             (&state["hasVerifiedDomain"], &state["contactCount"], &state["hasSentEmail"]),
             (&json!(true), &json!(1), &json!(true))
         );
+        assert_eq!(state["lastCampaignSentAt"], json!(null));
+        create_contact(&app, "bob@example.com", true, json!({})).await;
+        let draft = json!({"name": "News", "subject": "s", "body": "b", "from": app.from(), "audienceType": "ALL"});
+        for _ in 0..2 {
+            let made = app.post("/campaigns").json(&draft).send().await.assert_status(201).json();
+            let path = format!("/campaigns/{}/send", text(&made["data"]["id"]));
+            let sent = app.post(&path).json(&json!({})).send().await.assert_status(200).json();
+            let state = read(&app, &format!("/projects/{}/setup-state", app.project_id())).await;
+            assert_eq!(state["lastCampaignSentAt"], sent["data"]["sentAt"]);
+            assert!(state["lastCampaignSentAt"].is_string(), "{state}");
+        }
     }
 
     async fn security_shows_rates_and_levels(engine: Engine) {
@@ -232,7 +286,11 @@ both_engines! {
             if to.starts_with("gone") { Answer::RefuseRcpt(550, "5.1.1 no such user") } else { Answer::Accept }
         })
         .await;
-        let app = App::builder(engine).smtp(server.port).start().await;
+        let app = App::builder(engine)
+            .smtp(server.port)
+            .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
+            .start()
+            .await;
         let owner = owner(&app).await;
         let security = async |path: String| {
             owner.request(&app, "GET", &path).send().await.assert_status(200).json()
@@ -283,12 +341,39 @@ async fn keys_resets_and_deletions_count_on_every_node_at_once() {
     let send = || two.request("POST", "/v1/send").bearer(text(&made["secret"])).json(&send).send();
     send().await.assert_status(200);
     owner.request(&one, "POST", &mine_path(&one, "/reset")).send().await.assert_status(200);
-    // what the other node remembers is the project before the reset: nothing is written there
-    let first = send().await;
-    assert!(matches!(first.status, 200 | 503), "{}", first.text());
+    // what the other node remembers is the project before the reset: it looks again, and nothing is written there
     send().await.assert_status(200);
-    let contacts = two.request("GET", "/contacts").bearer(text(&made["secret"])).send().await.json();
-    assert_eq!(column(&contacts["data"], "email"), ["a@example.com"]);
+    let contacts = async || {
+        let page = two.request("GET", "/contacts").bearer(text(&made["secret"])).send().await.json();
+        let mut found: Vec<String> = column(&page["data"], "email").into_iter().map(str::to_owned).collect();
+        found.sort();
+        found
+    };
+    assert_eq!(contacts().await, ["a@example.com"]);
+    let track = |email: &str| {
+        let event = json!({"email": email, "event": "signup"});
+        two.request("POST", "/v1/track").bearer(text(&made["public"])).json(&event).send()
+    };
+    let record = |email: &str| {
+        let event = json!({"email": email, "event": "signup"});
+        two.request("POST", "/events/track").bearer(text(&made["secret"])).json(&event).send()
+    };
+    track("b@example.com").await.assert_status(200);
+    record("c@example.com").await.assert_status(201);
+    let keyed = |email: &str| {
+        let event = json!({"email": email, "event": "signup"});
+        let request = two.request("POST", "/v1/track").bearer(text(&made["public"])).json(&event);
+        request.header("idempotency-key", "one").send()
+    };
+    keyed("d@example.com").await.assert_status(200);
+    keyed("d@example.com").await.assert_error(409, "IDEMPOTENCY_KEY_REUSED");
+    owner.request(&one, "POST", &mine_path(&one, "/reset")).send().await.assert_status(200);
+    // the key was used for what is gone
+    keyed("d@example.com").await.assert_status(200);
+    track("e@example.com").await.assert_status(200);
+    owner.request(&one, "POST", &mine_path(&one, "/reset")).send().await.assert_status(200);
+    record("f@example.com").await.assert_status(201);
+    assert_eq!(contacts().await, ["f@example.com"]);
 
     owner.request(&one, "DELETE", &mine_path(&one, "")).send().await.assert_status(200);
     send().await.assert_error(401, "INVALID_API_KEY");

@@ -20,6 +20,22 @@ async fn me(app: &App, browser: &Browser) -> u16 {
 }
 
 both_engines! {
+    async fn anybody_is_told_what_the_instance_offers(engine: Engine) {
+        let app = App::start(engine).await;
+        let config = app.request("GET", "/config").send().await.assert_status(200).json();
+        let base = app.base_url();
+        assert_eq!(config["urls"], json!({"api": base, "dashboard": base, "docs": format!("{base}/docs")}));
+        let off = json!({"enabled": false});
+        assert_eq!(
+            config["features"],
+            json!({
+                "signup": {"enabled": true, "firstUser": false}, "billing": off, "storage": off, "smtp": off,
+                "authProviders": {"github": false, "google": false},
+            })
+        );
+        assert_only_keys(&config, &["urls", "features"]);
+    }
+
     async fn the_first_user_may_always_sign_up_and_is_told_so(engine: Engine) {
         let builder = App::builder(engine).empty().env("MAILWRIGHT_DISABLE_SIGNUPS", "true");
         let app = builder.start().await;
@@ -140,6 +156,39 @@ both_engines! {
         assert_eq!(me(&app, &ada).await, 200, "the session that changed it goes on");
         try_log_in(&app, "ada@example.com", PASSWORD).await.assert_error(401, "INVALID_CREDENTIALS");
         Browser::log_in(&app, "ada@example.com", NEW_PASSWORD).await;
+    }
+
+    async fn sessions_are_listed_and_ended_one_by_one(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let phone = Browser::log_in(&app, "ada@example.com", PASSWORD).await;
+        let eve = Browser::sign_up(&app, "eve@example.com").await;
+        let agent = "Mozilla/5.0 (Phone) <b>";
+        phone.request(&app, "GET", "/users/@me").header("user-agent", agent).send().await.assert_status(200);
+        let list = async |user: &Browser| {
+            user.request(&app, "GET", "/users/@me/sessions").send().await.assert_status(200).json()
+        };
+        let listed = app
+            .eventually("the use is noted", async || {
+                let listed = list(&ada).await;
+                (listed[0]["client"] == agent && !listed[1]["lastUsedAt"].is_null()).then_some(listed)
+            })
+            .await;
+        assert_eq!(mailwright_tests::items(&listed).len(), 2, "{listed}");
+        assert_only_keys(&listed[0], &["id", "client", "current", "createdAt", "lastUsedAt", "expiresAt"]);
+        assert_eq!((&listed[0]["current"], &listed[1]["current"]), (&json!(false), &json!(true)));
+        for key in ["createdAt", "lastUsedAt", "expiresAt"] {
+            assert_timestamp(&listed[0][key]);
+        }
+        let path = format!("/users/@me/sessions/{}", text(&listed[0]["id"]));
+        // another's session is not found, nor is what is no session
+        eve.request(&app, "DELETE", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        ada.request(&app, "DELETE", "/users/@me/sessions/x").send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert_eq!(me(&app, &phone).await, 200);
+        ada.request(&app, "DELETE", &path).send().await.assert_status(200);
+        assert_eq!((me(&app, &phone).await, me(&app, &ada).await), (401, 200));
+        ada.request(&app, "DELETE", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        assert_eq!(mailwright_tests::items(&list(&ada).await).len(), 1);
     }
 
     async fn cookies_that_were_not_made_here_open_nothing(engine: Engine) {

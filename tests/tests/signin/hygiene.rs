@@ -40,6 +40,12 @@ both_engines! {
             ("an invitation", arrived(&app, &sink, "bob@example.com", "invitation").await),
             ("a reset", arrived(&app, &sink, OWNER.0, "reset-password").await),
         ];
+        // opening the pages and sending their forms leaves no trace of them either
+        for ((_, token), page) in tokens.iter().zip(["verify-email", "invitation", "reset-password"]) {
+            app.request("GET", &format!("/auth/{page}?token={token}")).send().await.assert_status(200);
+            let post = app.request("POST", &format!("/auth/{page}")).header("origin", "https://evil.example");
+            post.body(format!("token={token}"), "application/x-www-form-urlencoded").send().await.assert_status(403);
+        }
         let (stored, log) = (app.stored().await, app.log());
         for (what, token) in &tokens {
             assert_eq!(token.len(), 64);

@@ -3,6 +3,7 @@
 mod hygiene;
 mod invitations;
 mod oauth;
+mod pages;
 mod reset;
 mod totp;
 mod verification;

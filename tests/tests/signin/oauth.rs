@@ -105,6 +105,26 @@ both_engines! {
         assert_refused(&app, &arrive(&app, &ada).await, "could not be asked");
     }
 
+    async fn a_journey_that_took_too_long_is_begun_anew(engine: Engine) {
+        let provider = Provider::start().await;
+        let builder = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_OAUTH_JOURNEY_SECONDS", "1");
+        let app = builder.start().await;
+        let account = Account::new(1, "ada@example.com");
+        for name in ["github", "google"] {
+            let left = app.request("GET", &format!("/oauth/{name}/outbound")).send().await.assert_status(302);
+            assert!(required_header(&left, "set-cookie").contains("Max-Age=1"), "the browser forgets it as well");
+            let late = Traveller {
+                cookie: mailwright_tests::browser::cookie(&left),
+                back: provider.allow(required_header(&left, "location"), &account),
+            };
+            tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+            // a browser that did not forget the cookie is refused all the same
+            assert_refused(&app, &arrive(&app, &late).await, "not begun in this browser");
+        }
+        let users = app.request("POST", "/auth/signup").json(&json!({"email": "ada@example.com", "password": "a long password"}));
+        users.send().await.assert_status(200);
+    }
+
     async fn an_unverified_address_signs_nobody_in(engine: Engine) {
         let provider = Provider::start().await;
         let app = provider.offered_by(App::builder(engine)).start().await;

@@ -110,3 +110,29 @@ both_engines! {
         assert_eq!(me["emailVerified"], true);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_on_two_nodes_are_counted_together_and_a_link_works_on_either() {
+    let one = with_mail(Engine::Postgres).start().await;
+    // both are reached under one name, as behind a load balancer
+    let two = one.second_node_with(&[("MAILWRIGHT_BASE_URL", one.base_url())]).await;
+    let nodes = [&one, &two];
+    let asked = futures_util::future::join_all((0..8).map(|n| ask(nodes[n % 2], OWNER.0))).await;
+    for answer in asked {
+        answer.assert_status(200);
+    }
+    own_mails_once(&one, OWNER.0, 3).await;
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    let mails = own_mails_once(&one, OWNER.0, 3).await;
+    let tokens: Vec<_> = mails.iter().map(|mail| token_in(&one, mail, "reset-password")).collect();
+    assert!(tokens[0] != tokens[1] && tokens[1] != tokens[2] && tokens[0] != tokens[2], "three links");
+    let resets = tokens.iter().enumerate().map(|(n, token)| reset(nodes[n % 2], token, NEW));
+    let used = futures_util::future::join_all(resets).await;
+    assert_eq!(used.iter().filter(|answer| answer.status == 200).count(), 1, "one of them is used");
+    for node in nodes {
+        for token in &tokens {
+            reset(node, token, PASSWORD).await.assert_error(400, "BAD_REQUEST");
+        }
+        try_log_in(node, OWNER.0, NEW).await.assert_status(200);
+    }
+}

@@ -141,6 +141,27 @@ both_engines! {
         log_in(&app, &code(&ada.secret, ada.confirmed + 1)).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
     }
 
+    async fn recovery_codes_are_replaced_with_password_and_code(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = guarded(&app).await;
+        let renew = async |password: &str, code: &str| {
+            let body = json!({"password": password, "code": code});
+            ada.browser.request(&app, "POST", "/users/@me/totp/recovery-codes").json(&body).send().await
+        };
+        renew("wrong password", &ada.recovery[0]).await.assert_error(401, "INVALID_CREDENTIALS");
+        renew(PASSWORD, "aaaa-aaaa-aaaa-aaaa").await.assert_error(401, "TOTP_INVALID");
+        assert_eq!(standing(&app, &ada.browser).await["recoveryCodesLeft"], 10);
+        let renewed = renew(PASSWORD, &ada.recovery[0]).await.assert_status(200);
+        assert_eq!(mailwright_tests::required_header(&renewed, "cache-control"), "no-store");
+        let renewed = renewed.json();
+        let codes: Vec<&str> = items(&renewed["recoveryCodes"]).iter().map(text).collect();
+        assert_eq!((codes.len(), &standing(&app, &ada.browser).await["recoveryCodesLeft"]), (10, &json!(10)));
+        log_in(&app, &ada.recovery[1]).await.assert_error(401, "TOTP_INVALID");
+        log_in(&app, codes[0]).await.assert_status(200);
+        remove(&app, &ada.browser, PASSWORD, codes[1]).await.assert_status(200);
+        renew(PASSWORD, codes[2]).await.assert_error(409, "CONFLICT");
+    }
+
     async fn removing_it_takes_password_and_code(engine: Engine) {
         let app = App::start(engine).await;
         let ada = guarded(&app).await;

@@ -37,7 +37,7 @@ pub(crate) struct AuditView {
 /// Who did something.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ActorView {
-    /// `user`, `key`, or `operator` for whoever runs the instance.
+    /// `user`, `key`, `operator` for whoever runs the instance, or `service` for the service itself.
     r#type: &'static str,
     id: Option<String>,
     /// The user's address at the time, or the key's name.
@@ -50,6 +50,7 @@ impl From<Actor> for ActorView {
             Actor::User { id, email } => Self { r#type: "user", id: Some(id.to_string()), name: Some(email) },
             Actor::Key { id, name } => Self { r#type: "key", id: Some(id.to_string()), name },
             Actor::Operator => Self { r#type: "operator", id: None, name: None },
+            Actor::Service => Self { r#type: "service", id: None, name: None },
         }
     }
 }

@@ -13,8 +13,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::job::{JobView, QueuedJob, not_found};
-use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
+use crate::auth::{Caller, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure, LegacyError};
 use crate::query::PathText;
 use crate::schema::{Body, Payload};
@@ -83,11 +83,12 @@ impl From<BulkDone> for BulkResult {
 async fn queue(
     app: &App,
     project: &Project,
+    caller: &Caller,
     operation: Operation,
     body: BulkRequest,
     message: &str,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
-    let id = app.queue_bulk(project, operation, body.contact_ids).await?;
+    let id = app.queue_bulk(project, &caller.actor, operation, body.contact_ids).await?;
     Ok((StatusCode::ACCEPTED, Json(QueuedJob::new(message, id))))
 }
 
@@ -103,10 +104,10 @@ async fn queue(
     ))]
 pub(crate) async fn subscribe(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
-    queue(&app, &project, Operation::Subscribe, body, "The contacts are being subscribed.").await
+    queue(&app, &project, &caller, Operation::Subscribe, body, "The contacts are being subscribed.").await
 }
 
 /// Unsubscribe many contacts
@@ -121,10 +122,10 @@ pub(crate) async fn subscribe(
     ))]
 pub(crate) async fn unsubscribe(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
-    queue(&app, &project, Operation::Unsubscribe, body, "The contacts are being unsubscribed.").await
+    queue(&app, &project, &caller, Operation::Unsubscribe, body, "The contacts are being unsubscribed.").await
 }
 
 /// Delete many contacts
@@ -139,10 +140,10 @@ pub(crate) async fn unsubscribe(
     ))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     Body(body): Body<BulkRequest>,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
-    queue(&app, &project, Operation::Delete, body, "The contacts are being deleted.").await
+    queue(&app, &project, &caller, Operation::Delete, body, "The contacts are being deleted.").await
 }
 
 /// Get the status of a bulk operation

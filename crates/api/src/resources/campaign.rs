@@ -341,10 +341,10 @@ pub(crate) async fn update(
         (status = 409, description = "It is scheduled or under way", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_campaign(&project, query::uuid(&id)?).await?;
+    app.delete_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -410,13 +410,13 @@ pub(crate) struct SentCampaign {
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope)))]
 pub(crate) async fn send(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<SendCampaignRequest>,
 ) -> Result<Json<SentCampaign>, Failure> {
     let id: CampaignId = query::uuid(&id)?;
     let at = date(body.scheduled_for.as_ref())?;
-    let sent = app.send_campaign(&project, id, at).await?;
+    let sent = app.send_campaign(&project, &caller.actor, id, at).await?;
     let message = match at {
         Some(at) => format!("The campaign is scheduled for {at}."),
         None => "The campaign is being sent.".to_owned(),
@@ -434,10 +434,10 @@ pub(crate) async fn send(
         (status = 400, description = "It is neither scheduled nor being sent", body = ErrorEnvelope)))]
 pub(crate) async fn cancel(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let cancelled = app.cancel_campaign(&project, query::uuid(&id)?).await?;
+    let cancelled = app.cancel_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(cancelled, &project)))
 }
 
@@ -451,10 +451,10 @@ pub(crate) async fn cancel(
         (status = 400, description = "It is not being sent, or paused already", body = ErrorEnvelope)))]
 pub(crate) async fn pause(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let paused = app.pause_campaign(&project, query::uuid(&id)?).await?;
+    let paused = app.pause_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(paused, &project)))
 }
 
@@ -466,10 +466,10 @@ pub(crate) async fn pause(
         (status = 400, description = "It is not paused", body = ErrorEnvelope)))]
 pub(crate) async fn resume(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let resumed = app.resume_campaign(&project, query::uuid(&id)?).await?;
+    let resumed = app.resume_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(resumed, &project)))
 }
 
@@ -516,7 +516,7 @@ pub(crate) struct RetriedCampaign {
         (status = 409, description = "A retry is under way", body = ErrorEnvelope)))]
 pub(crate) async fn retry(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
     Body(body): Body<RetryCampaignRequest>,
 ) -> Result<Json<RetriedCampaign>, Failure> {
@@ -525,7 +525,8 @@ pub(crate) async fn retry(
         None | Some(Retriable::Failed) => Settlement::Failed,
         Some(Retriable::InDoubt) => Settlement::InDoubt,
     };
-    let (campaign, requeued) = app.retry_campaign(&project, id, settlement, body.reason).await?;
+    let (campaign, requeued) =
+        app.retry_campaign(&project, &caller.actor, id, settlement, body.reason).await?;
     Ok(Json(RetriedCampaign { campaign: CampaignView::new(campaign, &project), requeued }))
 }
 

@@ -22,7 +22,7 @@ use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{ProjectAccess, RecordAccess};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, Params, PathText};
-use crate::schema::{Body, Payload};
+use crate::schema::{KeptBody, Payload};
 use crate::text::{DataObject, Email, EventName};
 
 /// A stored event.
@@ -114,15 +114,18 @@ pub(crate) async fn track(
     RecordAccess(key): RecordAccess,
     request: axum::extract::Request,
 ) -> Result<(StatusCode, Json<EventView>), Failure> {
-    let recorded = record(&app, &key.caller, request).await;
-    if recorded.is_err() {
-        key.confirm(&app).await?;
+    let mut body = KeptBody::of(request);
+    let mut recorded = record(&app, &key.caller, &mut body).await;
+    if recorded.is_err()
+        && let Some(caller) = key.confirm(&app).await?
+    {
+        recorded = record(&app, &caller, &mut body).await;
     }
     Ok((StatusCode::CREATED, Json(recorded?)))
 }
 
-async fn record(app: &App, caller: &Identity, request: axum::extract::Request) -> Result<EventView, Failure> {
-    let Body(body) = Body::<InternalTrack>::read(request).await?;
+async fn record(app: &App, caller: &Identity, body: &mut KeptBody) -> Result<EventView, Failure> {
+    let body: InternalTrack = body.parse().await?;
     let Some(name) = body.event.or(body.name) else { return Err(Failure::Legacy("name is required".into())) };
     let email = match (body.email, body.contact_id) {
         (Some(email), _) => email,
@@ -269,10 +272,10 @@ pub(crate) struct EventsDeleted {
     responses((status = 200, body = EventsDeleted), (status = 400, description = "An event of the service itself", body = LegacyError)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(name): PathText,
 ) -> Result<Json<EventsDeleted>, Failure> {
-    let deleted_count = app.delete_events(&project, stored_name(&name)?).await?;
+    let deleted_count = app.delete_events(&project, &caller.actor, stored_name(&name)?).await?;
     Ok(Json(EventsDeleted { deleted_count }))
 }
 

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mailwright_app::oauth::{Arrival, JOURNEY, Provider, escape};
+use mailwright_app::oauth::{Arrival, Provider, escape};
 use mailwright_app::{App, Error};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -84,7 +84,7 @@ fn depart(app: &App, provider: Provider) -> Result<Response> {
         let error = format!("Signing in with {} is not configured.", provider.label());
         return Ok((StatusCode::NOT_FOUND, Json(LegacyError::new(error))).into_response());
     };
-    let journey = journey_header(app, &departure.journey, JOURNEY.as_secs());
+    let journey = journey_header(app, &departure.journey, app.settings().oauth.journey.as_secs());
     Ok(redirect(&departure.url, [journey]))
 }
 

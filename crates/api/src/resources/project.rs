@@ -5,7 +5,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::project::WithKeys;
+use mailwright_core::given::Given;
 use mailwright_core::ids::ProjectId;
+use mailwright_core::issue::Issue;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_store::project::{Change, Details};
@@ -18,6 +20,9 @@ use crate::auth::{MemberAccess, PathAccess, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::schema::{Body, Payload};
 use crate::text::{Language, PlainName};
+
+/// Most mails a second that a project can ask for.
+const MOST_PER_SECOND: i64 = 100_000;
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
@@ -35,6 +40,8 @@ pub(crate) struct ProjectView {
     tracking: String,
     /// Language of public pages and footers.
     language: String,
+    /// Most mails a second; null for the instance's own limit.
+    sending_per_second: Option<i64>,
     /// What you are in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -54,6 +61,7 @@ impl ProjectView {
             disabled: details.project.disabled,
             tracking: details.tracking,
             language: details.project.language,
+            sending_per_second: details.sending_per_second,
             role,
             created_at: details.created_at,
             updated_at: details.updated_at,
@@ -129,15 +137,35 @@ impl Tracking {
 
 /// Changes of settings.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectChange {
     name: Option<PlainName>,
     tracking: Option<Tracking>,
     /// Language of public pages and footers, such as `en` or `pt-BR`.
     language: Option<Language>,
+    /// Most mails a second, 1 to 100,000: for those who warm up a domain, or whose mail leads people to a small site. The
+    /// instance's own limit holds as well. Null for that alone.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    sending_per_second: Given<i64>,
 }
 
 impl Payload for ProjectChange {
     const MAX_BODY: usize = 16 * 1024;
+
+    fn check(&self) -> Vec<Issue> {
+        match self.sending_per_second {
+            Given::Value(rate) if !(1..=MOST_PER_SECOND).contains(&rate) => {
+                let (code, text) = if rate < 1 {
+                    ("too_small", "Must be at least 1. To stop sending, pause the campaigns.".to_owned())
+                } else {
+                    ("too_big", format!("Must be at most {MOST_PER_SECOND}."))
+                };
+                vec![Issue::new("sendingPerSecond", code, text).received(rate.to_string())]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Change a project's settings
@@ -155,6 +183,7 @@ pub(crate) async fn update(
         name: body.name.map(|name| name.0.trim().to_owned()),
         tracking: body.tracking.map(Tracking::as_str),
         language: body.language.map(String::from),
+        sending_per_second: body.sending_per_second,
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
 }
@@ -212,7 +241,7 @@ pub(crate) struct SetupState {
     contact_count: i64,
     /// Whether it sent or queued a mail.
     has_sent_email: bool,
-    /// When its last campaign was sent.
+    /// When sending of its latest campaign began.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_campaign_sent_at: super::Time,
     /// Whether a workflow is enabled.
@@ -234,7 +263,7 @@ pub(crate) async fn setup_state(
         has_verified_domain: state.has_verified_domain,
         contact_count: state.contacts,
         has_sent_email: state.has_sent,
-        last_campaign_sent_at: None,
+        last_campaign_sent_at: state.last_campaign_sent_at,
         has_enabled_workflow: false,
         has_subscription: false,
     }))

@@ -6,7 +6,7 @@ use mailwright_app::App;
 use mailwright_app::security::Security;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::project::Project;
-use mailwright_core::reputation::{Health, Level, Totals};
+use mailwright_core::reputation::{Level, Totals};
 use mailwright_core::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -112,8 +112,8 @@ impl SecurityView {
                 seven_day: figures.week.into(),
                 all_time: figures.ever.into(),
                 is_new_project: false,
-                violations: words(health, Level::Critical),
-                warnings: words(health, Level::Warning),
+                violations: health.words(Level::Critical),
+                warnings: health.words(Level::Warning),
             },
             levels: LevelsView {
                 bounce_7_day: health.bounce_week.as_str(),
@@ -128,20 +128,6 @@ impl SecurityView {
                 .collect(),
         }
     }
-}
-
-/// What has a level, without the numbers behind it.
-fn words(health: Health, level: Level) -> Vec<&'static str> {
-    let bounces = [health.bounce_week, health.bounce_ever].contains(&level);
-    let complaints = [health.complaint_week, health.complaint_ever].contains(&level);
-    [
-        (bounces, "Too many of the project's mails bounce."),
-        (complaints, "Too many recipients complain about the project's mails."),
-        (health.start == level, "Too many of the project's first mails come back."),
-    ]
-    .into_iter()
-    .filter_map(|(found, words)| found.then_some(words))
-    .collect()
 }
 
 /// Show how well a project's mail is received

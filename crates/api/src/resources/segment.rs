@@ -214,10 +214,10 @@ pub(crate) async fn update(
         (status = 409, description = "A campaign that is not over, or another segment, uses it", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_segment(&project, segment_id(&id)?).await?;
+    app.delete_segment(&project, &caller.actor, segment_id(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

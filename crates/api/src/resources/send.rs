@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use super::Success;
 use crate::auth::{SendKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
-use crate::schema::{Body, Payload, object, objects};
+use crate::schema::{KeptBody, Payload, object, objects};
 use crate::text::{
     Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, MailHtml, MediaType,
     Subject,
@@ -248,10 +248,13 @@ pub(crate) async fn send(
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Json<Success<SendResult>>, Failure> {
-    let sent = accept(&app, &key.caller, &headers, request).await;
+    let mut body = KeptBody::of(request);
+    let mut sent = accept(&app, &key.caller, &headers, &mut body).await;
     // without a recipient there was no transaction that would have looked
-    if sent.as_ref().map_or(true, |sent| sent.emails.is_empty()) {
-        key.confirm(&app).await?;
+    if sent.as_ref().map_or(true, |sent| sent.emails.is_empty())
+        && let Some(caller) = key.confirm(&app).await?
+    {
+        sent = accept(&app, &caller, &headers, &mut body).await;
     }
     Ok(Json(Success::new(sent?)))
 }
@@ -260,10 +263,10 @@ async fn accept(
     app: &App,
     caller: &Identity,
     headers: &HeaderMap,
-    request: axum::extract::Request,
+    body: &mut KeptBody,
 ) -> Result<SendResult, Failure> {
     let key = idempotency_key(app, &caller.project, headers, "/v1/send").await?;
-    let Body(body) = Body::<SendRequest>::read(request).await?;
+    let body: SendRequest = body.parse().await?;
     let send = checked(body, app)?;
     let (accepted, timestamp) = app.send(caller, send, key).await?;
     let emails = accepted.into_iter().map(|a| AcceptedEmail {

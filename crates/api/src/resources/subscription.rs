@@ -17,6 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use self::page::Purpose;
+use super::page::failed;
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::{self, Params, PathText};
 
@@ -237,7 +238,7 @@ fn answer(
     match contact {
         Ok(contact) => page::about(&contact, purpose, mail(params)),
         Err(Error::NotFound { .. }) => page::invalid_link(page::visitor_locale(headers)),
-        Err(error) => page::failed(page::visitor_locale(headers), error),
+        Err(error) => failed(page::visitor_locale(headers), error),
     }
 }
 

@@ -115,21 +115,42 @@ pub(crate) async fn confirm(
     Ok(unkept(ConfirmedView { recovery_codes }))
 }
 
-/// What removes a second factor.
+/// Replace your recovery codes
+///
+/// Those before are of no use any more.
+#[utoipa::path(post, path = "/users/@me/totp/recovery-codes", tag = "Accounts", operation_id = "renewRecoveryCodes", security(("session" = [])),
+    request_body = FactorProof,
+    responses(
+        (status = 200, body = ConfirmedView),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 409, description = "You have no second factor", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
+pub(crate) async fn renew(
+    State(app): State<App>,
+    user: SignedInUser,
+    Client(client): Client,
+    Body(body): Body<FactorProof>,
+) -> Result<Unkept<ConfirmedView>, Failure> {
+    let recovery_codes =
+        app.renew_recovery_codes(&user.user, body.password.into(), body.code.into(), client).await?;
+    Ok(unkept(ConfirmedView { recovery_codes }))
+}
+
+/// What removes a second factor, or replaces its recovery codes.
 #[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct RemoveRequest {
+pub(crate) struct FactorProof {
     password: Password,
     /// A code, or a recovery code.
     code: Code,
 }
 
-impl Payload for RemoveRequest {
+impl Payload for FactorProof {
     const MAX_BODY: usize = 16 * 1024;
 }
 
 /// Remove your second factor
 #[utoipa::path(delete, path = "/users/@me/totp", tag = "Accounts", operation_id = "removeTotp", security(("session" = [])),
-    request_body = RemoveRequest,
+    request_body = FactorProof,
     responses(
         (status = 200, body = Done),
         (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
@@ -139,7 +160,7 @@ pub(crate) async fn remove(
     State(app): State<App>,
     user: SignedInUser,
     Client(client): Client,
-    Body(body): Body<RemoveRequest>,
+    Body(body): Body<FactorProof>,
 ) -> Result<Json<Done>, Failure> {
     app.remove_second_factor(&user.user, body.password.into(), body.code.into(), client).await?;
     Ok(Done::new("The second factor was removed."))

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::Success;
 use crate::auth::{TrackKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
-use crate::schema::{Body, Payload};
+use crate::schema::{KeptBody, Payload};
 use crate::text::{DataObject, Email, EventName};
 
 /// An event to record.
@@ -103,9 +103,12 @@ pub(crate) async fn track(
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Json<Success<TrackResult>>, Failure> {
-    let recorded = record(&app, &key.caller, &headers, request).await;
-    if recorded.is_err() {
-        key.confirm(&app).await?;
+    let mut body = KeptBody::of(request);
+    let mut recorded = record(&app, &key.caller, &headers, &mut body).await;
+    if recorded.is_err()
+        && let Some(caller) = key.confirm(&app).await?
+    {
+        recorded = record(&app, &caller, &headers, &mut body).await;
     }
     Ok(Json(Success::new(recorded?)))
 }
@@ -114,10 +117,10 @@ async fn record(
     app: &App,
     caller: &Identity,
     headers: &HeaderMap,
-    request: axum::extract::Request,
+    body: &mut KeptBody,
 ) -> Result<TrackResult, Failure> {
     let key = idempotency_key(app, &caller.project, headers, "/v1/track").await?;
-    let Body(body) = Body::<TrackRequest>::read(request).await?;
+    let body: TrackRequest = body.parse().await?;
     let tracked = app.track(caller, body.into_track()?, key).await?;
     Ok(TrackResult { contact: tracked.contact, event: tracked.event, timestamp: tracked.timestamp })
 }

@@ -2,16 +2,19 @@
 
 use axum::Json;
 use axum::extract::State;
-use mailwright_app::App;
+use mailwright_app::{App, Resource};
 use mailwright_core::given::Given;
-use mailwright_core::ids::UserId;
+use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
+use mailwright_store::session::Listed;
 use mailwright_store::user::User;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Time;
 use crate::auth::{Client, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::query::{self, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{LinkToken, NewPassword, Password, PlainName};
 
@@ -163,4 +166,57 @@ pub(crate) async fn accept_invitation(
 ) -> Result<Json<Done>, Failure> {
     app.accept_invitation(&user.user, &body.token.0).await?;
     Ok(Done::new("You are a member of the project now."))
+}
+
+/// One of your sessions.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionView {
+    id: SessionId,
+    /// The program that used it last, as it calls itself.
+    client: Option<String>,
+    /// Whether it is the one that asks.
+    current: bool,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    /// When it was used last, to the minute.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_used_at: Time,
+    /// When it ends by itself.
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+/// List your sessions
+///
+/// The newest first.
+#[utoipa::path(get, path = "/users/@me/sessions", tag = "Accounts", operation_id = "listSessions", security(("session" = [])),
+    responses((status = 200, body = Vec<SessionView>), (status = 401, body = ErrorEnvelope)))]
+pub(crate) async fn sessions(State(app): State<App>, user: SignedInUser) -> Result<Json<Vec<SessionView>>> {
+    let view = |listed: Listed| SessionView {
+        current: listed.id == user.session,
+        id: listed.id,
+        client: listed.client,
+        created_at: listed.created_at,
+        last_used_at: listed.used_at,
+        expires_at: listed.expires_at,
+    };
+    Ok(Json(app.sessions(&user.user).await?.into_iter().map(view).collect()))
+}
+
+/// End one of your sessions
+///
+/// At once, on every node. Its cookie opens nothing any more.
+#[utoipa::path(delete, path = "/users/@me/sessions/{id}", tag = "Accounts", operation_id = "endSession", security(("session" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 200, body = Done), (status = 401, body = ErrorEnvelope),
+        (status = 404, description = "You have no such session", body = ErrorEnvelope)))]
+pub(crate) async fn end_session(
+    State(app): State<App>,
+    user: SignedInUser,
+    PathText(id): PathText,
+) -> Result<Json<Done>> {
+    app.end_session(&user.user, query::id(&id, Resource::Session)?).await?;
+    Ok(Done::new("The session was ended."))
 }

@@ -6,6 +6,7 @@ pub(crate) mod runner;
 mod state;
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, AudienceType, Campaign, CampaignStatus, Ledger};
 use mailwright_core::filter::Tree;
 use mailwright_core::given::Given;
@@ -15,10 +16,11 @@ use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::campaign::audience::{self, Counted};
 use mailwright_store::campaign::{self as store, List, ledger};
 use mailwright_store::{Rx, segment};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::App;
 use crate::domain::sender_refused;
@@ -279,8 +281,8 @@ impl App {
     }
 
     /// Removes a campaign that is neither scheduled nor under way. Its mails stay.
-    pub async fn delete_campaign(&self, project: &Project, id: CampaignId) -> Result<()> {
-        let number = project.number;
+    pub async fn delete_campaign(&self, project: &Project, actor: &Actor, id: CampaignId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         let removed = self.0.db.write(move |tx| {
             Box::pin(async move {
                 let Some(campaign) = store::get_for_update(tx, number, id).await? else {
@@ -295,7 +297,10 @@ impl App {
                         "The campaign is still being cancelled. Try again in a moment."
                     }
                     CampaignStatus::Draft | CampaignStatus::Sent | CampaignStatus::Cancelled => {
-                        return store::delete(tx, number, id).await.map(Ok);
+                        store::delete(tx, number, id).await?;
+                        let entry = Entry::new(Action::CampaignDeleted, id.to_string())
+                            .with(json!({ "name": campaign.name }));
+                        return audit::record(tx, number, &actor, &entry, now).await.map(Ok);
                     }
                 };
                 Ok(Err(Error::Conflict(in_the_way.into())))

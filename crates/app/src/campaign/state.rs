@@ -1,6 +1,7 @@
 //! What can be done with a campaign (reference 5.3).
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::Data;
@@ -8,12 +9,14 @@ use mailwright_core::email::{Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::campaign::ledger::{self, Retry};
 use mailwright_store::campaign::{self as store, audience, run};
 use mailwright_store::contact::Contacts;
 use mailwright_store::counter::{self, Counter, Deltas};
 use mailwright_store::email::{self, NewEmail};
 use mailwright_store::{Tx, content, json_text};
+use serde_json::json;
 
 use super::{Overview, check_editable, overview};
 use crate::App;
@@ -30,10 +33,12 @@ impl App {
     pub async fn send_campaign(
         &self,
         project: &Project,
+        actor: &Actor,
         id: CampaignId,
         at: Option<Timestamp>,
     ) -> Result<Overview> {
         let now = self.0.clock.now();
+        let action = if at.is_some() { Action::CampaignScheduled } else { Action::CampaignSent };
         if at.is_some_and(|at| at <= now) {
             return Err(Error::BadRequest("scheduledFor must lie in the future.".into()));
         }
@@ -43,7 +48,7 @@ impl App {
         };
         let number = project.number;
         let (sent, ()) = self
-            .change_campaign(number, id, move |tx, campaign| {
+            .change_campaign(number, id, Deed::new(actor, action, now), move |tx, campaign| {
                 Box::pin(async move {
                     if let Err(refused) = check_editable(campaign) {
                         return Ok(Err(refused));
@@ -95,10 +100,15 @@ impl App {
 
     /// Cancels a campaign. One that has not started becomes a draft again; of one that is being sent, the mails that wait
     /// are skipped.
-    pub async fn cancel_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
-        let now = self.0.clock.now();
+    pub async fn cancel_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+    ) -> Result<Overview> {
+        let deed = Deed::new(actor, Action::CampaignCancelled, self.0.clock.now());
         let cancelled = self
-            .change_state(project.number, id, now, |campaign| {
+            .change_state(project.number, id, deed, |campaign| {
                 match campaign.status {
                     CampaignStatus::Scheduled => {
                         campaign.status = CampaignStatus::Draft;
@@ -123,9 +133,10 @@ impl App {
     }
 
     /// Pauses a campaign that is being sent: no more of its mails are claimed. Those on the wire end as they end.
-    pub async fn pause_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
+    pub async fn pause_campaign(&self, project: &Project, actor: &Actor, id: CampaignId) -> Result<Overview> {
         let now = self.0.clock.now();
-        self.change_state(project.number, id, now, move |campaign| {
+        let deed = Deed::new(actor, Action::CampaignPaused, now);
+        self.change_state(project.number, id, deed, move |campaign| {
             if campaign.status != CampaignStatus::Sending || campaign.paused_at.is_some() {
                 return Err(not_now(campaign, "Only a campaign that is being sent can be paused."));
             }
@@ -136,10 +147,15 @@ impl App {
     }
 
     /// Goes on with a campaign that is paused.
-    pub async fn resume_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
-        let now = self.0.clock.now();
+    pub async fn resume_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+    ) -> Result<Overview> {
+        let deed = Deed::new(actor, Action::CampaignResumed, self.0.clock.now());
         let resumed =
-            self.change_state(project.number, id, now, |campaign| match campaign.paused_at.take() {
+            self.change_state(project.number, id, deed, |campaign| match campaign.paused_at.take() {
                 Some(_) => Ok(()),
                 None => Err(not_now(campaign, "Only a campaign that is paused can be resumed.")),
             });
@@ -153,39 +169,45 @@ impl App {
     pub async fn retry_campaign(
         &self,
         project: &Project,
+        actor: &Actor,
         id: CampaignId,
         settlement: Settlement,
         reason: Option<Reason>,
     ) -> Result<(Overview, i64)> {
         let (number, now) = (project.number, self.0.clock.now());
         let retried = self
-            .change_campaign(number, id, move |tx, campaign| {
-                Box::pin(async move {
-                    if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
-                        let text = "Only a campaign that was sent, or is being sent, can be retried.";
-                        return Ok(Err(not_now(campaign, text)));
-                    }
-                    if ledger::is_retrying(tx, number, id).await? {
-                        let text = "A retry of this campaign is under way. Try again when it is done.";
-                        return Ok(Err(Error::Conflict(text.into())));
-                    }
-                    let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
-                    let count = match reason {
-                        Some(reason) => totals.count_for(settlement, reason),
-                        None => totals.count(settlement),
-                    };
-                    if count == 0 {
-                        return Ok(Err(Error::BadRequest("There is nothing to retry.".into())));
-                    }
-                    campaign.status = CampaignStatus::Sending;
-                    campaign.finished_at = None;
-                    campaign.updated_at = now;
-                    store::save_state(tx, number, campaign).await?;
-                    let retry = Retry { settlement, reason, asked_at: now, after: None };
-                    ledger::save_retry(tx, number, id, Some(&retry)).await?;
-                    Ok(Ok(count))
-                })
-            })
+            .change_campaign(
+                number,
+                id,
+                Deed::new(actor, Action::CampaignRetried, now),
+                move |tx, campaign| {
+                    Box::pin(async move {
+                        if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
+                            let text = "Only a campaign that was sent, or is being sent, can be retried.";
+                            return Ok(Err(not_now(campaign, text)));
+                        }
+                        if ledger::is_retrying(tx, number, id).await? {
+                            let text = "A retry of this campaign is under way. Try again when it is done.";
+                            return Ok(Err(Error::Conflict(text.into())));
+                        }
+                        let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
+                        let count = match reason {
+                            Some(reason) => totals.count_for(settlement, reason),
+                            None => totals.count(settlement),
+                        };
+                        if count == 0 {
+                            return Ok(Err(Error::BadRequest("There is nothing to retry.".into())));
+                        }
+                        campaign.status = CampaignStatus::Sending;
+                        campaign.finished_at = None;
+                        campaign.updated_at = now;
+                        store::save_state(tx, number, campaign).await?;
+                        let retry = Retry { settlement, reason, asked_at: now, after: None };
+                        ledger::save_retry(tx, number, id, Some(&retry)).await?;
+                        Ok(Ok(count))
+                    })
+                },
+            )
             .await?;
         self.0.campaigns.wake();
         Ok(retried)
@@ -196,10 +218,11 @@ impl App {
         &self,
         number: ProjectNumber,
         id: CampaignId,
-        now: Timestamp,
+        deed: Deed,
         rule: impl Fn(&mut Campaign) -> Result<()> + Clone + Send + Sync + 'static,
     ) -> Result<Overview> {
-        let change = self.change_campaign(number, id, move |tx, campaign| {
+        let now = deed.at;
+        let change = self.change_campaign(number, id, deed, move |tx, campaign| {
             let ruled = rule(campaign);
             Box::pin(async move {
                 if let Err(refused) = ruled {
@@ -213,11 +236,13 @@ impl App {
         Ok(changed)
     }
 
-    /// Changes a campaign that nobody else changes meanwhile, and returns it with what the change returned.
+    /// Changes a campaign that nobody else changes meanwhile, and returns it with what the change returned. What was
+    /// done goes into the audit log.
     async fn change_campaign<T>(
         &self,
         number: ProjectNumber,
         id: CampaignId,
+        deed: Deed,
         change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> Changing<'t, T>
         + Clone
         + Send
@@ -228,7 +253,7 @@ impl App {
         T: Send + 'static,
     {
         let changed = self.retry(move |tx| {
-            let change = change.clone();
+            let (change, deed) = (change.clone(), deed.clone());
             Box::pin(async move {
                 let Some(mut campaign) = store::get_for_update(tx, number, id).await? else {
                     return Ok(Err(Error::not_found(Resource::Campaign, id)));
@@ -237,6 +262,7 @@ impl App {
                     Ok(outcome) => outcome,
                     Err(refused) => return Ok(Err(refused)),
                 };
+                audit::record(tx, number, &deed.actor, &deed.entry(&campaign), deed.at).await?;
                 let changed = overview(tx, number, id).await?.ok_or(mailwright_store::Error::NotFound)?;
                 Ok(Ok((changed, outcome)))
             })
@@ -296,6 +322,28 @@ impl App {
         stored.await??;
         self.0.dispatcher.wake(Lane::Transactional, number);
         Ok(mail)
+    }
+}
+
+/// What somebody does with a campaign.
+#[derive(Debug, Clone)]
+struct Deed {
+    actor: Actor,
+    action: Action,
+    at: Timestamp,
+}
+
+impl Deed {
+    fn new(actor: &Actor, action: Action, at: Timestamp) -> Self {
+        Self { actor: actor.clone(), action, at }
+    }
+
+    fn entry(&self, campaign: &Campaign) -> Entry {
+        let mut details = json!({ "name": campaign.name });
+        if self.action == Action::CampaignScheduled {
+            details["scheduledFor"] = json!(campaign.scheduled_for);
+        }
+        Entry::new(self.action, campaign.id.to_string()).with(details)
     }
 }
 

@@ -185,7 +185,11 @@ async fn per_second(
     instance_rate: i64,
 ) -> mailwright_store::Result<Option<i64>> {
     let sending = project::sending(tx, number).await?.filter(|sending| !sending.project.disabled);
-    Ok(sending.map(|sending| sending.per_second.unwrap_or(instance_rate)))
+    Ok(sending.map(|sending| match sending.per_second {
+        // a project slows itself down; faster than the operator wants it does not become
+        Some(own) if instance_rate > 0 => own.min(instance_rate),
+        own => own.unwrap_or(instance_rate),
+    }))
 }
 
 /// How many of the mails that are due a project may send now.

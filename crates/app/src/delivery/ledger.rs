@@ -183,6 +183,9 @@ impl Delivery {
                     if let Some(record) = &record {
                         self.app.metrics().delivery(record.label);
                         self.let_go(record.outcome.claim.id);
+                        if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
+                            self.app.0.docket.note(record.outcome.claim.project);
+                        }
                     }
                     return done.marked;
                 }

@@ -7,6 +7,7 @@ mod member;
 mod upkeep;
 mod usage;
 
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::contact::Contact;
 use mailwright_core::filter::Tree;
 use mailwright_core::given::Given;
@@ -14,9 +15,10 @@ use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
+use mailwright_store::audit::{self, Entry};
 use mailwright_store::segment::{self as store, Standing};
 use mailwright_store::{Rx, Tx, filter};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
@@ -165,19 +167,23 @@ impl App {
     }
 
     /// Removes a segment that nothing refers to.
-    pub async fn delete_segment(&self, project: &Project, id: SegmentId) -> Result<()> {
-        let (number, now) = (project.number, self.0.clock.now());
+    pub async fn delete_segment(&self, project: &Project, actor: &Actor, id: SegmentId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         let removed = self.retry(move |tx| {
+            let actor = actor.clone();
             Box::pin(async move {
                 store::lock(tx, number, now).await?;
                 if let Some(in_use) = in_use(tx, number, id).await? {
                     return Ok(Err(in_use));
                 }
-                if !store::delete(tx, number, id).await? {
+                let Some(segment) = store::get(tx, number, id).await? else {
                     return Ok(Err(Error::not_found(Resource::Segment, id)));
-                }
+                };
+                store::delete(tx, number, id).await?;
                 store::changed(tx, number, now).await?;
-                Ok(Ok(()))
+                let entry = Entry::new(Action::SegmentDeleted, id.to_string());
+                let entry = entry.with(json!({ "name": segment.name }));
+                audit::record(tx, number, &actor, &entry, now).await.map(Ok)
             })
         });
         removed.await?

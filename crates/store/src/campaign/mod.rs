@@ -340,3 +340,13 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
         .await?;
     Ok((page, total))
 }
+
+/// When sending of the latest campaign began; `None` when none was sent.
+pub async fn last_sent(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<Timestamp>> {
+    rx.optional(
+        "select sent_at from campaigns where project_id = $1 and sent_at is not null order by sent_at desc limit 1",
+        args![project],
+        |r| r.get(0),
+    )
+    .await
+}

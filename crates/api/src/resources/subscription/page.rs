@@ -1,22 +1,14 @@
-//! The pages behind the links in mails: one card with a heading, a sentence and at most one button.
-//!
-//! They work without JavaScript and load nothing. Addresses in them are relative, so they hold whatever path the
-//! service is published under.
+//! The pages behind the links in mails to recipients: a heading, a sentence and at most one button.
 
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{Html, IntoResponse, Response};
-use mailwright_app::Error;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use mailwright_app::subscription::PublicContact;
 use mailwright_core::ids::EmailId;
 use mailwright_core::locale::Locale;
 use mailwright_core::locale::texts::{Values, html};
 use mailwright_core::templating::escape_html;
 
-use crate::error::ApiError;
-
-/// Forms of our own pages post to our own origin; nothing else is loaded.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
-const STYLE: &str = include_str!("page.css");
+use crate::resources::page::Page;
 
 /// What a page about a contact is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,17 +59,6 @@ pub(super) fn invalid_link(locale: Locale) -> Response {
     page(StatusCode::NOT_FOUND, locale, texts.invalid_link, texts.invalid_link, texts.invalid_link_text, "")
 }
 
-/// The page for what the service cannot do right now, with the status that the error has everywhere.
-pub(super) fn failed(locale: Locale, error: Error) -> Response {
-    let answer = ApiError::from(error).into_response();
-    let texts = locale.texts();
-    let mut response = page(answer.status(), locale, texts.failed, texts.failed, texts.failed_text, "");
-    if let Some(seconds) = answer.headers().get(header::RETRY_AFTER) {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.clone());
-    }
-    response
-}
-
 /// The one thing that can be done on a page.
 #[derive(Debug, Clone, Copy)]
 struct Button {
@@ -98,7 +79,6 @@ impl Button {
     }
 }
 
-/// A whole page of parts that are HTML already.
 fn page(
     status: StatusCode,
     locale: Locale,
@@ -107,19 +87,5 @@ fn page(
     sentence: &str,
     form: &str,
 ) -> Response {
-    let tag = locale.tag();
-    let html = format!(
-        "<!doctype html><html lang=\"{tag}\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\"><meta name=\"robots\" content=\"noindex\">\
-         <title>{title}</title><style>{STYLE}</style></head>\
-         <body><main><h1>{heading}</h1><p id=\"about\">{sentence}</p>{form}</main></body></html>"
-    );
-    let mut response = (status, Html(html)).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(header::CONTENT_LANGUAGE, HeaderValue::from_static(tag));
-    // it shows an address, and a subscription that the next click can change
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+    Page { status, locale, title, heading, sentence, form }.into_response()
 }

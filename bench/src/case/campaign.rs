@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use mailwright_core::time::Clock;
 use mailwright_mail::dkim::KeyType;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::delivery::{self, CONNECTIONS};
 use super::{Audience, Bench};
@@ -16,9 +16,10 @@ use crate::http::Caller;
 use crate::letter;
 use crate::report::{Bar, Unit};
 use crate::seed::{ED25519_DOMAIN, RSA_DOMAIN};
+use crate::server::Server;
 use crate::sink::Sink;
 
-use probe::Probes;
+use probe::{Probed, Probes};
 
 const CASE: &str = "campaign";
 /// Bytes of the HTML.
@@ -31,6 +32,8 @@ const RATE_BAR: f64 = 0.6;
 const MEMORY_BAR: f64 = 128.0;
 /// How many times longer than without a campaign the slowest mails of other kinds may take.
 const PROBE_BAR: f64 = 2.0;
+/// How long after the first window is waited until the audience is frozen.
+const FREEZING: Duration = Duration::from_secs(45);
 /// How long nothing may move before a campaign counts as stuck.
 const STUCK: Duration = Duration::from_mins(1);
 
@@ -79,51 +82,24 @@ async fn send(
         .await?;
     let mut probes = Probes::new(&site, &server, &sink, domain);
     let alone = probes.run(bench.options.measured() * 3, || Ok(true)).await?;
+    let what = format!("other mail from its request to its arrival, {key}, idle");
+    bench.add(CASE, what, alone.latency.p99, Unit::Milliseconds, |line| {
+        line.latency(alone.latency).errors(alone.missing)
+    });
 
     let mut caller = Caller::open(server.port(), &site.secret_key).await?;
     let campaign = start(bench, &mut caller, &sink, key, domain, html).await?;
     tokio::time::sleep(bench.options.warm_up()).await;
 
-    let before = sink.others();
-    let begin = Instant::now();
-    let (mut last, mut moved) = (before, begin);
-    let beside = probes
-        .run(bench.options.measured() * 4, || {
-            let mails = sink.others();
-            if mails > last {
-                (last, moved) = (mails, Instant::now());
-            }
-            ensure!(
-                moved.elapsed() < STUCK,
-                "the campaign is stuck at {last} mails; the end of the server's log:\n{}",
-                server.last_words()
-            );
-            Ok(mails < campaign.recipients)
-        })
-        .await?;
-    let took = begin.elapsed().as_secs_f64();
-    let rate = (sink.others() - before) as f64 / took;
-
-    let what = format!("mails a second signed with {key}, over {took:.0} s of it");
-    bench.add(CASE, what.clone(), rate, Unit::PerSecond, |line| {
-        line.limit("signing", limits.signing).bar(Bar::OfLimit(RATE_BAR))
-    });
-    bench.add(CASE, what, rate, Unit::PerSecond, |line| line.limit("bare client", limits.bare_client));
+    let run = Run { campaign, sink: &sink, server: &server, key, limits, alone };
+    run.window(bench, &mut probes, "while its audience is frozen", bench.options.measured() * 4).await?;
+    if run.is_frozen(bench, &mut caller).await? {
+        run.window(bench, &mut probes, "once its audience is frozen", bench.options.measured() * 2).await?;
+    }
     let what = format!("peak memory while sending, {key} (VmHWM)");
     let memory = server.memory()?;
     bench.add(CASE, what, memory.peak, Unit::Megabytes, |line| line.bar(Bar::AtMost(MEMORY_BAR)));
-    let what = format!("other mail from its request to its arrival, {key}, idle");
-    bench.add(CASE, what, alone.latency.p99, Unit::Milliseconds, |line| {
-        line.latency(alone.latency).errors(alone.missing)
-    });
-    let what = format!("other mail from its request to its arrival, {key}, during the campaign");
-    bench.add(CASE, what, beside.latency.p99, Unit::Milliseconds, |line| {
-        line.latency(beside.latency).errors(beside.missing)
-    });
-    let what = format!("other mail, {key}, p99 during the campaign / idle");
-    let ratio = beside.latency.p99 / alone.latency.p99;
-    bench.add(CASE, what, ratio, Unit::Ratio, |line| line.bar(Bar::AtMost(PROBE_BAR)));
-    check(bench, &mut caller, &campaign).await?;
+    run.check(bench, &mut caller).await?;
     // what is left would take long, and goes with the database
     bench.stop(server, CASE).await
 }
@@ -132,6 +108,7 @@ async fn send(
 struct Campaign {
     path: String,
     recipients: u64,
+    since: Instant,
 }
 
 /// Sends the campaign and waits for its first mail.
@@ -164,27 +141,102 @@ async fn start(
     bench.add(CASE, what, answered, Unit::Seconds, |line| line);
     let what = format!("answer to it until the first mail, {key}");
     bench.add(CASE, what, first, Unit::Seconds, |line| line.bar(Bar::AtMost(FIRST_BAR)));
-    Ok(Campaign { path, recipients })
+    Ok(Campaign { path, recipients, since })
 }
 
-/// What was measured has to be what a campaign is for.
-async fn check(bench: &mut Bench<'_>, caller: &mut Caller, campaign: &Campaign) -> Result<()> {
-    let ledger = caller.call("GET", &format!("{}/ledger", campaign.path), None).await?;
-    let equation = &ledger["equation"];
-    let sum = |value: &Value| -> u64 {
-        value.as_object().into_iter().flatten().filter_map(|(_, count)| count.as_u64()).sum()
-    };
-    ensure!(
-        sum(&equation["failed"]) == 0 && equation["inDoubt"] == 0,
-        "mails of the campaign were not taken: {equation}"
-    );
-    let frozen = equation["audience"].as_u64().unwrap_or(0);
-    let note = format!(
-        "{} {CASE}: at the end of the window {frozen} contacts were frozen, and {} of {} mails were recorded as sent",
-        bench.engine(),
-        equation["accepted"],
-        campaign.recipients
-    );
-    bench.report.note(note);
-    Ok(())
+/// A campaign while it is looked at.
+struct Run<'r> {
+    campaign: Campaign,
+    sink: &'r Sink,
+    server: &'r Server,
+    key: &'static str,
+    limits: &'r Limits,
+    /// Mails of other kinds without the campaign.
+    alone: Probed,
+}
+
+impl Run<'_> {
+    /// Measures for a while, or until the campaign has reached everybody.
+    async fn window(
+        &self,
+        bench: &mut Bench<'_>,
+        probes: &mut Probes<'_>,
+        phase: &str,
+        length: Duration,
+    ) -> Result<()> {
+        let before = self.sink.others();
+        let begin = Instant::now();
+        let (mut last, mut moved) = (before, begin);
+        let beside = probes
+            .run(length, || {
+                let mails = self.sink.others();
+                if mails > last {
+                    (last, moved) = (mails, Instant::now());
+                }
+                self.is_moving(moved)?;
+                Ok(mails < self.campaign.recipients)
+            })
+            .await?;
+        let took = begin.elapsed().as_secs_f64();
+        let rate = (self.sink.others() - before) as f64 / took;
+
+        let (key, limits) = (self.key, self.limits);
+        let what = format!("mails signed with {key} {phase}, {took:.0} s of it");
+        bench.add(CASE, what.clone(), rate, Unit::PerSecond, |line| {
+            line.limit("signing", limits.signing).bar(Bar::OfLimit(RATE_BAR))
+        });
+        bench.add(CASE, what, rate, Unit::PerSecond, |line| line.limit("bare client", limits.bare_client));
+        let what = format!("other mail from its request to its arrival, {key}, {phase}");
+        bench.add(CASE, what, beside.latency.p99, Unit::Milliseconds, |line| {
+            line.latency(beside.latency).errors(beside.missing)
+        });
+        let what = format!("other mail, {key}, p99 {phase} / idle");
+        let ratio = beside.latency.p99 / self.alone.latency.p99;
+        bench.add(CASE, what, ratio, Unit::Ratio, |line| line.bar(Bar::AtMost(PROBE_BAR)));
+        Ok(())
+    }
+
+    fn is_moving(&self, moved: Instant) -> Result<()> {
+        ensure!(
+            moved.elapsed() < STUCK,
+            "the campaign is stuck at {} mails; the end of the server's log:\n{}",
+            self.sink.others(),
+            self.server.last_words()
+        );
+        Ok(())
+    }
+
+    /// Waits until the audience is frozen, for some time; whether it is, and mails are left to be sent.
+    async fn is_frozen(&self, bench: &mut Bench<'_>, caller: &mut Caller) -> Result<bool> {
+        let begin = Instant::now();
+        loop {
+            let ledger = caller.call("GET", &format!("{}/ledger", self.campaign.path), None).await?;
+            let frozen = ledger["equation"]["audience"].as_u64().unwrap_or(0);
+            let took = self.campaign.since.elapsed().as_secs_f64();
+            let is_frozen = ledger["frozen"] == true;
+            if is_frozen || begin.elapsed() > FREEZING {
+                let what = format!("contacts frozen in the first {took:.0} s, {}", self.key);
+                bench.add(CASE, what, frozen as f64 / took, Unit::PerSecond, |line| line);
+                return Ok(is_frozen && self.sink.others() < self.campaign.recipients);
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    /// What was measured has to be what a campaign is for.
+    async fn check(&self, bench: &mut Bench<'_>, caller: &mut Caller) -> Result<()> {
+        let ledger = caller.call("GET", &format!("{}/ledger", self.campaign.path), None).await?;
+        let equation = &ledger["equation"];
+        let failed = equation["failed"].as_object().map_or(0, serde_json::Map::len);
+        ensure!(failed == 0 && equation["inDoubt"] == 0, "mails of the campaign were not taken: {equation}");
+        let note = format!(
+            "{} {CASE}: {} of {} mails signed with {} were recorded as sent when the campaign was left",
+            bench.engine(),
+            equation["accepted"],
+            self.campaign.recipients,
+            self.key
+        );
+        bench.report.note(note);
+        Ok(())
+    }
 }

@@ -29,8 +29,8 @@ const APART: usize = SCORES / SLICES;
 const WIDTH: usize = APART / 5;
 /// The windows of segments that look at events, in days.
 const WINDOWS: [Option<u64>; 4] = [None, Some(30), Some(7), Some(1)];
-/// Memberships of one transaction.
-const BATCH: usize = 5_000;
+/// Memberships of one transaction. On SQLite, larger ones take longer for each row.
+const BATCH: usize = 500;
 
 /// Segments and their members.
 pub(super) struct Plan {

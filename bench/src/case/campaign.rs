@@ -33,7 +33,7 @@ const MEMORY_BAR: f64 = 128.0;
 /// How many times longer than without a campaign the slowest mails of other kinds may take.
 const PROBE_BAR: f64 = 2.0;
 /// How long after the first window is waited until the audience is frozen.
-const FREEZING: Duration = Duration::from_secs(45);
+const FREEZING: Duration = Duration::from_secs(90);
 /// How long nothing may move before a campaign counts as stuck.
 const STUCK: Duration = Duration::from_mins(1);
 

@@ -1,9 +1,13 @@
 //! What is measured, and what the measurements share.
 
+mod campaign;
 mod contacts;
 mod delivery;
+mod filter;
+mod import;
 mod process;
 mod scale;
+mod segments;
 mod send;
 mod track;
 
@@ -14,6 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::engine::{Database, Engine, Host};
+use crate::history::{self, History};
 use crate::http::{Endpoint, get};
 use crate::limit;
 use crate::load::{self, Length, Measured, Requests};
@@ -40,7 +45,15 @@ pub(crate) struct Bench<'b> {
     program: &'b Program,
     host: &'b Host,
     limit: Option<Arc<Database>>,
+    audience: Option<Arc<Audience>>,
     peaks: Vec<(&'static str, f64)>,
+}
+
+/// A copy of the large project whose contacts have a past.
+#[derive(Debug)]
+pub(crate) struct Audience {
+    pub(crate) site: Site,
+    pub(crate) history: History,
 }
 
 /// Measures everything that is wanted on one engine.
@@ -54,13 +67,29 @@ pub(crate) async fn measure(
     let home = folder.join(host.engine().to_string());
     std::fs::create_dir_all(&home)?;
     let site = seed::site(program, host, &home, "large", options.contacts()).await?;
-    let mut bench = Bench { options, report, site, home, program, host, limit: None, peaks: Vec::new() };
+    let mut bench =
+        Bench { options, report, site, home, program, host, limit: None, audience: None, peaks: Vec::new() };
     // those that write come later, those that write most at the end
-    let cases = [Case::Process, Case::Contacts, Case::Track, Case::Scale, Case::Delivery, Case::Send];
+    let cases = [
+        Case::Process,
+        Case::Contacts,
+        Case::Filter,
+        Case::Import,
+        Case::Campaign,
+        Case::Segments,
+        Case::Track,
+        Case::Scale,
+        Case::Delivery,
+        Case::Send,
+    ];
     for case in cases.into_iter().filter(|case| options.wants(*case)) {
         let outcome = match case {
             Case::Process => process::run(&mut bench).await,
             Case::Contacts => contacts::run(&mut bench).await,
+            Case::Filter => filter::run(&mut bench).await,
+            Case::Import => import::run(&mut bench).await,
+            Case::Campaign => campaign::run(&mut bench).await,
+            Case::Segments => segments::run(&mut bench).await,
             Case::Track => track::run(&mut bench).await,
             Case::Scale => scale::run(&mut bench).await,
             Case::Delivery => delivery::run(&mut bench).await,
@@ -125,6 +154,19 @@ impl Bench<'_> {
         let database = Arc::new(limit::copy(self).await?);
         self.limit = Some(Arc::clone(&database));
         Ok(database)
+    }
+
+    /// The large project with events, in a database of its own, so that what does not look at events is measured without
+    /// them. Made when it is asked for, so no server may be running on the large project then.
+    async fn audience(&mut self) -> Result<Arc<Audience>> {
+        if let Some(audience) = &self.audience {
+            return Ok(Arc::clone(audience));
+        }
+        let site = self.site.copy(&self.home, "audience").await?;
+        let history = history::store(&site, self.options.events()).await?;
+        let audience = Arc::new(Audience { site, history });
+        self.audience = Some(Arc::clone(&audience));
+        Ok(audience)
     }
 
     /// Puts a load on a server for the time of one measurement.

@@ -216,21 +216,88 @@ impl Database {
         if let Some(owned) = &self.owned {
             return owned.cluster.execute("checkpoint").await;
         }
+        let settle = |connection: &rusqlite::Connection| {
+            Ok(connection.execute_batch("pragma wal_checkpoint(truncate)")?)
+        };
+        self.on_sqlite(settle).await
+    }
+
+    /// Drops the indexes of a table, so that much can be written to it in short time; the statements that make them
+    /// again. Keys stay.
+    pub(crate) async fn drop_indexes(&self, table: &'static str) -> Result<Vec<String>> {
+        if self.owned.is_none() {
+            let drop = move |connection: &rusqlite::Connection| {
+                let mut query = connection.prepare(
+                    "select name, sql from sqlite_schema where type = 'index' and tbl_name = ?1 and sql is not null",
+                )?;
+                let indexes: Vec<(String, String)> = query
+                    .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect::<rusqlite::Result<_>>()?;
+                for (name, _) in &indexes {
+                    connection.execute_batch(&format!("drop index {name}"))?;
+                }
+                Ok(indexes.into_iter().map(|(_, definition)| definition).collect())
+            };
+            return self.on_sqlite(drop).await;
+        }
+        let client = self.client().await?;
+        let query = "select i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid) from pg_index i \
+                     where i.indrelid = $1::text::regclass and not i.indisunique";
+        let mut definitions = Vec::new();
+        for row in client.query(query, &[&table]).await? {
+            client.batch_execute(&format!("drop index {}", row.get::<_, String>(0))).await?;
+            definitions.push(row.get(1));
+        }
+        Ok(definitions)
+    }
+
+    /// Makes the indexes again that were dropped.
+    pub(crate) async fn make_indexes(&self, definitions: Vec<String>) -> Result<()> {
+        let script = definitions.join(";\n");
+        if self.owned.is_none() {
+            let make = move |connection: &rusqlite::Connection| {
+                Ok(connection.execute_batch(&format!("pragma cache_size = -262144; {script}"))?)
+            };
+            return self.on_sqlite(make).await;
+        }
+        let client = self.client().await?;
+        Ok(client.batch_execute(&format!("set maintenance_work_mem = '256MB'; {script}")).await?)
+    }
+
+    async fn on_sqlite<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&rusqlite::Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
         let file = self.file()?;
         tokio::task::spawn_blocking(move || {
             let connection = rusqlite::Connection::open(file)?;
             connection.busy_timeout(Duration::from_secs(30))?;
-            Ok(connection.execute_batch("pragma wal_checkpoint(truncate)")?)
+            work(&connection)
         })
         .await?
+    }
+
+    async fn client(&self) -> Result<Client> {
+        let (client, connection) = tokio_postgres::connect(&self.url()?, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
     }
 
     /// Gives the planner its figures after much was written, and autovacuum less to do in between.
     pub(crate) async fn vacuum(&self) -> Result<()> {
         let Some(owned) = &self.owned else { return Ok(()) };
-        let (client, connection) = tokio_postgres::connect(&self.url()?, NoTls).await?;
-        tokio::spawn(connection);
-        client.batch_execute("vacuum (analyze)").await.with_context(|| format!("vacuum of {}", owned.name))
+        self.client()
+            .await?
+            .batch_execute("vacuum (analyze)")
+            .await
+            .with_context(|| format!("vacuum of {}", owned.name))
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // there are several with a million contacts each; what is left goes with the folder of the run
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use memchr::memmem;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -27,6 +28,12 @@ impl Reply<'_> {
         Ok(self.body)
     }
 
+    /// The body, when the status says that all went well.
+    fn success(&self) -> Result<&[u8]> {
+        ensure!((200..300).contains(&self.status), "the server answered {}: {}", self.status, self.text());
+        Ok(self.body)
+    }
+
     /// The body for people, shortened.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body[..self.body.len().min(400)]).into_owned()
@@ -47,7 +54,9 @@ impl Connection {
         let (head, length) = loop {
             self.read().await?;
             if let Some(end) = memmem::find(&self.input, b"\r\n\r\n") {
-                break (end + 4, content_length(&self.input[..end])?);
+                let head = &self.input[..end];
+                // no content: such an answer has no length either
+                break (end + 4, if status(head)? == 204 { 0 } else { content_length(head)? });
             }
         };
         while self.input.len() < head + length {
@@ -91,9 +100,14 @@ pub(crate) struct Endpoint {
 impl Endpoint {
     /// A POST of JSON with a key.
     pub(crate) fn post(path: &str, key: &str) -> Self {
+        Self::new("POST", path, key, "application/json")
+    }
+
+    /// Any request with a body of the given type, and a key.
+    fn new(method: &str, path: &str, key: &str, content_type: &str) -> Self {
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {key}\r\n\
-             content-type: application/json\r\ncontent-length: "
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {key}\r\n\
+             content-type: {content_type}\r\ncontent-length: "
         );
         Self { head: head.into_bytes() }
     }
@@ -111,6 +125,48 @@ impl Endpoint {
 pub(crate) fn get(path: &str, key: Option<&str>) -> Vec<u8> {
     let authorization = key.map(|key| format!("authorization: Bearer {key}\r\n")).unwrap_or_default();
     format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{authorization}\r\n").into_bytes()
+}
+
+/// A kept connection with a key, for calls whose answers are looked at.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    connection: Connection,
+    key: String,
+}
+
+impl Caller {
+    pub(crate) async fn open(port: u16, key: &str) -> Result<Self> {
+        Ok(Self { connection: Connection::open(port).await?, key: key.to_owned() })
+    }
+
+    /// Calls an endpoint; what it answers, null for nothing. Fails with the answer when that is no success.
+    pub(crate) async fn call(&mut self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        self.exchange(method, path, "application/json", body.as_bytes()).await
+    }
+
+    /// Posts a file in the part of a form that is named `file`.
+    pub(crate) async fn upload(&mut self, path: &str, name: &str, content: &[u8]) -> Result<Value> {
+        const BOUNDARY: &str = "end-of-the-part-5f2d1c";
+        let mut body = format!(
+            "--{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n"
+        )
+        .into_bytes();
+        body.extend_from_slice(content);
+        body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+        self.exchange("POST", path, &format!("multipart/form-data; boundary={BOUNDARY}"), &body).await
+    }
+
+    async fn exchange(&mut self, method: &str, path: &str, content_type: &str, body: &[u8]) -> Result<Value> {
+        let mut wire = Vec::with_capacity(body.len() + 512);
+        Endpoint::new(method, path, &self.key, content_type).write(body, &mut wire);
+        let reply = self.connection.exchange(&wire).await?;
+        let body = reply.success().with_context(|| format!("{method} {path}"))?;
+        if body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(body).with_context(|| format!("{method} {path} was not answered with JSON"))
+    }
 }
 
 #[cfg(test)]

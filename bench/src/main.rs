@@ -5,6 +5,7 @@
 
 mod case;
 mod engine;
+mod history;
 mod http;
 mod letter;
 mod limit;

@@ -16,6 +16,14 @@ pub(crate) enum Case {
     Track,
     /// POST /v1/track in a small and in a large project.
     Scale,
+    /// Counts and pages of filters over contacts and their events.
+    Filter,
+    /// Contacts from files.
+    Import,
+    /// A campaign to everybody, and mails of other kinds meanwhile.
+    Campaign,
+    /// Tracked segments while contacts change.
+    Segments,
     /// Mails handed to an SMTP server.
     Delivery,
     /// POST /v1/send.
@@ -64,6 +72,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(25_000..=1_000_000))]
     contacts: Option<u64>,
 
+    /// Events of the past, for what looks at them [default: five for each contact]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(50_000..=20_000_000))]
+    events: Option<u64>,
+
     /// Length of one measurement under load in seconds, warm-up not included [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: Option<u64>,
@@ -86,6 +98,11 @@ impl Options {
     /// Contacts of the large project.
     pub(crate) fn contacts(&self) -> usize {
         self.contacts.unwrap_or(if self.quick { 100_000 } else { 1_000_000 }) as usize
+    }
+
+    /// Events of the past, where they are wanted.
+    pub(crate) fn events(&self) -> usize {
+        self.events.map_or_else(|| self.contacts() * 5, |events| events as usize)
     }
 
     /// Length of one measurement under load.

@@ -13,7 +13,7 @@ const HOSTS: usize = 53;
 
 /// Scores of stored contacts are below this, so that any score from here on is a change.
 pub(crate) const SCORES: usize = 100_000;
-/// Names of the events that are tracked.
+/// Names of the events that calls track.
 pub(crate) const EVENTS: [&str; 4] = ["page.viewed", "item.added", "order.placed", "feature.used"];
 /// What a contact is stored with that a request creates.
 pub(crate) const STRANGER_DATA: &str = r#"{"firstName":"Ada","plan":"free","score":1}"#;
@@ -56,12 +56,17 @@ pub(crate) fn first_name(number: usize) -> &'static str {
     FIRST_NAMES[number % FIRST_NAMES.len()]
 }
 
+/// The score that a contact is stored with.
+pub(crate) fn score(number: usize) -> usize {
+    number * 7919 % SCORES
+}
+
 /// The custom data that a contact is stored with: three keys, a quarter has a fourth.
 pub(crate) fn data(number: usize) -> Map<String, Value> {
     let mut data = Map::new();
     data.insert("firstName".into(), json!(first_name(number)));
     data.insert("plan".into(), json!(PLANS[number % PLANS.len()]));
-    data.insert("score".into(), json!(number * 7919 % SCORES));
+    data.insert("score".into(), json!(score(number)));
     if number.is_multiple_of(4) {
         data.insert("city".into(), json!(CITIES[number / 4 % CITIES.len()]));
     }

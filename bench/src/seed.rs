@@ -24,9 +24,9 @@ use crate::server::Program;
 /// Contacts of one transaction.
 const BATCH: usize = 5_000;
 /// How long ago the first contact was created.
-const HISTORY: Duration = Duration::from_hours(90 * 24);
+pub(crate) const HISTORY: Duration = Duration::from_hours(90 * 24);
 /// The name of the project.
-const PROJECT: &str = "Bench";
+pub(crate) const PROJECT: &str = "Bench";
 /// The sender domain whose mails are signed with RSA.
 pub(crate) const RSA_DOMAIN: &str = "rsa.bench.example";
 /// The sender domain whose mails are signed with Ed25519.
@@ -40,6 +40,17 @@ pub(crate) struct Site {
     pub(crate) secret_key: String,
     pub(crate) public_key: String,
     pub(crate) people: Arc<People>,
+}
+
+impl Site {
+    /// A copy of the database with the same project. Nobody may be using the database.
+    pub(crate) async fn copy(&self, home: &Path, name: &str) -> Result<Self> {
+        let since = Instant::now();
+        let database = self.database.copy(home, name).await?;
+        progress(format_args!("{name}: copied the database in {:.1} s", since.elapsed().as_secs_f64()));
+        let (secret_key, public_key) = (self.secret_key.clone(), self.public_key.clone());
+        Ok(Self { database, project: self.project, secret_key, public_key, people: Arc::clone(&self.people) })
+    }
 }
 
 /// Makes a database with a project that has `contacts` contacts and, where it is large enough for one, the search index

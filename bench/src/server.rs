@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,14 @@ impl Program {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// Starts a command, and sends what it prints to a file.
+    pub(crate) fn spawn(&self, arguments: &[&str], variables: &Variables, output: &Path) -> Result<Job> {
+        let output = std::fs::File::create(output)?;
+        let mut command = self.command(variables);
+        command.args(arguments).stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        Ok(Job { child: command.spawn()? })
+    }
+
     fn command(&self, variables: &Variables) -> Command {
         let mut command = Command::new(&self.0);
         for (name, _) in std::env::vars_os() {
@@ -73,6 +81,29 @@ impl Program {
         }
         command.envs(COMMON).envs(variables.iter().map(|(name, value)| (name, value)));
         command
+    }
+}
+
+/// A command under way. Killed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Job {
+    child: Child,
+}
+
+impl Job {
+    /// How it ended, if it did.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.child.try_wait()?)
+    }
+
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        Memory::of(&self.child)
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        kill(&mut self.child);
     }
 }
 
@@ -93,6 +124,18 @@ pub(crate) struct Memory {
     pub(crate) anonymous: f64,
     /// The most that was resident since the start.
     pub(crate) peak: f64,
+}
+
+impl Memory {
+    fn of(child: &Child) -> Result<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+        let field = |name: &str| -> Result<f64> {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
+            Ok(kibibytes.with_context(|| format!("/proc shows no {name}"))? * 1024.0 / 1e6)
+        };
+        Ok(Self { resident: field("VmRSS")?, anonymous: field("RssAnon")?, peak: field("VmHWM")? })
+    }
 }
 
 impl Server {
@@ -145,13 +188,7 @@ impl Server {
     }
 
     pub(crate) fn memory(&self) -> Result<Memory> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let field = |name: &str| -> Result<f64> {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-            let kibibytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok());
-            Ok(kibibytes.with_context(|| format!("/proc shows no {name}"))? * 1024.0 / 1e6)
-        };
-        Ok(Memory { resident: field("VmRSS")?, anonymous: field("RssAnon")?, peak: field("VmHWM")? })
+        Memory::of(&self.child)
     }
 
     /// Stops the server in order and waits for its end. Returns its memory just before.
@@ -175,10 +212,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
-        }
+        kill(&mut self.child);
+    }
+}
+
+fn kill(child: &mut Child) {
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 

@@ -1,9 +1,10 @@
 //! An SMTP server that takes every message, counts it and forgets it, on a thread and an event loop of its own.
 
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use memchr::memmem;
@@ -12,6 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 
 const END_OF_MESSAGE: &[u8] = b"\r\n.\r\n";
+/// How the recipients' addresses begin whose mails are noted one by one. A number follows.
+pub(crate) const PROBE: &str = "probe";
 
 /// The server. Until [`Sink::open`] it lets clients connect but does not greet them, so that a queue can fill up and
 /// its hand-over begins at one moment, without the back-off that an unreachable host leads to.
@@ -19,9 +22,16 @@ const END_OF_MESSAGE: &[u8] = b"\r\n.\r\n";
 pub(crate) struct Sink {
     port: u16,
     gate: watch::Sender<bool>,
-    received: Arc<AtomicU64>,
+    taken: Arc<Taken>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the server took.
+#[derive(Debug, Default)]
+struct Taken {
+    messages: AtomicU64,
+    probes: Mutex<Vec<(u64, Instant)>>,
 }
 
 impl Sink {
@@ -32,18 +42,18 @@ impl Sink {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (gate, opened) = watch::channel(false);
         let (stop, stopped) = oneshot::channel();
-        let received = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&received);
+        let taken = Arc::new(Taken::default());
+        let book = Arc::clone(&taken);
         let thread = std::thread::Builder::new().name("sink".into()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
-                    () = accept(listener, opened, count) => {}
+                    () = accept(listener, opened, book) => {}
                     _ = stopped => {}
                 }
             });
         });
         let thread = thread.context("the SMTP sink cannot be started")?;
-        Ok(Self { port, gate, received, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { port, gate, taken, stop: Some(stop), thread: Some(thread) })
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -57,7 +67,18 @@ impl Sink {
 
     /// Messages received.
     pub(crate) fn received(&self) -> u64 {
-        self.received.load(Ordering::Relaxed)
+        self.taken.messages.load(Ordering::Relaxed)
+    }
+
+    /// Messages received that are no probes.
+    pub(crate) fn others(&self) -> u64 {
+        let probes = self.taken.probes.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        self.received().saturating_sub(probes)
+    }
+
+    /// The numbers of the probes received so far, and when each was.
+    pub(crate) fn probes(&self) -> Vec<(u64, Instant)> {
+        self.taken.probes.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -70,20 +91,20 @@ impl Drop for Sink {
     }
 }
 
-async fn accept(listener: std::net::TcpListener, opened: watch::Receiver<bool>, received: Arc<AtomicU64>) {
+async fn accept(listener: std::net::TcpListener, opened: watch::Receiver<bool>, taken: Arc<Taken>) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     loop {
         if let Ok((stream, _)) = listener.accept().await {
-            let (opened, received) = (opened.clone(), Arc::clone(&received));
+            let (opened, taken) = (opened.clone(), Arc::clone(&taken));
             tokio::spawn(async move {
                 // a client that goes away is no trouble of the sink's
-                let _ = serve(stream, opened, &received).await;
+                let _ = serve(stream, opened, &taken).await;
             });
         }
     }
 }
 
-async fn serve(mut stream: TcpStream, mut opened: watch::Receiver<bool>, received: &AtomicU64) -> Result<()> {
+async fn serve(mut stream: TcpStream, mut opened: watch::Receiver<bool>, book: &Taken) -> Result<()> {
     stream.set_nodelay(true)?;
     opened.wait_for(|open| *open).await?;
     stream.write_all(b"220 sink.example ESMTP\r\n").await?;
@@ -96,7 +117,12 @@ async fn serve(mut stream: TcpStream, mut opened: watch::Receiver<bool>, receive
         }
         let taken = session.take(&input, &mut output);
         input.drain(..taken);
-        received.fetch_add(std::mem::take(&mut session.messages), Ordering::Relaxed);
+        book.messages.fetch_add(std::mem::take(&mut session.messages), Ordering::Relaxed);
+        if !session.probes.is_empty() {
+            let now = Instant::now();
+            let mut probes = book.probes.lock().unwrap_or_else(PoisonError::into_inner);
+            probes.extend(session.probes.drain(..).map(|number| (number, now)));
+        }
         if !output.is_empty() {
             stream.write_all(&output).await?;
             output.clear();
@@ -110,6 +136,9 @@ struct Session {
     in_message: bool,
     ended: bool,
     messages: u64,
+    /// The number of the probe whose message comes next.
+    probe: Option<u64>,
+    probes: Vec<u64>,
 }
 
 impl Session {
@@ -126,6 +155,7 @@ impl Session {
                 at += end + END_OF_MESSAGE.len();
                 self.in_message = false;
                 self.messages += 1;
+                self.probes.extend(self.probe.take());
                 output.extend_from_slice(b"250 2.0.0 taken\r\n");
             } else {
                 let Some(end) = memchr::memchr(b'\n', rest) else { return at };
@@ -139,7 +169,11 @@ impl Session {
         let verb = line.get(..4).unwrap_or(line).to_ascii_uppercase();
         let answer: &[u8] = match verb.as_slice() {
             b"EHLO" => b"250-sink.example\r\n250-PIPELINING\r\n250-8BITMIME\r\n250 SIZE 52428800\r\n",
-            b"HELO" | b"MAIL" | b"RCPT" | b"RSET" | b"NOOP" => b"250 2.0.0 ok\r\n",
+            b"RCPT" => {
+                self.probe = probe(line);
+                b"250 2.0.0 ok\r\n"
+            }
+            b"HELO" | b"MAIL" | b"RSET" | b"NOOP" => b"250 2.0.0 ok\r\n",
             b"DATA" => {
                 self.in_message = true;
                 b"354 go on\r\n"
@@ -154,9 +188,23 @@ impl Session {
     }
 }
 
+/// The number in `RCPT TO:<probe12@host.example>`; `None` for other recipients.
+fn probe(line: &[u8]) -> Option<u64> {
+    let line = std::str::from_utf8(line).ok()?;
+    let (_, address) = line.split_once('<')?;
+    let (number, _) = address.strip_prefix(PROBE)?.split_once('@')?;
+    number.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn probes_are_known_by_their_recipients() {
+        assert_eq!(probe(b"RCPT TO:<probe00012@probes.example>\r"), Some(12));
+        assert_eq!(probe(b"RCPT TO:<user000012@host1.example>\r"), None);
+    }
 
     #[test]
     fn input_may_come_in_any_pieces() {

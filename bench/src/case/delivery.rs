@@ -23,7 +23,7 @@ use crate::sink::Sink;
 
 const CASE: &str = "delivery";
 /// Connections to the next hop: the server's default.
-const CONNECTIONS: usize = 32;
+pub(super) const CONNECTIONS: usize = 32;
 /// Bytes of the HTML.
 const HTML: usize = 10 * 1024;
 /// The part of the signing rate that mail signed with RSA has to reach.
@@ -69,7 +69,12 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
 }
 
 /// Signatures a second, on all processors.
-async fn sign(kind: KeyType, message: Arc<[u8]>, now: Timestamp, measured: Duration) -> Result<f64> {
+pub(super) async fn sign(
+    kind: KeyType,
+    message: Arc<[u8]>,
+    now: Timestamp,
+    measured: Duration,
+) -> Result<f64> {
     tokio::task::spawn_blocking(move || {
         let (private, _) = SigningKey::generate(kind)?;
         let key = SigningKey::from_der(kind, &private)?;
@@ -97,7 +102,7 @@ async fn sign(kind: KeyType, message: Arc<[u8]>, now: Timestamp, measured: Durat
 }
 
 /// Messages a second that the product's SMTP client hands to the sink when it does nothing else.
-async fn bare_client(message: Arc<[u8]>, now: Timestamp, measured: Duration) -> Result<f64> {
+pub(super) async fn bare_client(message: Arc<[u8]>, now: Timestamp, measured: Duration) -> Result<f64> {
     let sink = Sink::start()?;
     sink.open();
     let (private, _) = SigningKey::generate(KeyType::Ed25519)?;

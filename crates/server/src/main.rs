@@ -21,10 +21,6 @@ use serde_json::json;
 
 use crate::config::Config;
 
-/// Takes less time than the system's allocator, and serves SQLite as well.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Sends a project's email and keeps the audience and automation around that sending.
 ///
 /// Settings come from the file given with --config and from MAILWRIGHT_* environment variables; docs/configuration.md

@@ -218,7 +218,8 @@ fn inline_row(text: &str) -> Option<String> {
     let (spec, after) = rest.split_once('}')?;
     let (alias, columns) = spec.split_once(':')?;
     let after = after.trim_start();
-    let stands_alone = after.is_empty() || ["where", ")", "returning"].iter().any(|next| after.starts_with(next));
+    let stands_alone =
+        after.is_empty() || ["where", ")", "returning"].iter().any(|next| after.starts_with(next));
     if !stands_alone {
         return None;
     }

@@ -1,7 +1,7 @@
 //! SQLite: one writer thread that commits in groups, a few reader threads.
 //!
 //! A commit costs a flush to disk, so whatever commits per call is capped at a few hundred calls a second. The writer
-//! therefore takes one job, runs it under a savepoint, keeps taking jobs that are already queued, commits once, and
+//! therefore takes one job, runs it, keeps taking jobs that are already queued, each under a savepoint, commits once, and
 //! only then answers everybody. Idle, that is a group of one with no added wait.
 //!
 //! The write-ahead log is copied into the database by a thread of its own, rarely and while the writer goes on. The
@@ -273,6 +273,9 @@ fn next_job(interactive: &Receiver<Job>, bulk: &Receiver<Job>, groups: usize) ->
     }
 }
 
+/// Runs a job, and under a savepoint each what is queued behind it, and commits. The first needs no savepoint: alone it
+/// can be undone as a whole. That matters for large ones, since at the end of every statement under a savepoint SQLite
+/// goes through all pages that were changed since.
 fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) -> (Vec<Reply>, Result<()>) {
     let mut replies = Vec::new();
     if let Err(error) = connection.execute_batch("begin immediate") {
@@ -280,18 +283,23 @@ fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) ->
         let (_, reply) = first(Err(error.clone()));
         return (vec![reply], Err(error));
     }
-    let mut next = Some(first);
-    while let Some(job) = next.take() {
-        match run_job(connection, job) {
-            (reply, Ok(())) => replies.push(reply),
-            (reply, Err(error)) => {
-                replies.push(reply);
-                rollback(connection);
-                return (replies, Err(error));
-            }
-        }
-        if replies.len() < GROUP {
-            next = queued.try_recv().ok();
+    let (keep, reply) = first(Ok(&mut *connection));
+    replies.push(reply);
+    if connection.is_autocommit() {
+        return (replies, Err(given_up()));
+    }
+    if !keep {
+        rollback(connection);
+        return (replies, Ok(()));
+    }
+    while replies.len() < GROUP
+        && let Ok(job) = queued.try_recv()
+    {
+        let (reply, outcome) = run_job(connection, job);
+        replies.push(reply);
+        if let Err(error) = outcome {
+            rollback(connection);
+            return (replies, Err(error));
         }
     }
     let outcome = connection.execute_batch("commit").map_err(Error::from);
@@ -310,10 +318,14 @@ fn run_job(connection: &mut Connection, job: Job) -> (Reply, Result<()>) {
         return (reply, Err(error));
     }
     if connection.is_autocommit() {
-        return (reply, Err(Error::Full("the transaction was given up".into())));
+        return (reply, Err(given_up()));
     }
     let undone = if keep { Ok(()) } else { cached(connection, "rollback to job") };
     (reply, undone.and_then(|()| cached(connection, "release job")))
+}
+
+fn given_up() -> Error {
+    Error::Full("the transaction was given up".into())
 }
 
 fn cached(connection: &Connection, sql: &str) -> Result<()> {

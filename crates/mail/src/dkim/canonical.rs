@@ -132,7 +132,8 @@ mod tests {
             assert_eq!(body_hash(body).as_ref(), hash(canonical), "{}", body.escape_ascii());
         }
         // as the rules say, line by line, whatever is where
-        let pieces: [&[u8]; 9] = [b"word", b" ", b"\t", b"\r\n", b"\n", b"\r", b"x", b"a longer piece of text.", b"  "];
+        let pieces: [&[u8]; 9] =
+            [b"word", b" ", b"\t", b"\r\n", b"\n", b"\r", b"x", b"a longer piece of text.", b"  "];
         let mut seed = 1_u32;
         for _ in 0..2000 {
             let mut body = Vec::new();

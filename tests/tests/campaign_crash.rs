@@ -16,7 +16,7 @@ const RECIPIENTS: usize = 100_000;
 /// How often the program is killed at least; it is killed until the campaign is over.
 const KILLS: usize = 30;
 /// Connections to the receiving server, for each process.
-const CONNECTIONS: usize = 8;
+const CONNECTIONS: usize = 24;
 /// Seconds over which a campaign is spread at least, so that it lasts as long as the first kills.
 const SPREAD: usize = 30;
 

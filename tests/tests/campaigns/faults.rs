@@ -60,6 +60,22 @@ both_engines! {
         app.delete(&path(&campaign, "")).send().await.assert_status(204);
     }
 
+    async fn a_schedule_whose_audience_is_suppressed_by_then_is_sent_to_nobody(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::RefuseRcpt(550, "5.1.1 unknown")).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        contacts(&app, "a", 2).await;
+        let campaign = draft(&app, &json!({"type": "TRANSACTIONAL"})).await;
+        schedule(&app, &campaign, Duration::from_secs(3)).await.assert_status(200);
+        for to in ["a0@example.com", "a1@example.com"] {
+            app.email_in(&app.send_to(to).await, &["BOUNCED"]).await;
+        }
+        let sent = in_status(&app, &campaign, "SENT").await;
+        assert_eq!((&sent["totalRecipients"], &sent["sentCount"]), (&json!(0), &json!(0)), "{sent}");
+        let ledger = settled(&app, &campaign).await;
+        assert_eq!(ledger["equation"]["skipped"], json!({"suppressed": 2}), "{ledger}");
+        assert_eq!(server.attempts().len(), 2);
+    }
+
     async fn a_project_that_is_disabled_meanwhile_sends_no_more_until_it_is_enabled(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_SENDING_PER_SECOND", "4").start().await;
         contacts(&app, "a", 16).await;

@@ -69,6 +69,27 @@ both_engines! {
         assert_eq!(read(&app, &path(&created)).await, created);
     }
 
+    async fn an_error_in_the_language_is_a_400_with_its_place(engine: Engine) {
+        let app = App::start(engine).await;
+        let template = create_template(&app, &json!({})).await;
+        let path = format!("/templates/{}", text(&template["id"]));
+        let wrong = json!({"subject": "{{name | upcas}}", "body": "<p>\n{% if name %}Hi"});
+        let complete = with(json!({"name": "Wrong", "from": app.from()}), &wrong);
+        for response in [
+            app.post("/templates").json(&complete).send().await,
+            app.patch(&path).json(&wrong).send().await,
+        ] {
+            let error = response.assert_error(400, "VALIDATION_ERROR");
+            assert_eq!(column(&error["errors"], "field"), ["subject", "body"], "{error}");
+            for issue in items(&error["errors"]) {
+                assert_eq!(issue["code"], "invalid_template");
+                let message = text(&issue["message"]);
+                assert!(message.contains("line ") && message.contains("column "), "{message}");
+            }
+        }
+        assert_eq!(read(&app, &path).await, template);
+    }
+
     async fn a_missing_field_is_the_legacy_400_and_a_wrong_one_422(engine: Engine) {
         let app = App::start(engine).await;
         for key in ["name", "subject", "body", "from"] {

@@ -15,8 +15,6 @@ use quick_cache::sync::Cache;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::error::Result;
-
 /// Most bytes of prepared contents that are kept.
 const CACHE_BYTES: u64 = 24 * 1024 * 1024;
 
@@ -176,7 +174,11 @@ impl Contents {
     }
 
     /// Prepares a stored content; `None` when it is gone.
-    pub(crate) async fn get(&self, project: ProjectNumber, hash: &[u8]) -> Result<Option<Arc<Prepared>>> {
+    pub(crate) async fn get(
+        &self,
+        project: ProjectNumber,
+        hash: &[u8],
+    ) -> mailwright_store::Result<Option<Arc<Prepared>>> {
         let Ok(hash) = ContentHash::try_from(hash) else { return Ok(None) };
         let key = (project, hash);
         if let Some(known) = self.cache.get(&key) {

@@ -67,7 +67,7 @@ pub enum Error {
     /// Fields of the request are wrong.
     #[error("the request is not valid")]
     Invalid(Vec<Issue>),
-    /// A campaign has errors in the templates' language (reference 4.3).
+    /// A template or a campaign has errors in the templates' language (reference 4.3).
     #[error("the template is not valid")]
     Syntax(Vec<Issue>),
     /// The condition of a segment is wrong (reference 5.5).

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::event::is_reserved;
-use mailwright_core::ids::ContactId;
+use mailwright_core::ids::{CampaignId, ContactId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
@@ -97,7 +97,8 @@ impl App {
             })
             .await?;
         let segments = self.segments_with_event(project, name).await?;
-        Ok(Usage { segments, total, contacts, can_delete: !is_reserved(name) })
+        let campaigns = self.campaigns_with_event(project, name).await?;
+        Ok(Usage { segments, campaigns, total, contacts, can_delete: !is_reserved(name) })
     }
 
     /// Removes every event of a name; how many. The service's own events stay.
@@ -143,6 +144,8 @@ impl App {
 pub struct Usage {
     /// Segments whose condition looks at them.
     pub segments: Vec<Segment>,
+    /// Campaigns whose filter looks at them and that are not over, by id and name.
+    pub campaigns: Vec<(CampaignId, String)>,
     /// Events.
     pub total: i64,
     /// Contacts that have one.

@@ -41,7 +41,7 @@ impl Fields {
     /// Errors in the templates' language, named by field with line and column (reference 4.3).
     fn syntax(&self) -> Result<()> {
         let issues = syntax_issues(self.subject.as_deref(), self.body.as_deref());
-        if issues.is_empty() { Ok(()) } else { Err(Error::Invalid(issues)) }
+        if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
     }
 
     fn apply(self, template: &mut Template) {

@@ -150,7 +150,7 @@ const KEYS: [&str; 18] = [
     "#-1",
 ];
 const EVENTS: [&str; 6] = ["signup", "a.b", "email.open", "it's %_", "ключ", "never"];
-const TEXTS: [&str; 26] = [
+const TEXTS: [&str; 29] = [
     "",
     "pro",
     "Pro",
@@ -170,6 +170,9 @@ const TEXTS: [&str; 26] = [
     "null",
     "5",
     "5.0",
+    "1",
+    "-1",
+    "60",
     "{\"a\":1}",
     "[1]",
     "2025-02-30",

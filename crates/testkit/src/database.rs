@@ -37,6 +37,14 @@ impl Database {
         self.server.url(&self.name, port)
     }
 
+    /// Runs statements in the database.
+    pub(crate) async fn run(&self, statements: &str) {
+        let mut config = self.server.config.clone();
+        let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client.batch_execute(statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
+    }
+
     /// Every row of every table, as text.
     pub(crate) async fn contents(&self) -> String {
         let mut config = self.server.config.clone();

@@ -40,7 +40,80 @@ async fn progress(app: &App, path: &str) -> Option<i64> {
     status["progress"].as_i64()
 }
 
+/// From now on no contact can be added.
+async fn break_contacts(app: &App) {
+    app.tamper(match app.engine() {
+        Engine::Sqlite => {
+            "create trigger broken before insert on contacts begin select raise(abort, 'no'); end"
+        }
+        Engine::Postgres => {
+            "create function broken() returns trigger language plpgsql as $$ begin raise 'no'; end $$; \
+             create trigger broken before insert on contacts for each row execute function broken()"
+        }
+    })
+    .await;
+}
+
+async fn mend_contacts(app: &App) {
+    app.tamper(match app.engine() {
+        Engine::Sqlite => "drop trigger broken",
+        Engine::Postgres => "drop trigger broken on contacts",
+    })
+    .await;
+}
+
+/// Queues an import that fails, and waits until it is put off.
+async fn delayed(app: &App) -> String {
+    let path = import_path(&queued(&upload(app, "email\na@example.com\n").await));
+    app.eventually("the job is put off", async || {
+        let status = read(app, &path).await;
+        assert_eq!(status["result"], json!(null), "{status}");
+        (status["state"] == "delayed").then_some(())
+    })
+    .await;
+    path
+}
+
+async fn assert_given_up(app: &App, path: &str) {
+    let status = finished(app, path).await;
+    assert_eq!(status["state"], "failed", "{status}");
+    assert_eq!(status["failedReason"], "An unexpected error stopped the job.");
+    assert_eq!(total(app).await, 0);
+}
+
 both_engines! {
+    async fn a_job_that_fails_is_put_off_and_tried_again(engine: Engine) {
+        let app = App::start(engine).await;
+        break_contacts(&app).await;
+        let path = delayed(&app).await;
+        mend_contacts(&app).await;
+        let status = finished(&app, &path).await;
+        assert_eq!(counts(&status["result"]), [1, 1, 0, 0]);
+        assert_eq!(total(&app).await, 1);
+    }
+
+    async fn a_job_that_fails_ten_times_is_given_up(engine: Engine) {
+        let app = App::start(engine).await;
+        break_contacts(&app).await;
+        let path = delayed(&app).await;
+        app.tamper("update jobs set attempts = 9, due_at = 0 where due_at is not null").await;
+        assert_given_up(&app, &path).await;
+        // it stands in nobody's way
+        mend_contacts(&app).await;
+        crate::imported(&app, "email\nb@example.com\n").await;
+        assert_eq!(total(&app).await, 1);
+    }
+
+    async fn a_job_that_was_claimed_ten_times_in_vain_is_not_begun_again(engine: Engine) {
+        let app = App::start(engine).await;
+        break_contacts(&app).await;
+        let path = delayed(&app).await;
+        // as ten processes leave it that died of it: it would succeed now
+        mend_contacts(&app).await;
+        app.tamper("update jobs set attempts = 10, due_at = 0 where due_at is not null").await;
+        assert_given_up(&app, &path).await;
+    }
+
     async fn a_killed_import_goes_on_where_it_was(engine: Engine) {
         let mut random = Random::from_environment();
         let mut app = App::start(engine).await;

@@ -66,6 +66,9 @@ both_engines! {
         contacts(&app, "a", 30).await;
         let campaign = draft(&app, &filter("data.number", "greaterThan", &json!(26))).await;
         assert_eq!(campaign["totalRecipients"], 3);
+        let counted = read(&app, &path(&campaign, "/audience")).await;
+        let excluded = json!({"unsubscribed": 0, "suppressed": 0});
+        assert_eq!(counted, json!({"audience": 3, "recipients": 3, "excluded": excluded}));
         send(&app, &campaign).await;
         assert_eq!(settled(&app, &campaign).await["equation"]["audience"], 3);
         let expected = [27, 28, 29].map(|number| format!("a{number}@example.com"));

@@ -1,6 +1,6 @@
 //! What became of each mail.
 
-use super::{contacts, draft, entries, get, path, send, settled};
+use super::{act, contacts, draft, entries, get, path, send, settled};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
 use mailwright_tests::{assert_only_keys, create_contact, items, read, text};
@@ -103,6 +103,58 @@ both_engines! {
             }
             assert_eq!(seen.len(), count, "{state}");
         }
+    }
+
+    async fn every_state_is_paged_while_a_campaign_is_under_way(engine: Engine) {
+        let number = |to: &str| -> usize {
+            let digits: String = to.chars().take_while(|c| *c != '@').filter(char::is_ascii_digit).collect();
+            digits.parse().unwrap_or_default()
+        };
+        let server = ScriptedServer::start(move |to, _| match number(to) % 4 {
+            0 => Answer::RefuseRcpt(550, "5.1.1 unknown"),
+            1 => Answer::DropAfterDot,
+            2 => Answer::RefuseRcpt(451, "4.7.1 later"),
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        contacts(&app, "a", 40).await;
+        for number in 0..10 {
+            create_contact(&app, &format!("out{number}@example.com"), false, json!({})).await;
+        }
+        let campaign = draft(&app, &json!({"type": "MARKETING"})).await;
+        send(&app, &campaign).await;
+        app.eventually("only those wait that were put off", async || {
+            let ledger = read(&app, &path(&campaign, "/ledger")).await;
+            (ledger["frozen"] == true && ledger["equation"]["waiting"] == 10).then_some(())
+        })
+        .await;
+        for (query, rest) in [
+            ("state=WAITING", Some(2)), ("state=ACCEPTED", Some(3)), ("state=IN_DOUBT", Some(1)),
+            ("state=FAILED", Some(0)), ("state=FAILED&reason=bounced", Some(0)), ("state=SKIPPED", None),
+            ("state=SKIPPED&reason=unsubscribed", None),
+        ] {
+            for limit in [1, 3, 10, 100] {
+                let mut seen = Vec::new();
+                let mut cursor = String::new();
+                loop {
+                    let page = read(&app, &path(&campaign, &format!("/ledger?{query}&limit={limit}{cursor}"))).await;
+                    seen.extend(items(&page["data"]).iter().map(|entry| text(&entry["email"]).to_owned()));
+                    assert!(items(&page["data"]).len() <= limit, "{query} {limit}");
+                    match page["cursor"].as_str() {
+                        Some(next) => cursor = format!("&cursor={next}"),
+                        None => break,
+                    }
+                }
+                assert_eq!(seen.len(), 10, "{query} {limit}: {seen:?}");
+                let belongs = |to: &String| rest.map_or(to.starts_with("out"), |rest| number(to) % 4 == rest);
+                assert!(seen.iter().all(belongs), "{query} {limit}: {seen:?}");
+                assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 10, "{query} {limit}: {seen:?}");
+            }
+        }
+        act(&app, &campaign, "/cancel").await.assert_status(200);
+        let ledger = settled(&app, &campaign).await;
+        assert_eq!(ledger["equation"]["skipped"], json!({"cancelled": 10, "unsubscribed": 10}), "{ledger}");
     }
 
     async fn who_unsubscribes_by_a_mail_is_counted_for_its_campaign_once(engine: Engine) {

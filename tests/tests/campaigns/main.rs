@@ -2,6 +2,7 @@
 
 mod audience;
 mod content;
+mod faults;
 mod ledger;
 mod records;
 mod retry;

@@ -72,8 +72,8 @@ both_engines! {
     }
 
     async fn a_segment_that_a_campaign_needs_stays(engine: Engine) {
-        let app = App::start(engine).await;
-        contacts(&app, "a", 2).await;
+        let app = App::builder(engine).env("MAILWRIGHT_SENDING_PER_SECOND", "1").start().await;
+        contacts(&app, "a", 4).await;
         let needed = json!({"name": "All", "condition": condition("data.number", "exists", &Value::Null)});
         let needed = segment(&app, &needed).await;
         let remove = async || app.delete(&format!("/segments/{}", text(&needed["id"]))).send().await;
@@ -83,7 +83,13 @@ both_engines! {
         app.delete(&path(&filtered, "")).send().await.assert_status(204);
         let campaign = draft(&app, &to_segment(&needed)).await;
         remove().await.assert_error(409, "CONFLICT");
+        let later = json!({"scheduledFor": "2099-01-31"});
+        app.post(&path(&campaign, "/send")).json(&later).send().await.assert_status(200);
+        remove().await.assert_error(409, "CONFLICT");
         send(&app, &campaign).await;
+        act(&app, &campaign, "/pause").await.assert_status(200);
+        remove().await.assert_error(409, "CONFLICT");
+        act(&app, &campaign, "/resume").await.assert_status(200);
         settled(&app, &campaign).await;
         let removed = remove().await;
         assert!(removed.status < 300, "a campaign that was sent needs it no more: {}", shown(&removed));
@@ -115,6 +121,26 @@ both_engines! {
         let put = async |change: Value| app.put(&path(&campaign, "")).json(&change).send().await;
         put(to_segment(&two)).await.assert_error(400, "BAD_REQUEST");
         put(with(to_segment(&one), &json!({"name": "Renamed"}))).await.assert_status(200);
+    }
+
+    async fn an_event_knows_the_campaigns_that_look_at_it(engine: Engine) {
+        let app = App::start(engine).await;
+        let bought = |operator| {
+            let filter = json!({"field": "event.bought", "operator": operator, "value": 3, "unit": "days"});
+            json!({
+                "audienceType": "FILTERED",
+                "audienceCondition": {"logic": "OR", "groups": [{"filters": [], "conditions": {
+                    "logic": "AND", "groups": [{"filters": [filter]}],
+                }}]},
+            })
+        };
+        let first = draft(&app, &bought("notTriggered")).await;
+        let second = draft(&app, &bought("triggeredWithin")).await;
+        let usage = read(&app, "/events/bought/usage").await;
+        let mut found: Vec<_> = usage["usedInCampaigns"].as_array().expect("a list").clone();
+        found.sort_by_key(|campaign| text(&campaign["id"]).to_owned());
+        assert_eq!(found, [&first, &second].map(|c| json!({"id": c["id"], "name": "News"})));
+        assert_eq!(read(&app, "/events/other/usage").await["usedInCampaigns"], json!([]));
     }
 
     async fn a_field_knows_the_campaigns_that_look_at_it(engine: Engine) {

@@ -1,6 +1,7 @@
 //! The segment endpoints, live membership, and what refers to fields and events.
 
 mod compute;
+mod filters;
 mod live;
 mod members;
 mod nodes;

@@ -47,6 +47,7 @@ both_engines! {
         let usage = read(&app, &format!("/events/{}/usage", encoded("order placed"))).await;
         assert_eq!(usage, json!({
             "usedInSegments": [reference(&bought)],
+            "usedInCampaigns": [],
             "usedInWorkflows": [],
             "totalCount": 3,
             "uniqueContacts": 2,

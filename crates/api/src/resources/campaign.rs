@@ -513,6 +513,7 @@ pub(crate) struct RetriedCampaign {
     responses(
         (status = 200, body = RetriedCampaign), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "There is nothing to retry, or it was not sent", body = ErrorEnvelope),
+        (status = 403, description = "The sender's domain is not verified any more", body = ErrorEnvelope),
         (status = 409, description = "A retry is under way", body = ErrorEnvelope)))]
 pub(crate) async fn retry(
     State(app): State<App>,

@@ -116,7 +116,8 @@ impl Reference {
         segments.into_iter().map(|s| Self { id: s.id.to_string(), name: s.name }).collect()
     }
 
-    fn campaigns(campaigns: Vec<(CampaignId, String)>) -> Vec<Self> {
+    /// Campaigns by id and name.
+    pub(crate) fn campaigns(campaigns: Vec<(CampaignId, String)>) -> Vec<Self> {
         campaigns.into_iter().map(|(id, name)| Self { id: id.to_string(), name }).collect()
     }
 }

@@ -229,6 +229,7 @@ pub(crate) async fn stats(
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventUsage {
     used_in_segments: Vec<Reference>,
+    used_in_campaigns: Vec<Reference>,
     used_in_workflows: Vec<Reference>,
     /// Events of this name.
     total_count: i64,
@@ -250,6 +251,7 @@ pub(crate) async fn usage(
     let usage = app.event_usage(&project, stored_name(&name)?).await?;
     Ok(Json(EventUsage {
         used_in_segments: Reference::segments(usage.segments),
+        used_in_campaigns: Reference::campaigns(usage.campaigns),
         used_in_workflows: Vec::new(),
         total_count: usage.total,
         unique_contacts: usage.contacts,

@@ -151,9 +151,9 @@ impl Payload for CreateRequest {
     request_body = CreateRequest,
     responses(
         (status = 201, body = TemplateView),
-        (status = 400, description = "A required field is missing", body = LegacyError),
+        (status = 400, description = "A required field is missing (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed, or an error in the template's language", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
@@ -219,8 +219,9 @@ impl Payload for UpdateRequest {
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
         (status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope),
+        (status = 400, description = "An error in the template's language, with line and column", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed, or an error in the template's language", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,

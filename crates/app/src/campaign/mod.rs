@@ -8,7 +8,7 @@ mod state;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, AudienceType, Campaign, CampaignStatus, Ledger};
-use mailwright_core::filter::Tree;
+use mailwright_core::filter::{References, Tree};
 use mailwright_core::given::Given;
 use mailwright_core::ids::{CampaignId, ProjectNumber, SegmentId};
 use mailwright_core::issue::Issue;
@@ -315,11 +315,28 @@ impl App {
         project: &Project,
         field: &str,
     ) -> Result<Vec<(CampaignId, String)>> {
+        self.campaigns_with(project, |names| names.fields.contains(field)).await
+    }
+
+    /// The campaigns that are not over and whose filter looks at events of a name, by id and name.
+    pub async fn campaigns_with_event(
+        &self,
+        project: &Project,
+        event: &str,
+    ) -> Result<Vec<(CampaignId, String)>> {
+        self.campaigns_with(project, |names| names.events.contains(event)).await
+    }
+
+    async fn campaigns_with(
+        &self,
+        project: &Project,
+        wanted: impl Fn(&References) -> bool + Send,
+    ) -> Result<Vec<(CampaignId, String)>> {
         let number = project.number;
         let read = self.0.db.read(move |rx| Box::pin(async move { store::audiences(rx, number).await }));
         let looks_at_it = |audience: &Audience| {
             let tree = audience.condition().map(Tree::parse);
-            tree.is_some_and(|tree| tree.is_ok_and(|tree| tree.references().fields.contains(field)))
+            tree.is_some_and(|tree| tree.is_ok_and(|tree| wanted(&tree.references())))
         };
         let mut found = read.await?;
         found.retain(|(.., audience)| looks_at_it(audience));

@@ -4,9 +4,10 @@
 //! What is to be done stands in the campaign's row; a step is one transaction. Whatever process comes next goes on where
 //! the last step ended.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
+use futures_util::{FutureExt, StreamExt, stream};
 use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Settlement};
@@ -109,14 +110,16 @@ impl Runner {
         }
         let steps = due.into_iter().map(|run| async move {
             let (project, id) = (run.project, run.id);
-            match self.step(run).await {
-                Ok(worked) => worked,
-                Err(error) => {
+            // a campaign that makes us panic must not take the others' runner with it
+            match AssertUnwindSafe(self.step(run)).catch_unwind().await {
+                Ok(Ok(worked)) => return worked,
+                Ok(Err(error)) => {
                     tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
-                    self.rest(project, id).await;
-                    false
                 }
+                Err(_) => tracing::error!(campaign = %id, "a step of a campaign panicked, trying again"),
             }
+            self.rest(project, id).await;
+            false
         });
         let worked: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
         Ok(worked.contains(&true))

@@ -186,6 +186,9 @@ impl App {
                             let text = "Only a campaign that was sent, or is being sent, can be retried.";
                             return Ok(Err(not_now(campaign, text)));
                         }
+                        if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                            return Ok(Err(refused));
+                        }
                         if ledger::is_retrying(tx, number, id).await? {
                             let text = "A retry of this campaign is under way. Try again when it is done.";
                             return Ok(Err(Error::Conflict(text.into())));

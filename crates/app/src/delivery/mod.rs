@@ -180,7 +180,7 @@ impl Delivery {
         if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
             && now.since(cached.read_at) < KEY_CACHE
         {
-            return Ok(cached.key.clone());
+            return Ok(Some(cached.key.clone()));
         }
         let wanted = cache_key.clone();
         let stored = self
@@ -189,19 +189,15 @@ impl Delivery {
             .db
             .read(move |rx| Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1).await }))
             .await?;
-        let key = match stored {
-            None => None,
-            Some((selector, kind, sealed)) => {
-                let der = self.app.0.secret.open("dkim", &sealed)?;
-                let kind =
-                    if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
-                let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
-                Some((selector, key))
-            }
-        };
+        // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
+        let Some((selector, kind, sealed)) = stored else { return Ok(None) };
+        let der = self.app.0.secret.open("dkim", &sealed)?;
+        let kind = if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
+        let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
+        let key = (selector, key);
         let cached = CachedKey { read_at: now, key: key.clone() };
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
-        Ok(key)
+        Ok(Some(key))
     }
 }
 
@@ -210,7 +206,7 @@ const KEY_CACHE: Duration = Duration::from_secs(5);
 
 struct CachedKey {
     read_at: Timestamp,
-    key: Option<(String, SigningKey)>,
+    key: (String, SigningKey),
 }
 
 fn reference(mail: &Claimed) -> ClaimRef {

@@ -1,18 +1,20 @@
 //! One worker per connection: take a mail, render, sign, hand over, note what happened.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use mailwright_core::email::{Lane, Reason};
 use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply, Stage};
-use mailwright_store::email::Claimed;
+use mailwright_store::Error as StoreError;
+use mailwright_store::email::{ClaimRef, Claimed};
 use mailwright_store::mailbox::Captured;
 
 use super::ledger::Record;
 use super::outcome::{self, End, Hop};
 use super::{Delivery, Transport, reference};
+use crate::content::Prepared;
 use crate::error::{Error, Result};
 use crate::render::{Rendered, render};
 
@@ -84,11 +86,9 @@ impl Delivery {
         }
         let letterhead = self.letterhead(mail.project).await?;
         let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
-        let content = self.app.0.contents.get(mail.project, &mail.content_hash).await?;
-        let content =
-            content.ok_or_else(|| never(Reason::Unrenderable, "The content of the mail is gone."))?;
+        let content = self.content(mail).await?;
         let complete = self.app.with_link(&letterhead.project, mail)?;
-        let rendered = render(&self.app.settings().base_url, &letterhead, &complete, &content);
+        let rendered = rendered(|| render(&self.app.settings().base_url, &letterhead, &complete, &content))?;
         let domain = mail.from.domain();
         let (selector, key) = self
             .signing_key(mail.project, domain)
@@ -98,6 +98,26 @@ impl Delivery {
             .sign(domain, &selector, &rendered.raw, mail.created_at)
             .map_err(|e| Error::Internal(e.to_string()))?;
         Ok(Message { rendered, signature })
+    }
+
+    /// What a mail says. Content that is gone, or that cannot be read or made ready, will not get better.
+    async fn content(&self, mail: &Claimed) -> Result<Arc<Prepared>, Unprepared> {
+        let found =
+            AssertUnwindSafe(self.app.0.contents.get(mail.project, &mail.content_hash)).catch_unwind();
+        match found.await {
+            Ok(Ok(Some(content))) => Ok(content),
+            Ok(Ok(None)) => Err(unrenderable("The content of the mail is gone.")),
+            Ok(Err(StoreError::Corrupt { .. })) | Err(_) => {
+                Err(unrenderable("The content of the mail cannot be read."))
+            }
+            Ok(Err(error)) => Err(error.into()),
+        }
+    }
+
+    /// Notes that a mail made a worker panic after it was prepared. Nobody knows how far it came.
+    fn panicked(&self, claim: ClaimRef) {
+        tracing::error!(email = %claim.id, "handing a mail over panicked, it stays until its lease ends");
+        self.let_go(claim.id);
     }
 
     /// Prepares a mail. Where that fails for good, the mail fails; where the database is the reason, it waits.
@@ -127,24 +147,41 @@ impl Delivery {
     }
 }
 
-/// Keeps mails instead of sending them: message and outcome are stored in one transaction, so nothing can be in doubt.
+/// Runs what makes a message of a mail. A mail that makes it panic would do so the next time.
+fn rendered(work: impl FnOnce() -> Rendered) -> Result<Rendered, Unprepared> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| unrenderable("The mail cannot be rendered."))
+}
+
+fn unrenderable(text: &str) -> Unprepared {
+    Unprepared::Never(Reason::Unrenderable, text.to_owned())
+}
+
+/// Keeps mails instead of sending them.
 async fn capture(delivery: &Delivery, lanes: &[Lane]) {
     while let Some(mail) = delivery.next(lanes).await {
-        let Some(Message { rendered, signature }) = delivery.prepare_or_settle(&mail).await else { continue };
-        let raw = [signature.as_bytes(), &rendered.raw].concat();
-        let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
-        let mut record = delivery.outcome(&mail, Some(&rendered.subject), &End::Accepted(taken), false);
-        let captured = Captured {
-            id: mail.id,
-            sender: rendered.sender,
-            recipient: mail.recipient.to_string(),
-            subject: rendered.subject,
-            size: raw.len() as i64,
-            created_at: delivery.now(),
-        };
-        record.captured = Some((captured, raw));
-        delivery.record(record).await;
+        let claim = reference(&mail);
+        if AssertUnwindSafe(keep(delivery, mail)).catch_unwind().await.is_err() {
+            delivery.panicked(claim);
+        }
     }
+}
+
+/// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
+async fn keep(delivery: &Delivery, mail: Claimed) {
+    let Some(Message { rendered, signature }) = delivery.prepare_or_settle(&mail).await else { return };
+    let raw = [signature.as_bytes(), &rendered.raw].concat();
+    let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
+    let mut record = delivery.outcome(&mail, Some(&rendered.subject), &End::Accepted(taken), false);
+    let captured = Captured {
+        id: mail.id,
+        sender: rendered.sender,
+        recipient: mail.recipient.to_string(),
+        subject: rendered.subject,
+        size: raw.len() as i64,
+        created_at: delivery.now(),
+    };
+    record.captured = Some((captured, raw));
+    delivery.record(record).await;
 }
 
 /// A worker with its connection.
@@ -162,8 +199,7 @@ impl Sender<'_> {
             let claim = reference(&mail);
             // a mail that makes us panic must not take the worker with it
             if AssertUnwindSafe(self.hand_over(mail)).catch_unwind().await.is_err() {
-                tracing::error!(email = %claim.id, "handing a mail over panicked, it stays until its lease ends");
-                self.delivery.let_go(claim.id);
+                self.delivery.panicked(claim);
                 self.connection = None;
             }
         }
@@ -291,5 +327,17 @@ fn closed_while_idle(envelope: &std::result::Result<(), EnvelopeError>) -> bool 
         Ok(()) => false,
         Err(EnvelopeError::Lost { .. }) => true,
         Err(EnvelopeError::Refused { stage, reply }) => *stage == Stage::MailFrom && reply.is_closing(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mail_that_makes_rendering_panic_is_given_up() {
+        let outcome = rendered(|| panic!("out of bounds"));
+        let Err(Unprepared::Never(reason, text)) = outcome else { panic!("it is not tried again") };
+        assert_eq!((reason, text.as_str()), (Reason::Unrenderable, "The mail cannot be rendered."));
     }
 }

@@ -155,7 +155,8 @@ impl Page {
 }
 
 /// Conditions and order that walk the index of the ledger from a place on; the values come on top of the arguments. The
-/// order names the reason even where there is only one, or none: PostgreSQL sorts otherwise.
+/// order names the reason even where there is only one, or none: without it PostgreSQL reads all rows that stand so and
+/// sorts them.
 fn walk(page: &Page, args: &mut Vec<Arg<'_>>) -> String {
     args.push(page.settlement.as_str().into());
     let mut text = format!(" and settlement = ${}", args.len());
@@ -168,10 +169,10 @@ fn walk(page: &Page, args: &mut Vec<Arg<'_>>) -> String {
         Some(" and reason is null".to_owned())
     };
     match (one_reason, &page.after) {
-        (Some(one), None) => text += &format!("{one} order by id"),
+        (Some(one), None) => text += &format!("{one} order by reason, id"),
         (Some(one), Some(place)) => {
             args.push(place.id.into());
-            text += &format!("{one} and id > ${} order by id", args.len());
+            text += &format!("{one} and id > ${} order by reason, id", args.len());
         }
         (None, None) => text += " order by reason, id",
         (None, Some(place)) => {
@@ -454,6 +455,20 @@ pub async fn count_unsubscribed(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_list_goes_in_the_order_of_its_index() {
+        let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5)) };
+        for settlement in [Settlement::Waiting, Settlement::Accepted, Settlement::Skipped, Settlement::Failed]
+        {
+            for (reason, after) in [(None, None), (Some(Reason::Bounced), None), (None, Some(place.clone()))]
+            {
+                let page = Page { settlement, reason, after, limit: 20 };
+                let text = walk(&page, &mut Vec::new());
+                assert!(text.ends_with(" order by reason, id"), "{page:?}: {text}");
+            }
+        }
+    }
 
     #[test]
     fn a_retry_is_read_back_as_it_was_stored() {

@@ -50,13 +50,14 @@ impl Values<'_> {
         if self.postgres { format!("({place}::text collate \"C\")") } else { place }
     }
 
-    /// Binds a number as a text, so that it is read like the numbers that are stored.
+    /// Binds a number as a text, so that it is read like the numbers that are stored. The sign takes the type from the
+    /// cast: SQLite would make a number of a text that is compared with one.
     pub(super) fn number(&mut self, number: f64) -> String {
         if number.is_infinite() {
             return if number > 0.0 { "9e999" } else { "-9e999" }.to_owned();
         }
         let place = self.bind(serde_json::Value::from(number).to_string());
-        if self.postgres { format!("{place}::text::float8") } else { format!("cast({place} as real)") }
+        if self.postgres { format!("{place}::text::float8") } else { format!("+cast({place} as real)") }
     }
 }
 

@@ -5,6 +5,7 @@ mod process;
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -275,10 +276,24 @@ impl App {
         if let Some(database) = &self.database {
             return database.contents().await.into_bytes();
         }
-        let data = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATA_DIR").unwrap();
-        let files = std::fs::read_dir(&data.1).unwrap().map(|entry| entry.unwrap().path());
+        let files = std::fs::read_dir(self.data_dir()).unwrap().map(|entry| entry.unwrap().path());
         let database = files.filter(|path| path.to_string_lossy().contains("mailwright.sqlite"));
         database.flat_map(|path| std::fs::read(path).unwrap()).collect()
+    }
+
+    fn data_dir(&self) -> &Path {
+        let of_server = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATA_DIR");
+        Path::new(&of_server.unwrap().1)
+    }
+
+    /// Changes the database behind the program's back, to a state that none of its doors leads to.
+    pub async fn tamper(&self, statements: &str) {
+        if let Some(database) = &self.database {
+            return database.run(statements).await;
+        }
+        let database = rusqlite::Connection::open(self.data_dir().join("mailwright.sqlite")).unwrap();
+        database.busy_timeout(PATIENCE).unwrap();
+        database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
     }
 
     /// The proxy asked for with [`AppBuilder::database_proxy`].

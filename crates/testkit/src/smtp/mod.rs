@@ -51,7 +51,7 @@ pub struct Received {
     pub mail_from: String,
     /// The envelope recipients.
     pub rcpt_to: Vec<String>,
-    /// The content, without the dots added for transport.
+    /// The content, without the dots added for transport; empty where the server was told to keep none.
     pub data: Vec<u8>,
     /// The connection it came on, counted from 1 over the life of the server.
     pub connection: u64,
@@ -88,6 +88,7 @@ pub struct ServerBuilder {
     implicit_tls: Option<Certificate>,
     auth: Option<(String, String)>,
     greeting: Option<(u16, &'static str)>,
+    keeps_contents: bool,
 }
 
 impl fmt::Debug for ServerBuilder {
@@ -124,6 +125,12 @@ impl ServerBuilder {
     /// Takes mail only after AUTH PLAIN or LOGIN with these credentials.
     pub fn auth(mut self, user: &str, password: &str) -> Self {
         self.auth = Some((user.to_owned(), password.to_owned()));
+        self
+    }
+
+    /// Keeps of each message only who got it, for tests with more mail than should be in memory.
+    pub fn without_contents(mut self) -> Self {
+        self.keeps_contents = false;
         self
     }
 
@@ -177,12 +184,23 @@ impl ScriptedServer {
             implicit_tls: None,
             auth: None,
             greeting: None,
+            keeps_contents: true,
         }
     }
 
     /// Every message received so far, in order.
     pub fn received(&self) -> Vec<Received> {
         self.shared.log.lock().unwrap().received.clone()
+    }
+
+    /// How often each recipient was in the envelope of a message received so far.
+    pub fn copies(&self) -> HashMap<String, usize> {
+        let mut copies = HashMap::new();
+        for recipient in self.shared.log.lock().unwrap().received.iter().flat_map(|message| &message.rcpt_to)
+        {
+            *copies.entry(recipient.clone()).or_default() += 1;
+        }
+        copies
     }
 
     /// The messages received for one address.

@@ -276,7 +276,7 @@ impl<'a, S: Stream> Session<'a, S> {
         let received = Received {
             mail_from: self.mail_from.take().unwrap_or_default(),
             rcpt_to: std::mem::take(&mut self.rcpt_to),
-            data,
+            data: if self.shared.options.keeps_contents { data } else { Vec::new() },
             connection: self.connection,
             at: Instant::now(),
             tls: self.tls,

@@ -235,7 +235,8 @@ pub(crate) struct MemberPage {
 /// List the members of a segment
 ///
 /// Those of a dynamic segment as its condition finds them now, the newest contact first; those of a static one by when
-/// they were added, the newest first.
+/// they were added, the newest first. In a project with more than 50,000 contacts `total` is the segment's
+/// `memberCount`.
 #[utoipa::path(get, path = "/segments/{id}/contacts", tag = "Segments", operation_id = "listSegmentContacts", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),

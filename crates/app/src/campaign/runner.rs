@@ -5,7 +5,7 @@
 //! the last step ended.
 
 use std::panic::AssertUnwindSafe;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt, stream};
 use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
@@ -39,6 +39,8 @@ const TOGETHER: usize = 4;
 const FIRST_CHUNK: usize = 100;
 /// Contacts, or mails, that one step takes.
 const CHUNK: usize = 500;
+/// How long freezing rests between two steps, at most.
+const LONGEST_REST: Duration = Duration::from_millis(100);
 /// When a campaign is looked at again whose ledger does not add up.
 const PUT_OFF: Duration = Duration::from_mins(1);
 
@@ -163,6 +165,7 @@ impl Runner {
 
     /// Freezes the next contacts of the audience: the mail of each is put into the queue, or skipped.
     async fn freeze(&self, run: Run) -> Result<bool> {
+        let began = Instant::now();
         let project = run.project;
         let started = run.sent_at.ok_or_else(|| Error::Internal("a campaign has no start".into()))?;
         let content = self.app.0.contents.get(project, &run.content_hash).await?;
@@ -201,6 +204,10 @@ impl Runner {
         });
         let frozen = frozen.await?;
         self.app.0.dispatcher.wake(Lane::Campaign, project);
+        if !last {
+            // half of the time is left to the mails that wait already, and to everything else
+            tokio::time::sleep(began.elapsed().min(LONGEST_REST)).await;
+        }
         Ok(frozen)
     }
 

@@ -16,6 +16,7 @@ use mailwright_core::project::Project;
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
+use mailwright_store::counter::{self, Counter};
 use mailwright_store::segment::{self as store, Standing};
 use mailwright_store::{Rx, Tx, filter};
 use serde_json::{Value, json};
@@ -68,6 +69,10 @@ impl Patch {
         segment.updated_at = now;
     }
 }
+
+/// In projects with more contacts the members of a segment are not counted for every page: that takes milliseconds for
+/// each ten thousand.
+const COUNTED_EACH_TIME: i64 = 50_000;
 
 /// A page of a segment's members.
 #[derive(Debug)]
@@ -191,6 +196,9 @@ impl App {
 
     /// A page of the members: those of a static segment by when they were added, the newest first; those of a dynamic
     /// one as the condition finds them now, the newest contact first.
+    ///
+    /// The total of a dynamic segment is counted with every page while the project is small. Later it is the count that
+    /// the segment shows: to the second where members are tracked, some minutes old at most otherwise.
     pub async fn segment_contacts(
         &self,
         project: &Project,
@@ -209,10 +217,14 @@ impl App {
                 let tree = store::tree_of(&segment)?;
                 let segments = store::resolve(rx, number, &tree).await?;
                 let (skip, most) = (offset as usize, limit as usize);
-                Ok(Members {
-                    total: filter::count(rx, number, &tree, &segments, now).await?,
-                    contacts: filter::page_at(rx, number, &tree, &segments, now, skip, most).await?,
-                })
+                let contacts = filter::page_at(rx, number, &tree, &segments, now, skip, most).await?;
+                let is_large = counter::value(rx, number, Counter::Contacts, "").await? > COUNTED_EACH_TIME;
+                let total = if is_large {
+                    segment.member_count
+                } else {
+                    filter::count(rx, number, &tree, &segments, now).await?
+                };
+                Ok(Members { contacts, total })
             })
         });
         Ok(read.await?)

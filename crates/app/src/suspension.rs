@@ -5,9 +5,11 @@
 //! mails it was. What is noted is lost with the process, so the housekeeping judges every project once more.
 
 use std::collections::{BTreeSet, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::project::Project;
@@ -84,11 +86,16 @@ impl App {
     async fn judge_noted(&self) -> bool {
         let mut all = true;
         for number in self.0.docket.take() {
-            if let Err(error) = self.judge(number).await {
-                tracing::warn!(%error, project = number.0, "a project could not be judged, trying again");
-                self.0.docket.note(number);
-                all = false;
+            match AssertUnwindSafe(self.judge(number)).catch_unwind().await {
+                Ok(Ok(())) => continue,
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, project = number.0, "a project could not be judged, trying again");
+                    self.0.docket.note(number);
+                }
+                // housekeeping judges it again
+                Err(_) => tracing::error!(project = number.0, "judging a project panicked"),
             }
+            all = false;
         }
         all
     }
@@ -117,6 +124,8 @@ impl App {
     async fn suspend(&self, project: &Project, reason: String) -> Result<()> {
         let platform = match self.platform().await {
             Ok(platform) => platform,
+            // tried again: once the project is disabled, nobody would tell them any more
+            Err(Error::Unavailable(text)) => return Err(Error::Unavailable(text)),
             Err(error) => {
                 tracing::error!(%error, "members cannot be told that their project is disabled");
                 None
@@ -151,6 +160,11 @@ impl App {
         self.retry(move |tx| {
             let (app, of, why, sender) = (app.clone(), of.clone(), why.clone(), sender.clone());
             Box::pin(async move {
+                // the operator may have looked at it and enabled it meanwhile
+                let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
+                if health.is_none_or(|health| health.worst() < Level::Critical) {
+                    return Ok(false);
+                }
                 if !disable(tx, of.number, &Actor::Service, &why, now).await? {
                     return Ok(false);
                 }

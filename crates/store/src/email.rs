@@ -269,32 +269,7 @@ fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
 
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
 /// others were taken over or removed meanwhile.
-///
-/// A claim that ends after `soon` stays as it is, which spares the queue's index a change; one that ends earlier is kept
-/// until `lease_until`.
-pub async fn mark_sending(
-    tx: &Tx<'_>,
-    claims: &[ClaimRef],
-    soon: Timestamp,
-    lease_until: Timestamp,
-) -> Result<HashSet<EmailId>> {
-    let [projects, ids, numbers] = claim_columns(claims);
-    let marked: Vec<EmailId> = tx
-        .each_returning(
-            "update emails set status = 'SENDING' from {rows r: project_id int, email_id id, claim int} \
-             where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
-             and emails.due_at > $4 returning id",
-            &[projects, ids, numbers, soon.into()],
-            |r| r.get(0),
-        )
-        .await?;
-    let mut marked = HashSet::from_iter(marked);
-    let others: Vec<_> = claims.iter().filter(|claim| !marked.contains(&claim.id)).copied().collect();
-    marked.extend(mark_and_extend(tx, &others, lease_until).await?);
-    Ok(marked)
-}
-
-async fn mark_and_extend(tx: &Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
+pub async fn mark_sending(tx: &Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each_returning(
         "update emails set status = 'SENDING', due_at = $4 \

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use crate::db::StoreMetrics;
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result};
-use crate::tx::{Rx, Session, Tx};
+use crate::tx::{Rx, Session, Tx, given_up};
 
 /// Most jobs of one commit.
 const GROUP: usize = 512;
@@ -93,7 +93,7 @@ impl Sqlite {
         let texts = Arc::clone(&self.texts);
         let job: Job = Box::new(move |connection| {
             let outcome = connection.and_then(|connection| {
-                let mut tx = Tx::new(Session::sqlite(connection), &texts);
+                let mut tx = Tx::new(Session::sqlite(connection, true), &texts);
                 caught(|| poll_once(body(&mut tx)))
             });
             let keep = outcome.is_ok();
@@ -118,7 +118,7 @@ impl Sqlite {
         let (answer, answered) = oneshot::channel();
         let texts = Arc::clone(&self.texts);
         let job: Read = Box::new(move |connection| {
-            let mut rx = Rx::new(Session::sqlite(connection), &texts);
+            let mut rx = Rx::new(Session::sqlite(connection, false), &texts);
             let _ = answer.send(caught(|| poll_once(body(&mut rx))));
         });
         self.reads.try_send(job).map_err(|refused| match refused {
@@ -322,10 +322,6 @@ fn run_job(connection: &mut Connection, job: Job) -> (Reply, Result<()>) {
     }
     let undone = if keep { Ok(()) } else { cached(connection, "rollback to job") };
     (reply, undone.and_then(|()| cached(connection, "release job")))
-}
-
-fn given_up() -> Error {
-    Error::Full("the transaction was given up".into())
 }
 
 fn cached(connection: &Connection, sql: &str) -> Result<()> {

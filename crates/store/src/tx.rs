@@ -1,7 +1,7 @@
 //! Transactions and what runs in them.
 
 use std::future::ready;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{BoxFuture, join};
@@ -64,22 +64,42 @@ impl Row<'_> {
 
 /// Where statements go. The one place that tells the engines apart at run time.
 pub(crate) enum Session<'c> {
-    /// The lock is never waited for: statements run one after the other on the thread that has the connection.
-    Sqlite(Mutex<&'c mut rusqlite::Connection>),
+    Sqlite(SqliteSession<'c>),
     /// A connection, in a transaction if it is a [`Tx`]'s.
-    Postgres { client: &'c deadpool_postgres::ClientWrapper, in_transaction: bool },
+    Postgres {
+        client: &'c deadpool_postgres::ClientWrapper,
+        in_transaction: bool,
+    },
 }
 
-impl<'c> Session<'c> {
-    pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection) -> Self {
-        Self::Sqlite(Mutex::new(connection))
+/// A connection to SQLite, in a transaction if it is a [`Tx`]'s.
+pub(crate) struct SqliteSession<'c> {
+    /// The lock is never waited for: statements run one after the other on the thread that has the connection.
+    connection: Mutex<&'c mut rusqlite::Connection>,
+    in_transaction: bool,
+}
+
+impl<'c> SqliteSession<'c> {
+    /// The connection for a statement. SQLite gives a transaction up by itself when the disk is full; what its body
+    /// still does must not be kept, each statement by itself.
+    fn open(&self) -> Result<MutexGuard<'_, &'c mut rusqlite::Connection>> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.in_transaction && connection.is_autocommit() {
+            return Err(given_up());
+        }
+        Ok(connection)
     }
 }
 
-fn lock<'g, 'c>(
-    connection: &'g Mutex<&'c mut rusqlite::Connection>,
-) -> MutexGuard<'g, &'c mut rusqlite::Connection> {
-    connection.lock().unwrap_or_else(PoisonError::into_inner)
+/// The error of everything in a transaction that SQLite gave up.
+pub(crate) fn given_up() -> Error {
+    Error::Full("the transaction was given up".into())
+}
+
+impl<'c> Session<'c> {
+    pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection, in_transaction: bool) -> Self {
+        Self::Sqlite(SqliteSession { connection: Mutex::new(connection), in_transaction })
+    }
 }
 
 /// A view of the database that only reads.
@@ -166,13 +186,13 @@ impl<'c> Rx<'c> {
         let text = self.texts.text(&Sql::Built(sql));
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
         let rows = match &self.session {
-            Session::Sqlite(connection) => {
+            Session::Sqlite(session) => {
                 let mut out = Vec::new();
                 let mut visit = |row: &Row<'_>| {
                     out.push(read(row)?);
                     Ok(())
                 };
-                sqlite_visit(&mut lock(connection).prepare(&text)?, args, None, &mut visit)?;
+                sqlite_visit(&mut session.open()?.prepare(&text)?, args, None, &mut visit)?;
                 return Ok(out);
             }
             Session::Postgres { client, .. } if !scans => client.query(&*text, &params).await?,
@@ -231,8 +251,8 @@ impl<'c> Rx<'c> {
     fn visit<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>], visit: Visit<'f>) -> BoxFuture<'f, Result<()>> {
         let text = self.texts.text(&sql);
         match &self.session {
-            Session::Sqlite(connection) => {
-                Box::pin(ready(sqlite_rows(&lock(connection), &text, args, None, visit)))
+            Session::Sqlite(session) => {
+                Box::pin(ready(session.open().and_then(|c| sqlite_rows(&c, &text, args, None, visit))))
             }
             Session::Postgres { .. } => Box::pin(async move {
                 for row in self.query(&text, args).await? {
@@ -253,10 +273,9 @@ impl<'c> Rx<'c> {
             return Box::pin(ready(Ok(())));
         }
         match &self.session {
-            Session::Sqlite(connection) => {
+            Session::Sqlite(session) => {
                 let text = self.texts.text(&sql);
-                let connection = lock(connection);
-                Box::pin(ready(sqlite_each_row(&connection, &text, args, visit)))
+                Box::pin(ready(session.open().and_then(|c| sqlite_each_row(&c, &text, args, visit))))
             }
             Session::Postgres { .. } => self.visit(sql, args, visit),
         }
@@ -306,8 +325,8 @@ impl<'c> Tx<'c> {
     /// together, because a full-text index that follows the table writes what it gathered at the end of each statement.
     pub async fn insert_each(&self, sql: &'static str, args: &[Arg<'_>]) -> Result<u64> {
         match &self.0.session {
-            Session::Sqlite(connection) => {
-                sqlite_insert(&lock(connection), sql, &self.0.texts.text(&Sql::Fixed(sql)), args)
+            Session::Sqlite(session) => {
+                sqlite_insert(*session.open()?, sql, &self.0.texts.text(&Sql::Fixed(sql)), args)
             }
             Session::Postgres { .. } => self.run_each(Sql::Fixed(sql), args).await,
         }
@@ -316,7 +335,9 @@ impl<'c> Tx<'c> {
     fn run<'f>(&'f self, sql: Sql, args: &'f [Arg<'f>]) -> BoxFuture<'f, Result<u64>> {
         let text = self.0.texts.text(&sql);
         match &self.0.session {
-            Session::Sqlite(connection) => Box::pin(ready(sqlite_execute(&lock(connection), &text, args))),
+            Session::Sqlite(session) => {
+                Box::pin(ready(session.open().and_then(|c| sqlite_execute(&c, &text, args))))
+            }
             Session::Postgres { client, .. } => Box::pin(async move {
                 let params: Vec<&(dyn ToSql + Sync)> =
                     args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
@@ -331,10 +352,10 @@ impl<'c> Tx<'c> {
             return Box::pin(ready(Ok(0)));
         }
         match &self.0.session {
-            Session::Sqlite(connection) => {
+            Session::Sqlite(session) => {
                 let text = self.0.texts.text(&sql);
-                let connection = lock(connection);
-                Box::pin(ready(sqlite_run(&connection, &text, args, 0..row_count(args))))
+                let rows = 0..row_count(args);
+                Box::pin(ready(session.open().and_then(|c| sqlite_run(&c, &text, args, rows))))
             }
             Session::Postgres { .. } => self.run(sql, args),
         }
@@ -344,16 +365,16 @@ impl<'c> Tx<'c> {
     pub(crate) async fn script(&self, sql: &'static str) -> Result<()> {
         let text = self.0.texts.text(&Sql::Fixed(sql));
         match &self.0.session {
-            Session::Sqlite(connection) => Ok(lock(connection).execute_batch(&text)?),
+            Session::Sqlite(session) => Ok(session.open()?.execute_batch(&text)?),
             Session::Postgres { client, .. } => Ok(client.batch_execute(&text).await?),
         }
     }
 }
 
-/// Rows of one statement of [`Tx::insert_each`].
-const BLOCK: usize = 100;
+/// Rows of one statement of [`Tx::insert_each`], the most first: each has a text of its own.
+const BLOCKS: [usize; 3] = [100, 20, 4];
 
-/// Inserts full blocks of rows, and what is left row by row: each text is prepared once.
+/// Inserts blocks of rows, as large ones as there are, and what is left row by row: each text is prepared once.
 fn sqlite_insert(
     connection: &rusqlite::Connection,
     sql: &'static str,
@@ -361,30 +382,33 @@ fn sqlite_insert(
     args: &[Arg<'_>],
 ) -> Result<u64> {
     let rows = row_count(args);
-    let blocks = rows / BLOCK;
-    let mut inserted = 0;
-    if blocks > 0 {
-        let mut statement = connection.prepare_cached(&Dialect::expand_block(sql, BLOCK, args.len()))?;
-        for block in 0..blocks {
-            bind_block(&mut statement, args, block * BLOCK)?;
+    let (mut next, mut inserted) = (0, 0);
+    for size in BLOCKS {
+        if rows - next < size {
+            continue;
+        }
+        let mut statement = connection.prepare_cached(&Dialect::expand_block(sql, size, args.len()))?;
+        while rows - next >= size {
+            bind_block(&mut statement, args, next..next + size)?;
             inserted += statement.raw_execute()? as u64;
+            next += size;
         }
     }
-    Ok(inserted + sqlite_run(connection, one, args, blocks * BLOCK..rows)?)
+    Ok(inserted + sqlite_run(connection, one, args, next..rows)?)
 }
 
-/// Binds a block of rows that begins at `start`, numbered as [`Dialect::expand_block`] says.
+/// Binds a block of rows, numbered as [`Dialect::expand_block`] says.
 fn bind_block(
     statement: &mut rusqlite::Statement<'_>,
     args: &[Arg<'_>],
-    start: usize,
+    rows: Range<usize>,
 ) -> rusqlite::Result<()> {
-    bind(statement, args, Some(start))?;
+    bind(statement, args, Some(rows.start))?;
     let columns: Vec<_> = args.iter().take_while(|arg| arg.rows().is_some()).collect();
-    for row in 1..BLOCK {
+    for (behind, row) in rows.skip(1).enumerate() {
         for (column, arg) in columns.iter().enumerate() {
-            let index = args.len() + (row - 1) * columns.len() + column + 1;
-            arg.bind_row(statement, index, start + row)?;
+            let index = args.len() + behind * columns.len() + column + 1;
+            arg.bind_row(statement, index, row)?;
         }
     }
     Ok(())
@@ -455,7 +479,7 @@ fn sqlite_run(
     connection: &rusqlite::Connection,
     text: &str,
     args: &[Arg<'_>],
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
 ) -> Result<u64> {
     if rows.is_empty() {
         return Ok(0);

@@ -63,9 +63,12 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 
 async fn run(runner: Runner, tasks: Tasks) {
     while !tasks.is_stopping() {
+        let began = Instant::now();
         let pause = match runner.round().await {
-            Ok(true) => continue,
-            Ok(false) => TICK,
+            Ok(Did::Work) => continue,
+            Ok(Did::Nothing) => TICK,
+            // half of the time is left to the mails that wait already, and to everything else
+            Ok(Did::Froze) => began.elapsed().min(LONGEST_REST),
             Err(error) => {
                 tracing::warn!(%error, "campaigns could not be looked at, trying again");
                 AFTER_FAILURE
@@ -76,6 +79,23 @@ async fn run(runner: Runner, tasks: Tasks) {
             () = tokio::time::sleep(pause) => {}
             () = tasks.stopping() => {}
         }
+    }
+}
+
+/// What a step, or a round of them, did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Did {
+    /// Nothing was to be done.
+    Nothing,
+    /// Something that is not to wait.
+    Work,
+    /// A part of an audience was frozen, and there is more of it.
+    Froze,
+}
+
+impl Did {
+    fn of(worked: bool) -> Self {
+        if worked { Self::Work } else { Self::Nothing }
     }
 }
 
@@ -93,8 +113,8 @@ impl Runner {
         Lease { holder: self.holder, now, until: now.plus(self.lease) }
     }
 
-    /// One step of each campaign that there is something to do for. Returns whether anything was done.
-    async fn round(&self) -> Result<bool> {
+    /// One step of each campaign that there is something to do for.
+    async fn round(&self) -> Result<Did> {
         let (now, holder) = (self.app.clock().now(), self.holder);
         let projects =
             self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
@@ -114,17 +134,17 @@ impl Runner {
             let (project, id) = (run.project, run.id);
             // a campaign that makes us panic must not take the others' runner with it
             match AssertUnwindSafe(self.step(run)).catch_unwind().await {
-                Ok(Ok(worked)) => return worked,
+                Ok(Ok(did)) => return did,
                 Ok(Err(error)) => {
                     tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
                 }
                 Err(_) => tracing::error!(campaign = %id, "a step of a campaign panicked, trying again"),
             }
             self.rest(project, id).await;
-            false
+            Did::Nothing
         });
-        let worked: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
-        Ok(worked.contains(&true))
+        let all: Vec<Did> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
+        Ok(all.into_iter().max().unwrap_or(Did::Nothing))
     }
 
     /// Leaves a campaign alone for a moment, so that its trouble is not looked at again and again.
@@ -140,17 +160,18 @@ impl Runner {
         }
     }
 
-    async fn step(&self, run: Run) -> Result<bool> {
-        match run.status {
+    async fn step(&self, run: Run) -> Result<Did> {
+        let worked = match run.status {
             CampaignStatus::Scheduled => self.fire(run.project, run.id).await,
-            CampaignStatus::Sending if run.frozen_at.is_none() => self.freeze(run).await,
+            CampaignStatus::Sending if run.frozen_at.is_none() => return self.freeze(run).await,
             CampaignStatus::Sending => match run.retry {
                 Some(retry) => self.requeue(run.project, run.id, retry).await,
                 None => self.finish(run.project, run.id, CampaignStatus::Sending).await,
             },
             CampaignStatus::Cancelled => self.cancel(run.project, run.id).await,
             CampaignStatus::Draft | CampaignStatus::Sent => Ok(false),
-        }
+        };
+        worked.map(Did::of)
     }
 
     /// Starts a campaign whose time has come, or cancels it when its project may not send.
@@ -164,8 +185,7 @@ impl Runner {
     }
 
     /// Freezes the next contacts of the audience: the mail of each is put into the queue, or skipped.
-    async fn freeze(&self, run: Run) -> Result<bool> {
-        let began = Instant::now();
+    async fn freeze(&self, run: Run) -> Result<Did> {
         let project = run.project;
         let started = run.sent_at.ok_or_else(|| Error::Internal("a campaign has no start".into()))?;
         let content = self.app.0.contents.get(project, &run.content_hash).await?;
@@ -204,11 +224,7 @@ impl Runner {
         });
         let frozen = frozen.await?;
         self.app.0.dispatcher.wake(Lane::Campaign, project);
-        if !last {
-            // half of the time is left to the mails that wait already, and to everything else
-            tokio::time::sleep(began.elapsed().min(LONGEST_REST)).await;
-        }
-        Ok(frozen)
+        Ok(if frozen && !last { Did::Froze } else { Did::of(frozen) })
     }
 
     /// Puts the next mails of a retry back into the queue.

@@ -45,8 +45,6 @@ pub(super) struct Step {
     /// The outcome, under the newest claim.
     pub(super) record: Option<(ClaimRef, Arc<Record>)>,
     pub(super) mark: Option<ClaimRef>,
-    /// A claim that ends before is extended with the mark.
-    pub(super) soon: Timestamp,
     pub(super) lease_until: Timestamp,
     pub(super) now: Timestamp,
 }
@@ -77,7 +75,7 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
         records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
     let (concluded, marked) = join(
         email::conclude(tx, &outcomes, &mut deltas, first.now),
-        email::mark_sending(tx, &marks, first.soon, first.lease_until),
+        email::mark_sending(tx, &marks, first.lease_until),
     )
     .await;
     let (concluded, marked) = (concluded?, marked?);
@@ -174,7 +172,6 @@ impl Delivery {
             let step = Step {
                 record: record.clone().map(|r| (self.current(r.outcome.claim), r)),
                 mark: mark.map(|claim| self.current(claim)),
-                soon: self.now().plus(self.app.settings().delivery.lease / 2),
                 lease_until: self.lease_until(),
                 now: self.now(),
             };

@@ -14,6 +14,7 @@ mod outcome;
 mod worker;
 
 use std::collections::HashMap;
+use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::email::{self, ClaimRef, Claimed};
 use mailwright_store::{Coalescer, domain, project};
+use tokio::sync::Semaphore;
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -62,6 +64,9 @@ struct Delivery {
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
     letterheads: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Letterhead>)>>,
+    /// Who may render and sign a mail that can wait. Were all workers to sign at once, everything else in this process
+    /// would stand in line behind them, a thousandth of a second each.
+    turns: Semaphore,
 }
 
 /// Starts feeder, workers and the heartbeat that keeps claims.
@@ -76,6 +81,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         held: Mutex::default(),
         keys: Mutex::default(),
         letterheads: Mutex::default(),
+        turns: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mailwright_core::email::{Lane, Reason};
+use mailwright_core::email::{EmailSource, Lane, Reason};
 use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply, Stage};
 use mailwright_store::Error as StoreError;
 use mailwright_store::email::{ClaimRef, Claimed};
 use mailwright_store::mailbox::Captured;
+use tokio::sync::SemaphorePermit;
 
 use super::ledger::Record;
 use super::outcome::{self, End, Hop};
@@ -120,9 +121,17 @@ impl Delivery {
         self.let_go(claim.id);
     }
 
+    /// The turn of a mail that can wait: there are as many at a time as there are processors.
+    async fn turn(&self, mail: &Claimed) -> Option<SemaphorePermit<'_>> {
+        if mail.source == EmailSource::Transactional { None } else { self.turns.acquire().await.ok() }
+    }
+
     /// Prepares a mail. Where that fails for good, the mail fails; where the database is the reason, it waits.
     async fn prepare_or_settle(&self, mail: &Claimed) -> Option<Message> {
-        match self.prepare(mail).await {
+        let turn = self.turn(mail).await;
+        let prepared = self.prepare(mail).await;
+        drop(turn);
+        match prepared {
             Ok(message) => Some(message),
             // a database that is away or a secret that does not fit is the operator's to mend: the mail waits for it
             Err(Unprepared::Later(error)) => {

@@ -144,6 +144,12 @@ impl Compiler<'_> {
 
     fn event(&mut self, name: &str, test: EventTest) -> String {
         let now = self.now;
+        if let EventTest::OlderThan(length) = test
+            && let since = EventId::first_of(now.minus(length))
+            && !self.counts.are_few(name, Some(since))
+        {
+            return self.newest_event_before(name, since);
+        }
         let mut ever = |within: Option<Duration>| {
             self.has_event(name, within.map(|length| EventId::first_of(now.minus(length))))
         };
@@ -153,12 +159,14 @@ impl Compiler<'_> {
     /// That the contact has an event of a name, one since `since` if that is given.
     fn has_event(&mut self, name: &str, since: Option<EventId>) -> String {
         let few = self.counts.are_few(name, since);
+        // as a join, PostgreSQL would look the events of contact after contact up; so it collects them first
+        let first = if self.values.postgres && self.counts.fill_a_page(name) { " is true" } else { "" };
         let name = self.values.bind(name.to_owned());
         let since = since.map(|id| format!(" and e.id >= {}", self.values.bind(id))).unwrap_or_default();
         if few {
             format!(
-                "c.id in (select e.contact_id from events e where e.project_id = $1 and e.name = {name}{since} \
-                 and e.contact_id is not null)"
+                "(c.id in (select e.contact_id from events e where e.project_id = $1 and e.name = {name}{since} \
+                 and e.contact_id is not null)){first}"
             )
         } else {
             format!(
@@ -166,6 +174,15 @@ impl Compiler<'_> {
                  and e.name = {name}{since})"
             )
         }
+    }
+
+    /// That the contact has an event of a name, and none since `since`: a single look at its newest one.
+    fn newest_event_before(&mut self, name: &str, since: EventId) -> String {
+        let (name, since) = (self.values.bind(name.to_owned()), self.values.bind(since));
+        format!(
+            "coalesce((select e.id from events e where e.project_id = $1 and e.contact_id = c.id \
+             and e.name = {name} order by e.id desc limit 1) < {since}, false)"
+        )
     }
 
     fn activity(&mut self, kind: Activity, test: EventTest) -> String {

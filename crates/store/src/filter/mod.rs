@@ -83,7 +83,9 @@ impl Segments {
 /// Up to so many events, the contacts that have one are collected once; beyond that, it is asked for each contact
 /// whether it has one. To collect them takes about a millisecond for each thousand, before the first row is found.
 const FEW: i64 = 50_000;
-/// The same for a query that looks at every contact anyway.
+/// From so many on, the first contacts that have one are found soon by walking the contacts from the newest.
+const FILL_A_PAGE: i64 = 5_000;
+/// The same as [`FEW`] for a query that looks at every contact anyway.
 const FEW_OF_ALL: i64 = 300_000;
 
 /// How many events of each name a project has, for the names that a filter looks at.
@@ -100,6 +102,11 @@ impl EventCounts {
     fn are_few(&self, name: &str, since: Option<EventId>) -> bool {
         self.all.get(name).is_none_or(|count| *count <= self.few)
             || since.is_some_and(|since| self.recent.contains(&(name.to_owned(), since)))
+    }
+
+    /// Whether this is for a page, and a page is full soon with contacts that have an event of this name.
+    fn fill_a_page(&self, name: &str) -> bool {
+        self.few == FEW && self.all.get(name).is_some_and(|count| (FILL_A_PAGE..=FEW).contains(count))
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         held: Mutex::default(),
         keys: Mutex::default(),
         letterheads: Mutex::default(),
-        turns: Semaphore::new(std::thread::available_parallelism().map_or(1, NonZero::get)),
+        turns: Semaphore::new(2 * std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));

@@ -121,7 +121,7 @@ impl Delivery {
         self.let_go(claim.id);
     }
 
-    /// The turn of a mail that can wait: there are as many at a time as there are processors.
+    /// The turn of a mail that can wait: two at a time for each processor, so that none is idle in between.
     async fn turn(&self, mail: &Claimed) -> Option<SemaphorePermit<'_>> {
         if mail.source == EmailSource::Transactional { None } else { self.turns.acquire().await.ok() }
     }

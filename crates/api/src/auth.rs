@@ -85,6 +85,9 @@ pub(crate) struct ProjectAccess<C>(pub(crate) Project, pub(crate) Caller, pub(cr
 /// exists.
 pub(crate) struct PathAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
+/// The same for what members may do in a disabled project as well: the use case looks whether the project is.
+pub(crate) struct PathAccessAlsoDisabled<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
+
 /// The same for people alone: keys do not open it.
 pub(crate) struct MemberAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
@@ -184,6 +187,24 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let place = Place::of_path(parts, state).await;
         let found = enter(&App::from_ref(state), parts, &place, C::CAPABILITY).await?;
+        let (project, caller) = split(found);
+        Ok(Self(project, caller, PhantomData))
+    }
+}
+
+impl<S, C> FromRequestParts<S> for PathAccessAlsoDisabled<C>
+where
+    S: Send + Sync,
+    App: FromRef<S>,
+    C: Needs,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let app = App::from_ref(state);
+        let place = Place::of_path(parts, state).await;
+        let found = known(&app, parts, &place, C::CAPABILITY).await?;
+        count(&app, parts, &found.project).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
     }
@@ -379,6 +400,18 @@ async fn enter(
     place: &Place,
     capability: Capability,
 ) -> Result<Identity, ApiError> {
+    let caller = known(app, parts, place, capability).await?;
+    admit(app, parts, &caller.project).await?;
+    Ok(caller)
+}
+
+/// The key or member that asks, if the capability is there.
+async fn known(
+    app: &App,
+    parts: &Parts,
+    place: &Place,
+    capability: Capability,
+) -> Result<Identity, ApiError> {
     let caller = if parts.headers.contains_key(AUTHORIZATION) {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
         let caller = secret(app.keyring().find(token).await?)?;
@@ -394,7 +427,6 @@ async fn enter(
         return Err(ApiError::missing_auth());
     };
     permit(&caller.holder, capability)?;
-    admit(app, parts, &caller.project).await?;
     Ok(caller)
 }
 
@@ -480,15 +512,24 @@ fn is_own_site(headers: &HeaderMap, base_url: &str) -> bool {
         return site == "same-origin" || site == "none";
     }
     let Some(origin) = text(&ORIGIN) else { return true };
-    let authority = origin.split_once("://").map_or("", |(_, authority)| authority);
+    let (scheme, authority) = origin.split_once("://").unwrap_or_default();
+    // where pages come over TLS, one that came without may have been written by anybody on the way
+    let sound = !base_url.starts_with("https://") || scheme.eq_ignore_ascii_case("https");
     origin.eq_ignore_ascii_case(origin_of(base_url))
-        || (!authority.is_empty() && text(&HOST).is_some_and(|host| host.eq_ignore_ascii_case(authority)))
+        || (sound
+            && !authority.is_empty()
+            && text(&HOST).is_some_and(|host| host.eq_ignore_ascii_case(authority)))
 }
 
 /// The scheme and authority of a URL.
 fn origin_of(url: &str) -> &str {
     let authority = url.find("://").map_or(0, |at| at + 3);
     url[authority..].find('/').map_or(url, |end| &url[..authority + end])
+}
+
+/// The path of a URL, which does not end with a slash.
+pub(crate) fn path_of(url: &str) -> &str {
+    url[origin_of(url).len()..].trim_end_matches('/')
 }
 
 /// The client's address: the connection's, or what the outermost of our own proxies says of it. Each proxy appends the
@@ -538,6 +579,11 @@ async fn admit(app: &App, parts: &Parts, project: &Project) -> Result<(), ApiErr
     if project.disabled && parts.method != Method::GET && parts.method != Method::HEAD {
         return Err(ApiError::project_disabled());
     }
+    count(app, parts, project).await
+}
+
+/// Counts a request, and refuses what is beyond the limit.
+async fn count(app: &App, parts: &Parts, project: &Project) -> Result<(), ApiError> {
     if let Some(allowance) = app.limiter().take(project.number).await {
         if let Some(limit) = parts.extensions.get::<RequestLimit>() {
             limit.note(allowance);
@@ -612,10 +658,24 @@ mod tests {
             (&[("origin", "https://mail.example.com.evil.example")], false),
             (&[("origin", "http://mail.example.com")], false),
             (&[("origin", "null")], false),
-            (&[("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")], true),
-            (&[("origin", "http://evil.example"), ("host", "127.0.0.1:8080")], false),
+            (&[("origin", "https://mail.local"), ("host", "mail.local")], true),
+            (&[("origin", "http://mail.example.com"), ("host", "mail.example.com")], false),
+            (&[("origin", "https://evil.example"), ("host", "127.0.0.1:8080")], false),
         ] {
             assert_eq!(is_own_site(&headers(given), base), own, "{given:?}");
+        }
+        let local = [("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")];
+        assert!(is_own_site(&headers(&local), "http://mail.local"), "where nothing has TLS");
+    }
+
+    #[test]
+    fn a_path_is_what_comes_after_the_host() {
+        for (url, path) in [
+            ("https://mail.example.com", ""),
+            ("https://mail.example.com/", ""),
+            ("http://127.0.0.1:8080/mail/in", "/mail/in"),
+        ] {
+            assert_eq!(path_of(url), path);
         }
     }
 

@@ -1,27 +1,31 @@
 //! Members of projects, and invitations to become one.
 //!
-//! Who has an account is added at once. An address without one gets an invitation, whose token its owner redeems after
-//! signing up; an address that its owner proved to have needs no token.
+//! Who has an account is added at once, where the instance can prove addresses only if this one is proven: anybody can
+//! sign up with a stranger's address. Others get an invitation, whose token its owner redeems after signing up; an
+//! address that its owner proved to have needs no token.
 
 use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{InvitationId, ProjectNumber, UserId};
+use mailwright_core::ids::{InvitationId, ProjectId, ProjectNumber, UserId};
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder, Role};
 use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::KeyHash;
 use mailwright_store::audit::{self, Entry};
+use mailwright_store::login::{self, Counted};
 use mailwright_store::member as store;
 use mailwright_store::user::{self, User};
-use mailwright_store::{Rx, Tx, project};
+use mailwright_store::{Rx, Tx, api_key, project};
 use serde_json::json;
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
 use crate::key::{Token, hash};
 use crate::platform::{Notice, Page, enqueue};
+use crate::send::Operation;
+use crate::session::digest;
 
 pub use mailwright_store::member::{Invitation, Member, Opened};
 
@@ -29,13 +33,17 @@ pub use mailwright_store::member::{Invitation, Member, Opened};
 pub const MOST: i64 = 500;
 /// How long an invitation can be accepted.
 const INVITED_FOR: Duration = Duration::from_hours(14 * 24);
+/// Most invitations that are mailed to an address in a window of [`Allowance`], whoever invites.
+const MAILS_TO_ADDRESS: i64 = 3;
+/// Most that are mailed for a project, and for a person, in a window.
+const MAILS_OF_ONE: i64 = 50;
 
 /// What became of inviting somebody.
 #[derive(Debug)]
 pub enum Invited {
-    /// The address has an account, which is a member now.
+    /// The address has a proven account, which is a member now.
     Member(Member),
-    /// It has none: an invitation waits for it.
+    /// It has none, or nobody proved to receive mail there: an invitation waits for it.
     Invitation {
         /// The invitation.
         invitation: Invitation,
@@ -92,6 +100,51 @@ impl Manager {
 
 type Checked<T> = std::result::Result<T, Error>;
 
+/// An invitation that is to be made.
+struct Wanted {
+    id: InvitationId,
+    email: EmailAddress,
+    role: Role,
+    token_hash: KeyHash,
+    /// The mail that brings it, where the instance sends mail.
+    mail: Option<Operation>,
+}
+
+/// The window in which invitations by mail are counted.
+#[derive(Debug, Clone, Copy)]
+struct Allowance {
+    /// Its id: the number changes with a reset.
+    project: ProjectId,
+    window: Duration,
+    now: Timestamp,
+}
+
+impl Allowance {
+    /// Counts a mail to a stranger, and refuses what would make the instance a relay. The address comes first, then the
+    /// project and then the person, always, so that two invitations cannot wait for each other.
+    async fn take(
+        self,
+        tx: &mut Tx<'_>,
+        actor: &Actor,
+        email: &EmailAddress,
+    ) -> mailwright_store::Result<Checked<()>> {
+        let project = self.project.to_string();
+        let mut counted = vec![
+            Counted { key: digest("invitation to", &[email.as_str().as_bytes()]), limit: MAILS_TO_ADDRESS },
+            Counted { key: digest("invitations of", &[project.as_bytes()]), limit: MAILS_OF_ONE },
+        ];
+        if let Actor::User { id, .. } = actor {
+            let key = digest("invitations by", &[id.to_string().as_bytes()]);
+            counted.push(Counted { key, limit: MAILS_OF_ONE });
+        }
+        let refused = login::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
+        Ok(refused.map_or(Ok(()), |began| {
+            let wait = began.plus(self.window).since(self.now).as_secs().max(1);
+            Err(Error::TooManyMails { retry_after: wait as i64 })
+        }))
+    }
+}
+
 impl App {
     /// The members of a project, those who came first first.
     pub async fn members(&self, project: &Project) -> Result<Vec<Member>> {
@@ -109,7 +162,8 @@ impl App {
             .await?)
     }
 
-    /// Makes the owner of an address a member, or invites who has no account.
+    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. Without
+    /// mail of its own the instance cannot know, and takes the account for the owner's.
     pub async fn invite(
         &self,
         project: &Project,
@@ -134,7 +188,9 @@ impl App {
                 (self.link_token(Page::Invitation, id.into())?, Some(self.notice(platform, &notice)))
             }
         };
-        let token_hash = token.hash();
+        let wanted = Wanted { id, email, role, token_hash: token.hash(), mail };
+        let allowance =
+            Allowance { project: project.id, window: self.settings().accounts.attempts_window, now };
         let invited = self
             .0
             .db
@@ -143,18 +199,17 @@ impl App {
                     if !project::lock(tx, number).await? {
                         return Ok(Err(Error::not_found(Resource::Project, "")));
                     }
+                    if !is_live(tx, number, &manager.actor).await? {
+                        return Ok(Err(Error::KeyRevoked));
+                    }
                     if store::count(tx, number).await? >= MOST {
                         return Ok(Err(full()));
                     }
-                    if let Some(user) = user::by_email(tx, &email).await? {
+                    if let Some(user) = owner_of(tx, number, &wanted).await? {
                         let done = add(tx, number, &manager.actor, &user, role, now).await?;
                         return Ok(done.map(Ok));
                     }
-                    let done = invite(tx, number, &manager, (id, email), role, &token_hash, now).await?;
-                    if let (Ok(_), Some(mail)) = (&done, mail) {
-                        enqueue(tx, &[mail]).await?;
-                    }
-                    Ok(done.map(Err))
+                    Ok(invite(tx, number, &manager, wanted, allowance).await?.map(Err))
                 })
             })
             .await??;
@@ -275,8 +330,12 @@ impl App {
         changed.ok_or_else(|| Error::not_found(Resource::Member, user))?
     }
 
-    /// Removes a member, who may be the caller. The last owner cannot leave.
+    /// Removes a member, who may be the caller. The last owner cannot leave. Of a disabled project members only remove
+    /// themselves: nobody is kept in what does not work.
     pub async fn remove_member(&self, project: &Project, manager: Manager, user: UserId) -> Result<()> {
+        if project.disabled && !manager.is(user) {
+            return Err(Error::ProjectDisabled);
+        }
         let (number, now) = (project.number, self.0.clock.now());
         let removed = self
             .0
@@ -338,14 +397,21 @@ async fn invite(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     manager: &Manager,
-    (id, email): (InvitationId, EmailAddress),
-    role: Role,
-    token_hash: &[u8],
-    now: Timestamp,
+    Wanted { id, email, role, token_hash, mail }: Wanted,
+    allowance: Allowance,
 ) -> mailwright_store::Result<Checked<Invitation>> {
     if store::invitations(tx, number, MOST).await?.len() as i64 >= MOST {
         return Ok(Err(full()));
     }
+    if mail.is_some() {
+        if !may_write_to_strangers(tx, number, &manager.actor).await? {
+            return Ok(Err(unproven()));
+        }
+        if let Err(refused) = allowance.take(tx, &manager.actor, &email).await? {
+            return Ok(Err(refused));
+        }
+    }
+    let now = allowance.now;
     let invitation = Invitation {
         id,
         email,
@@ -354,11 +420,65 @@ async fn invite(
         created_at: now,
         expires_at: now.plus(INVITED_FOR),
     };
-    store::invite(tx, number, &invitation, token_hash).await?;
+    let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
+    store::invite(tx, number, &invitation, &token_hash, key).await?;
     let told = json!({ "role": role.as_str() });
     let entry = Entry::new(Action::MemberInvited, invitation.email.to_string()).with(told);
     audit::record(tx, number, &manager.actor, &entry, now).await?;
+    if let Some(mail) = mail {
+        enqueue(tx, &[mail]).await?;
+    }
     Ok(Ok(invitation))
+}
+
+/// The account that an address stands for: one that is proven to be its owner's, as far as addresses can be proven
+/// here. Who is a member already is found as well.
+async fn owner_of(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    wanted: &Wanted,
+) -> mailwright_store::Result<Option<User>> {
+    let Some(user) = user::by_email(tx, &wanted.email).await? else { return Ok(None) };
+    let known =
+        wanted.mail.is_none() || user.email_verified || store::get(tx, number, user.id).await?.is_some();
+    Ok(known.then_some(user))
+}
+
+/// Whether who acts still may: a key that was revoked while its request was on its way leaves nobody behind. The
+/// project is locked, and so it is where keys are revoked.
+async fn is_live(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor) -> mailwright_store::Result<bool> {
+    match actor {
+        Actor::Key { id, .. } => api_key::is_live(tx, number, *id).await,
+        _ => Ok(true),
+    }
+}
+
+/// Whether somebody can be held to what is mailed: the person who invites has a proven address, or an owner of the
+/// project whose key it is.
+async fn may_write_to_strangers(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    actor: &Actor,
+) -> mailwright_store::Result<bool> {
+    match actor {
+        Actor::User { id, .. } => Ok(user::get(tx, *id).await?.is_some_and(|user| user.email_verified)),
+        Actor::Key { .. } => store::has_verified_owner(tx, number).await,
+        Actor::Operator | Actor::Service => Ok(true),
+    }
+}
+
+/// Withdraws what keys invited that are revoked: what a stolen key began must not go on without it.
+pub(crate) async fn withdraw_of_revoked(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    actor: &Actor,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    for email in store::withdraw_of_revoked(tx, number).await? {
+        let entry = Entry::new(Action::InvitationRevoked, email.to_string());
+        audit::record(tx, number, actor, &entry, now).await?;
+    }
+    Ok(())
 }
 
 /// Makes somebody who was invited a member; a member stays what he is.
@@ -445,6 +565,13 @@ async fn demote(
         return Ok(Err(refused));
     }
     store::set_role(tx, number, member.user, role).await.map(Ok)
+}
+
+fn unproven() -> Error {
+    Error::NotAllowed(
+        "An invitation is mailed to a stranger, for which somebody has to stand: verify your own address first, or that of an owner of the project if you use a key."
+            .into(),
+    )
 }
 
 fn last_owner() -> Error {

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::error::{Error, Resource, Result};
 use crate::key::Token;
+use crate::member::withdraw_of_revoked;
 
 /// Most projects that a user is shown, and that a user may own.
 pub const MOST: i64 = 100;
@@ -141,7 +142,8 @@ impl App {
         changed.ok_or_else(|| Error::not_found(Resource::Project, project.id))
     }
 
-    /// Replaces the project's own pair of keys. The old ones are dead at once, on every node.
+    /// Replaces the project's own pair of keys. The old ones are dead at once, on every node, and what they invited is
+    /// withdrawn.
     pub async fn rotate_keys(&self, project: &Project, actor: &Actor) -> Result<WithKeys> {
         let (secret, public) = pair();
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
@@ -155,6 +157,7 @@ impl App {
                         return Ok(None);
                     }
                     api_key::revoke_pair(tx, number, now).await?;
+                    withdraw_of_revoked(tx, number, &actor, now).await?;
                     for key in &keys {
                         api_key::create(tx, number, key, now).await?;
                     }
@@ -220,7 +223,7 @@ impl App {
         Ok(MadeKey { key: listed, token })
     }
 
-    /// Revokes a key. It is dead at once, on every node.
+    /// Revokes a key. It is dead at once, on every node, and what it invited is withdrawn.
     pub async fn revoke_key(&self, project: &Project, actor: &Actor, id: ApiKeyId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         let revoked = self
@@ -228,7 +231,11 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    if !store::lock(tx, number).await? {
+                        return Ok(false);
+                    }
                     let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(false) };
+                    withdraw_of_revoked(tx, number, &actor, now).await?;
                     let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
                     audit::record(tx, number, &actor, &entry, now).await?;
                     Ok(true)

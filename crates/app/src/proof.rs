@@ -191,8 +191,9 @@ impl App {
         }
     }
 
-    /// Sets another password with a link, and ends all sessions of the account.
-    pub async fn reset_password(&self, token: &str, new: String) -> Result<()> {
+    /// Sets another password with a link, and ends all sessions of the account. `client` is where its owner is: from
+    /// there signing in is not slowed down by what others guess, now and later.
+    pub async fn reset_password(&self, token: &str, new: String, client: ClientKey) -> Result<()> {
         let (token_hash, now) = (hash(token), self.0.clock.now());
         // a password costs time to hash, so a link that is not good is refused before
         let good = self
@@ -217,7 +218,10 @@ impl App {
                     user::put_password(tx, id, &hashed, now).await?;
                     session::end_all(tx, id, None).await?;
                     login::forget_clients(tx, id).await?;
-                    login::forget(tx, &subject(email.as_str(), b"")).await?;
+                    login::remember_client(tx, id, client.as_bytes(), now).await?;
+                    for own in [&[][..], client.as_bytes()] {
+                        login::forget(tx, &subject(email.as_str(), own)).await?;
+                    }
                     Ok(Some(id))
                 })
             })

@@ -45,6 +45,10 @@ impl ClientKey {
         };
         Self(digest("client", &[&network]))
     }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 /// Whom a failed login is counted against: an address, and the client if the account knows it.
@@ -63,7 +67,8 @@ fn taken() -> Error {
     Error::Conflict("There is an account with this address already. Sign in instead.".into())
 }
 
-fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
+/// Whom or what is counted, as a hash.
+pub(crate) fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new_with_prefix(purpose);
     for part in parts {
         hasher.update([0]);
@@ -118,12 +123,12 @@ impl App {
     /// somebody has to be the first. Its address is sent a link to prove it, unless an invitation that came by mail
     /// proves it already.
     pub async fn sign_up(&self, wanted: SignUp, client: ClientKey) -> Result<SignedIn> {
+        self.count_client("mail", client).await?;
+        // a password costs time to hash, so whoever is not let in is refused before
+        self.check_sign_up(&wanted).await?;
         let platform = self.platform().await?;
-        if platform.is_some() {
-            self.count_client("mail", client).await?;
-        }
         let hash = self.0.passwords.hash(wanted.password).await?;
-        let (now, open) = (self.0.clock.now(), !self.settings().accounts.disable_signups);
+        let (now, open) = (self.0.clock.now(), self.signs_up());
         let checked = hash.clone();
         let mut new = NewUser {
             email: wanted.email,
@@ -170,7 +175,35 @@ impl App {
         let (user, first) = created;
         let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
         tracing::info!(user = %user.id, first, "an account was created");
-        self.open_session(user, Some(checked), None, None, first).await
+        self.open_session(user, Some(checked), None, Some(client), first).await
+    }
+
+    fn signs_up(&self) -> bool {
+        !self.settings().accounts.disable_signups
+    }
+
+    /// Refuses whom [`sign_up`](Self::sign_up) would refuse, with a look at the database alone.
+    async fn check_sign_up(&self, wanted: &SignUp) -> Result<()> {
+        let (app, open) = (self.clone(), self.signs_up());
+        let (email, token) = (wanted.email.clone(), wanted.invitation.clone());
+        self.0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    let invited = match &token {
+                        Some(token) => app.invited(rx, token, &email).await?.is_some(),
+                        None => false,
+                    };
+                    if token.is_some() && !invited {
+                        return Ok(Err(Error::not_found(Resource::Invitation, "")));
+                    }
+                    if !open && !invited && !user::is_empty(rx).await? {
+                        return Ok(Err(closed()));
+                    }
+                    Ok(if user::by_email(rx, &email).await?.is_some() { Err(taken()) } else { Ok(()) })
+                })
+            })
+            .await?
     }
 
     /// Signs an account in. What was wrong, the address or the password, neither the answer tells nor its time.
@@ -349,7 +382,8 @@ impl App {
         Ok(())
     }
 
-    /// Replaces a user's password and ends every other session of the user.
+    /// Replaces a user's password and ends every other session of the user. The clients it was used from are forgotten,
+    /// except `client`: whoever keeps guessing must not keep the owner out.
     pub async fn change_password(
         &self,
         user: &User,
@@ -359,7 +393,7 @@ impl App {
         client: ClientKey,
     ) -> Result<()> {
         let hash = self.check_password(user, current, client).await?;
-        if !self.replace_password(user.id, hash, new, Some(session)).await? {
+        if !self.replace_password(user.id, hash, new, Some((session, client))).await? {
             return Err(Error::InvalidCredentials);
         }
         Ok(())
@@ -409,7 +443,7 @@ impl App {
         user: UserId,
         was: Option<String>,
         new: String,
-        keep: Option<SessionId>,
+        keep: Option<(SessionId, ClientKey)>,
     ) -> Result<bool> {
         let hash = self.0.passwords.hash(new).await?;
         let now = self.0.clock.now();
@@ -421,9 +455,12 @@ impl App {
                     if !user::set_password(tx, user, was.as_deref(), &hash, now).await? {
                         return Ok(false);
                     }
-                    session::end_all(tx, user, keep).await?;
+                    session::end_all(tx, user, keep.map(|(session, _)| session)).await?;
                     proof::void(tx, user, Purpose::Reset, now).await?;
                     login::forget_clients(tx, user).await?;
+                    if let Some((_, client)) = keep {
+                        login::remember_client(tx, user, client.as_bytes(), now).await?;
+                    }
                     Ok(true)
                 })
             })

@@ -200,6 +200,18 @@ pub async fn revoke(
     .await
 }
 
+/// Whether a key of a project is not revoked.
+pub async fn is_live(rx: &mut Rx<'_>, project: ProjectNumber, id: ApiKeyId) -> Result<bool> {
+    let found = rx
+        .optional(
+            "select 1 from api_keys where project_id = $1 and id = $2 and revoked_at is null",
+            args![project, id],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
+}
+
 /// Revokes the keys of a project's own pair.
 pub async fn revoke_pair(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<u64> {
     tx.execute(

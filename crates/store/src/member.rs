@@ -1,7 +1,7 @@
 //! Members of projects, and invitations to become one.
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::ids::{InvitationId, ProjectNumber, UserId};
+use mailwright_core::ids::{ApiKeyId, InvitationId, ProjectNumber, UserId};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 
@@ -139,18 +139,20 @@ fn read_invitation(row: &Row<'_>) -> Result<Invitation> {
     })
 }
 
-/// Stores an invitation; it takes the place of an earlier one to the same address.
+/// Stores an invitation; it takes the place of an earlier one to the same address. `key` is the key that made it, if
+/// no person did.
 pub async fn invite(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     invitation: &Invitation,
     token_hash: &[u8],
+    key: Option<ApiKeyId>,
 ) -> Result<()> {
     tx.execute_one(
-        "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (project_id, email) do update set id = excluded.id, \
+        "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at, key_id) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (project_id, email) do update set id = excluded.id, \
          role = excluded.role, token_hash = excluded.token_hash, invited_by = excluded.invited_by, \
-         created_at = excluded.created_at, expires_at = excluded.expires_at",
+         created_at = excluded.created_at, expires_at = excluded.expires_at, key_id = excluded.key_id",
         args![
             invitation.id,
             project,
@@ -160,9 +162,34 @@ pub async fn invite(
             &invitation.invited_by,
             invitation.created_at,
             invitation.expires_at,
+            key,
         ],
     )
     .await
+}
+
+/// Withdraws the invitations that revoked keys of a project made; the addresses they were for.
+pub async fn withdraw_of_revoked(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<Vec<EmailAddress>> {
+    tx.all(
+        "delete from invitations where project_id = $1 and key_id in \
+         (select id from api_keys where project_id = $1 and revoked_at is not null) returning email",
+        args![project],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Whether an owner of a project proved the address of the account.
+pub async fn has_verified_owner(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
+    let found = rx
+        .optional(
+            "select 1 from memberships m join users u on u.id = m.user_id \
+             where m.project_id = $1 and m.role = 'OWNER' and u.email_verified_at is not null limit 1",
+            args![project],
+            |_| Ok(()),
+        )
+        .await?;
+    Ok(found.is_some())
 }
 
 /// The invitations of a project, newest first.

@@ -165,7 +165,8 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64) -> Result<Vec<(D
 pub async fn standing(rx: &mut Rx<'_>, user: UserId) -> Result<(i64, bool)> {
     let (owned, disabled) = rx
         .one(
-            "select count(case when m.role = 'OWNER' then 1 end), count(p.disabled_at) \
+            "select count(case when m.role = 'OWNER' then 1 end), \
+             count(case when m.role = 'OWNER' then p.disabled_at end) \
              from memberships m join projects p on p.number = m.project_id where m.user_id = $1",
             args![user],
             |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?)),

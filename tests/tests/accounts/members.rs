@@ -196,4 +196,67 @@ both_engines! {
         let audit = team.owner.audit(app, app.project_id()).await;
         assert_eq!((&audit[0]["action"], &audit[0]["actor"]["type"]), (&json!("member.removed"), &json!("key")));
     }
+
+    async fn what_a_key_invited_ends_with_the_key(engine: Engine) {
+        let team = Team::new(engine).await;
+        let (app, project) = (&team.app, team.app.project_id());
+        let named = team.owner.create_key(app, project, "Robot", &["everything"]).await;
+        let invite = async |key: &str, email: &str| {
+            let request = app.request("POST", &team.path).bearer(key).json(&json!({"email": email}));
+            request.send().await.assert_status(202).json()
+        };
+        let of_pair = invite(app.secret_key(), "pair@example.com").await;
+        let of_named = invite(text(&named["key"]), "named@example.com").await;
+        team.invite(&team.owner, json!({"email": "kept@example.com"})).await.assert_status(202);
+        // one that a person takes over is the person's
+        invite(app.secret_key(), "taken@example.com").await;
+        team.invite(&team.admin, json!({"email": "taken@example.com"})).await.assert_status(202);
+        let waiting = async || {
+            let list = format!("/projects/{project}/invitations");
+            let list = team.owner.request(app, "GET", &list).send().await.assert_status(200).json();
+            let mut found: Vec<String> = column(&list, "email").into_iter().map(str::to_owned).collect();
+            found.sort();
+            found
+        };
+        let accept = async |invited: &Value| {
+            let user = Browser::sign_up(app, text(&invited["email"])).await;
+            let request = user.request(app, "POST", "/users/@me/invitations");
+            request.json(&json!({"token": invited["token"]})).send().await
+        };
+        let rotate = format!("/users/@me/projects/{project}/regenerate-keys");
+        team.owner.request(app, "POST", &rotate).send().await.assert_status(200);
+        assert_eq!(waiting().await, ["kept@example.com", "named@example.com", "taken@example.com"]);
+        accept(&of_pair).await.assert_error(404, "RESOURCE_NOT_FOUND");
+
+        let revoke = format!("/projects/{project}/keys/{}", text(&named["id"]));
+        team.owner.request(app, "DELETE", &revoke).send().await.assert_status(200);
+        assert_eq!(waiting().await, ["kept@example.com", "taken@example.com"]);
+        accept(&of_named).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let audit = team.owner.audit(app, project).await;
+        let withdrawn: Vec<_> = audit
+            .iter()
+            .filter(|entry| entry["action"] == "invitation.revoked")
+            .map(|entry| (text(&entry["target"]), text(&entry["actor"]["type"])))
+            .collect();
+        assert_eq!(withdrawn, [("named@example.com", "user"), ("pair@example.com", "user")]);
+    }
+
+    async fn members_leave_a_disabled_project_and_begin_another(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        app.run(&["project", "disable", app.project_id(), "--reason", "Unpaid"]).await;
+        // nobody else is removed meanwhile, and the owner answers for the project
+        for by in [&team.owner, &team.admin] {
+            team.remove(by, &team.member).await.assert_error(403, "PROJECT_DISABLED");
+        }
+        app.delete(&team.of(&team.member)).send().await.assert_error(403, "PROJECT_DISABLED");
+        team.remove(&team.owner, &team.owner).await.assert_error(403, "FORBIDDEN");
+        let another = json!({"name": "Another"});
+        let begin = |user: &Browser| user.request(app, "POST", "/users/@me/projects").json(&another).send();
+        begin(&team.owner).await.assert_error(403, "PROJECT_DISABLED");
+        begin(&team.admin).await.assert_status(201);
+        team.remove(&team.member, &team.member).await.assert_status(200);
+        assert_eq!(team.roles().await, ["OWNER", "ADMIN"]);
+        begin(&team.member).await.assert_status(201);
+    }
 }

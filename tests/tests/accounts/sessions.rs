@@ -6,7 +6,7 @@ use mailwright_tests::browser::{Browser, PASSWORD, cookie, try_log_in};
 use mailwright_tests::{
     assert_only_keys, assert_timestamp, assert_uuid, header, issues, required_header, shown, text,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 const NEW_PASSWORD: &str = "another password, better";
 
@@ -233,12 +233,76 @@ both_engines! {
             owner.request(&app, "POST", &reset).header(name, value).send().await.assert_error(403, "FORBIDDEN");
             let logout = owner.request(&app, "GET", "/auth/logout").header(name, value);
             logout.send().await.assert_error(403, "FORBIDDEN");
+            let ask = app.request("POST", "/auth/request-password-reset").header(name, value);
+            ask.json(&json!({"email": OWNER.0})).send().await.assert_error(403, "FORBIDDEN");
         }
         assert_eq!(app.get("/contacts").send().await.json()["total"], 0);
         post().header("origin", app.base_url()).send().await.assert_status(201);
         post().header("sec-fetch-site", "same-origin").send().await.assert_status(200);
         // keys are no cookies: a browser does not send them by itself
         app.post("/contacts").header("origin", "https://shop.example").json(&contact).send().await.assert_status(200);
+    }
+
+    async fn over_https_a_page_that_came_without_it_is_another_site(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_BASE_URL", "https://mail.example").start().await;
+        let host = app.base_url().trim_start_matches("http://").to_owned();
+        let login = |origin: &str| {
+            let body = json!({"email": OWNER.0, "password": OWNER.1});
+            app.request("POST", "/auth/login").header("origin", origin).json(&body).send()
+        };
+        login(&format!("http://{host}")).await.assert_error(403, "FORBIDDEN");
+        login("http://mail.example").await.assert_error(403, "FORBIDDEN");
+        login(&format!("https://{host}")).await.assert_status(200);
+        login("https://mail.example").await.assert_status(200);
+    }
+
+    async fn signing_up_is_slowed_down_for_each_client(engine: Engine) {
+        for closed in ["false", "true"] {
+            let app = App::builder(engine)
+                .env("MAILWRIGHT_DISABLE_SIGNUPS", closed)
+                .env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_CLIENT", "3")
+                .env("MAILWRIGHT_TRUSTED_PROXIES", "1")
+                .start()
+                .await;
+            let sign_up = |name: &str, from: &str| {
+                let body = json!({"email": format!("{name}@example.com"), "password": PASSWORD});
+                app.request("POST", "/auth/signup").header("x-forwarded-for", from).json(&body).send()
+            };
+            let expected = if closed == "true" { [403; 3] } else { [200, 409, 200] };
+            for (name, expected) in ["ada", "ada", "bob"].into_iter().zip(expected) {
+                sign_up(name, "192.0.2.1").await.assert_status(expected);
+            }
+            sign_up("carol", "192.0.2.1").await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+            sign_up("carol", "192.0.2.2").await.assert_status(expected[0]);
+        }
+    }
+
+    async fn who_guesses_keeps_nobody_out_who_signed_up_or_changed_the_password(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_ADDRESS", "3")
+            .env("MAILWRIGHT_TRUSTED_PROXIES", "1")
+            .start()
+            .await;
+        let post = |path: &str, body: Value, from: &str| {
+            app.request("POST", path).header("x-forwarded-for", from).json(&body).send()
+        };
+        let with = |password: &str| json!({"email": "ada@example.com", "password": password});
+        let guess = async || {
+            while post("/auth/login", with("guess"), "198.51.100.1").await.status != 429 {}
+        };
+        let home = "192.0.2.1";
+        let ada = Browser::of(&post("/auth/signup", with(PASSWORD), home).await);
+        guess().await;
+        post("/auth/login", with(PASSWORD), "192.0.2.2").await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        post("/auth/login", with(PASSWORD), home).await.assert_status(200);
+
+        let body = json!({"currentPassword": PASSWORD, "newPassword": NEW_PASSWORD});
+        let change = ada.request(&app, "POST", "/users/@me/password").header("x-forwarded-for", "192.0.2.3");
+        change.json(&body).send().await.assert_status(200);
+        guess().await;
+        post("/auth/login", with(NEW_PASSWORD), "192.0.2.3").await.assert_status(200);
+        // where the old password was used is forgotten
+        post("/auth/login", with(NEW_PASSWORD), home).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
     }
 
     async fn guessing_is_slowed_down_and_locks_nobody_out(engine: Engine) {

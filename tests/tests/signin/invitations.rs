@@ -1,8 +1,8 @@
 //! Invitations by mail.
 
-use mailwright_testkit::{App, Engine, OWNER, Response, Value, both_engines};
+use mailwright_testkit::{App, Engine, OWNER, Request, Response, Value, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD};
-use mailwright_tests::{column, text};
+use mailwright_tests::{column, required_header, text};
 use serde_json::json;
 
 use super::{NO_TOKEN, newest_token, own_mails, own_mails_once, with_mail};
@@ -64,6 +64,94 @@ both_engines! {
         app.request("POST", "/auth/verify-email").json(&body).send().await.assert_status(200);
         assert_eq!(roles(&app, &ada).await, ["MEMBER"]);
         accept(&ada).await.assert_error(404, "RESOURCE_NOT_FOUND");
+    }
+
+    async fn an_account_that_nobody_proved_is_no_member_by_an_invitation(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        // somebody signs up with an address of somebody else, and waits
+        Browser::sign_up(&app, "ada@example.com").await;
+        let invited = invite(&app, &owner, "ada@example.com", "ADMIN").await;
+        assert!(invited["userId"].is_null() && invited["invitationId"].is_string(), "{invited}");
+        let members = format!("/projects/{}/members", app.project_id());
+        let list = owner.request(&app, "GET", &members).send().await.assert_status(200).json();
+        assert_eq!(column(&list, "email"), [OWNER.0]);
+        // the mail reaches the owner of the address, who takes the account over and is in
+        own_mails_once(&app, "ada@example.com", 2).await;
+        let ask = json!({"email": "ada@example.com"});
+        app.request("POST", "/auth/request-password-reset").json(&ask).send().await.assert_status(200);
+        let token = newest_token(&app, "ada@example.com", "reset-password", 3).await;
+        let body = json!({"token": token, "newPassword": "the password of Ada herself"});
+        app.request("POST", "/auth/reset-password").json(&body).send().await.assert_status(200);
+        let ada = Browser::log_in(&app, "ada@example.com", "the password of Ada herself").await;
+        assert_eq!(roles(&app, &ada).await, ["ADMIN"]);
+        let body = json!({"email": "ada@example.com"});
+        owner.request(&app, "POST", &members).json(&body).send().await.assert_error(409, "CONFLICT");
+        // a proven account is a member at once
+        let other = text(&owner.create_project(&app, "Other").await["id"]).to_owned();
+        owner.add_member(&app, &other, "ada@example.com", "MEMBER").await;
+        assert_eq!(own_mails(&app, "ada@example.com").await.len(), 3, "nothing had to be mailed");
+    }
+
+    async fn invitations_are_no_way_to_mail_strangers_without_end(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let other = text(&owner.create_project(&app, "Other").await["id"]).to_owned();
+        let refused = async |request: Request| {
+            let answer = request.send().await;
+            answer.assert_error(429, "RATE_LIMIT_EXCEEDED");
+            assert!(required_header(&answer, "retry-after").parse::<u64>().expect("seconds") > 0);
+        };
+        let post = |project: &str, email: &str| {
+            let path = format!("/projects/{project}/members");
+            owner.request(&app, "POST", &path).json(&json!({"email": email}))
+        };
+        for _ in 0..3 {
+            let made = post(app.project_id(), "victim@example.com").send().await.assert_status(202).json();
+            let path = format!("/projects/{}/invitations/{}", app.project_id(), text(&made["invitationId"]));
+            owner.request(&app, "DELETE", &path).send().await.assert_status(200);
+        }
+        // neither withdrawing it nor another project or a key starts anew
+        refused(post(app.project_id(), "Victim@Example.com")).await;
+        refused(post(&other, "victim@example.com")).await;
+        let key = app.post(&format!("/projects/{}/members", app.project_id()));
+        refused(key.json(&json!({"email": "victim@example.com"}))).await;
+        own_mails_once(&app, "victim@example.com", 3).await;
+
+        let posts = (3..50).map(|n| post(app.project_id(), &format!("stranger{n}@example.com")).send());
+        for answer in futures_util::future::join_all(posts).await {
+            answer.assert_status(202);
+        }
+        refused(post(app.project_id(), "one.more@example.com")).await;
+        refused(post(&other, "one.more@example.com")).await;
+        assert!(own_mails(&app, "one.more@example.com").await.is_empty());
+        // whom nothing is mailed to is not counted
+        owner.request(&app, "POST", &format!("/projects/{other}/members")).json(&json!({"email": OWNER.0}))
+            .send().await.assert_error(409, "CONFLICT");
+    }
+
+    async fn who_proved_no_address_makes_the_instance_write_to_nobody(engine: Engine) {
+        // the sender is the service's own name, so accounts are let in before they proved their address
+        let app = App::builder(engine).env("MAILWRIGHT_BASE_URL", "https://mail.example.com").start().await;
+        let eve = Browser::sign_up(&app, "eve@example.com").await;
+        let project = eve.create_project(&app, "Bait").await;
+        let path = format!("/projects/{}/members", text(&project["id"]));
+        let body = json!({"email": "victim@example.com"});
+        let by_eve = async || eve.request(&app, "POST", &path).json(&body).send().await;
+        let by_key = async || {
+            app.request("POST", &path).bearer(text(&project["secret"])).json(&body).send().await
+        };
+        by_eve().await.assert_error(403, "FORBIDDEN");
+        by_key().await.assert_error(403, "FORBIDDEN");
+        assert!(own_mails(&app, "victim@example.com").await.is_empty());
+
+        let mails = own_mails_once(&app, "eve@example.com", 1).await;
+        let (_, token) = text(&mails[0]["html"]).split_once("/auth/verify-email?token=").expect("a link");
+        let verify = json!({"token": token[..64]});
+        app.request("POST", "/auth/verify-email").json(&verify).send().await.assert_status(200);
+        by_eve().await.assert_status(202);
+        by_key().await.assert_status(202);
+        own_mails_once(&app, "victim@example.com", 2).await;
     }
 
     async fn without_own_mail_the_answer_carries_the_token(engine: Engine) {

@@ -17,7 +17,7 @@ struct Traveller {
 async fn travel(app: &App, provider: &Provider, name: &str, account: &Account) -> Traveller {
     let answer = app.request("GET", &format!("/oauth/{name}/outbound")).send().await.assert_status(302);
     let set = required_header(&answer, "set-cookie");
-    for part in ["Path=/oauth", "HttpOnly", "SameSite=Lax", "Max-Age=600"] {
+    for part in ["Path=/oauth;", "HttpOnly", "SameSite=Lax", "Max-Age=600"] {
         assert!(set.contains(part), "{part} in {set}");
     }
     Traveller {
@@ -80,6 +80,18 @@ both_engines! {
         let other = Account::new(7, "eve@example.com");
         let eve = me(&app, &session(&app, &sign_in(&app, &provider, "google", &other).await)).await.assert_status(200).json();
         assert_eq!(eve["email"], "eve@example.com");
+    }
+
+    async fn below_a_path_the_cookie_comes_back_as_well(engine: Engine) {
+        let provider = Provider::start().await;
+        let builder = provider.offered_by(App::builder(engine));
+        let app = builder.env("MAILWRIGHT_BASE_URL", "https://example.com/mail").start().await;
+        let answer = app.request("GET", "/oauth/github/outbound").send().await.assert_status(302);
+        let back = mailwright_tests::encoded("https://example.com/mail/oauth/github/callback");
+        let location = required_header(&answer, "location");
+        assert!(location.contains(&back), "{back} in {location}");
+        let set = required_header(&answer, "set-cookie");
+        assert!(set.contains("; Path=/mail/oauth;"), "a browser sends it to the callback: {set}");
     }
 
     async fn only_the_browser_that_left_comes_back(engine: Engine) {

@@ -94,6 +94,28 @@ both_engines! {
         ask(&app, OWNER.0).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
     }
 
+    async fn who_goes_on_guessing_after_a_reset_keeps_nobody_out(engine: Engine) {
+        let builder = with_mail(engine).env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_ADDRESS", "3");
+        let app = builder.env("MAILWRIGHT_TRUSTED_PROXIES", "1").start().await;
+        let attempt = |password: &str, from: &str| {
+            let body = json!({"email": OWNER.0, "password": password});
+            app.request("POST", "/auth/login").header("x-forwarded-for", from).json(&body).send()
+        };
+        let guess = async || {
+            while attempt("guess", "198.51.100.1").await.status != 429 {}
+        };
+        guess().await;
+        attempt(OWNER.1, "192.0.2.1").await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        ask(&app, OWNER.0).await.assert_status(200);
+        let token = newest_token(&app, OWNER.0, "reset-password", 1).await;
+        let body = json!({"token": token, "newPassword": NEW});
+        let request = app.request("POST", "/auth/reset-password").header("x-forwarded-for", "192.0.2.1");
+        request.json(&body).send().await.assert_status(200);
+        guess().await;
+        attempt(NEW, "198.51.100.1").await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        attempt(NEW, "192.0.2.1").await.assert_status(200);
+    }
+
     async fn a_reset_verifies_the_address_and_lets_the_owner_in_again(engine: Engine) {
         let app = with_mail(engine).env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_ADDRESS", "3").start().await;
         Browser::sign_up(&app, "ada@example.com").await;

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::user::Done;
 use crate::auth::needs::{ManageMembers, ReadProject};
-use crate::auth::{Caller, PathAccess};
+use crate::auth::{Caller, PathAccess, PathAccessAlsoDisabled};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query;
 use crate::schema::{Body, Payload};
@@ -89,7 +89,7 @@ impl Payload for InviteRequest {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InvitedView {
-    /// The member; null while the address has no account.
+    /// The member; null for an invitation.
     user_id: Option<UserId>,
     email: String,
     role: Role,
@@ -124,15 +124,17 @@ impl From<Invited> for InvitedView {
 
 /// Add or invite a member
 ///
-/// Who has an account is a member at once. An address without one gets an invitation, by mail where the instance sends
-/// mail of its own.
+/// Who has an account is a member at once; where the instance sends mail of its own, only if the address is verified.
+/// Others get an invitation, by mail where the instance sends any: at most three to an address and 50 for a project in
+/// 15 minutes, unless the operator says otherwise. For invitations by mail your own address must be verified.
 #[utoipa::path(post, path = "/projects/{id}/members", tag = "Members", operation_id = "inviteMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = InviteRequest,
     responses(
         (status = 200, description = "A member now", body = InvitedView),
         (status = 202, description = "Invited", body = InvitedView),
         (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
-        (status = 409, description = "A member already", body = ErrorEnvelope), (status = 422, body = ErrorEnvelope)))]
+        (status = 409, description = "A member already", body = ErrorEnvelope), (status = 422, body = ErrorEnvelope),
+        (status = 429, description = "Too many invitations by mail", body = ErrorEnvelope)))]
 pub(crate) async fn invite(
     State(app): State<App>,
     PathAccess(project, caller, _): PathAccess<ManageMembers>,
@@ -176,13 +178,13 @@ pub(crate) async fn update(
 
 /// Remove a member
 ///
-/// Members can remove themselves. The last owner cannot leave.
+/// Members can remove themselves, also from a disabled project. The last owner cannot leave.
 #[utoipa::path(delete, path = "/projects/{id}/members/{userId}", tag = "Members", operation_id = "removeMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("userId" = String, Path)),
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn remove(
     State(app): State<App>,
-    PathAccess(project, caller, _): PathAccess<ReadProject>,
+    PathAccessAlsoDisabled(project, caller, _): PathAccessAlsoDisabled<ReadProject>,
     Path((_, user)): Path<(String, String)>,
 ) -> Result<Json<Done>> {
     let user: UserId = query::id(&user, Resource::Member)?;

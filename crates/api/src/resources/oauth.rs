@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::session::session_header;
-use crate::auth::{Client, cookie};
+use crate::auth::{Client, cookie, path_of};
 use crate::error::{LegacyError, Result};
 use crate::query::Params;
 
@@ -110,10 +110,13 @@ async fn arrive(
     }
 }
 
-/// The cookie goes to `/oauth` alone. It is of this site, and comes along when the provider leads back here.
+/// The cookie goes to `/oauth` alone, where the base URL has it: the path is the browser's, and a proxy may take a part
+/// of it away. It is of this site, and comes along when the provider leads back here.
 fn journey_header(app: &App, value: &str, seconds: u64) -> String {
-    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
-    format!("{JOURNEY_COOKIE}={value}; Path=/oauth; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+    let base_url = &app.settings().base_url;
+    let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
+    let path = path_of(base_url);
+    format!("{JOURNEY_COOKIE}={value}; Path={path}/oauth; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
 
 fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {

@@ -8,6 +8,7 @@ pub(crate) mod page;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use mailwright_app::session::ClientKey;
 use mailwright_app::{App, Error};
 use mailwright_core::locale::Locale;
 use mailwright_store::proof::Purpose;
@@ -115,6 +116,7 @@ impl Payload for ResetRequest {
         (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
 pub(crate) async fn request_reset(
     State(app): State<App>,
+    _: SameSite,
     Client(client): Client,
     Body(body): Body<ResetRequest>,
 ) -> Result<Json<Done>, Failure> {
@@ -166,22 +168,23 @@ async fn ask_for_password(app: &App, token: &str, alert: Option<&str>) -> Respon
 pub(crate) async fn reset(
     State(app): State<App>,
     _: SameSite,
+    Client(client): Client,
     request: Request,
 ) -> Result<Response, Failure> {
     if Form::is_sent(request.headers()) {
-        return Ok(reset_by_form(&app, &Form::read(request.into_body()).await).await);
+        return Ok(reset_by_form(&app, &Form::read(request.into_body()).await, client).await);
     }
     let Body(body) = Body::<PasswordReset>::read(request).await?;
-    app.reset_password(&body.token.0, body.new_password.into()).await?;
+    app.reset_password(&body.token.0, body.new_password.into(), client).await?;
     Ok(Done::new("The password was set, and all sessions were ended. Sign in with it.").into_response())
 }
 
-async fn reset_by_form(app: &App, form: &Form) -> Response {
+async fn reset_by_form(app: &App, form: &Form, client: ClientKey) -> Response {
     let (token, password) = (form.text("token").unwrap_or_default(), form.text("newPassword"));
     if let Some(issue) = page::password_issue(password) {
         return ask_for_password(app, token, Some(&issue)).await;
     }
-    match app.reset_password(token, password.unwrap_or_default().to_owned()).await {
+    match app.reset_password(token, password.unwrap_or_default().to_owned(), client).await {
         Ok(()) => page::was_reset(),
         Err(Error::BadRequest(_)) => page::dead(),
         Err(error) => failed(Locale::En, error),

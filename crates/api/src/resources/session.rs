@@ -66,7 +66,8 @@ pub(crate) struct SignedInView {
         (status = 403, description = "Signing up is switched off", body = ErrorEnvelope),
         (status = 404, description = "The invitation is not to this address, was used or has expired", body = ErrorEnvelope),
         (status = 409, description = "The address has an account", body = ErrorEnvelope),
-        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+        (status = 422, description = "Validation failed", body = ErrorEnvelope),
+        (status = 429, description = "Too many accounts were asked for from here", body = ErrorEnvelope)))]
 pub(crate) async fn sign_up(
     State(app): State<App>,
     _: SameSite,

@@ -21,6 +21,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 5, name: "accounts", sql: include_str!("../migrations/0005_accounts.sql") },
     Migration { number: 6, name: "sign-in", sql: include_str!("../migrations/0006_sign_in.sql") },
     Migration { number: 7, name: "account care", sql: include_str!("../migrations/0007_account_care.sql") },
+    Migration { number: 9, name: "deletions", sql: include_str!("../migrations/0009_deletions.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

@@ -196,4 +196,22 @@ both_engines! {
         let audit = team.owner.audit(app, app.project_id()).await;
         assert_eq!((&audit[0]["action"], &audit[0]["actor"]["type"]), (&json!("member.removed"), &json!("key")));
     }
+
+    async fn an_expired_invitation_opens_nothing(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        let body = json!({"email": "grace@example.com"});
+        let invited = team.invite(&team.admin, body.clone()).await.assert_status(202).json();
+        app.tamper("update invitations set expires_at = created_at - 1").await;
+        let list = format!("/projects/{}/invitations", app.project_id());
+        let grace = Browser::sign_up(app, "grace@example.com").await;
+        let accept = |token: &Value| {
+            grace.request(app, "POST", "/users/@me/invitations").json(&json!({"token": token})).send()
+        };
+        accept(&invited["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let page = format!("/auth/invitation?token={}", text(&invited["token"]));
+        app.request("GET", &page).send().await.assert_status(404);
+        assert_eq!(team.owner.request(app, "GET", &list).send().await.assert_status(200).json(), json!([]));
+        assert_eq!(team.list().await.as_array().map(Vec::len), Some(3));
+    }
 }

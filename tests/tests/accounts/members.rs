@@ -201,9 +201,8 @@ both_engines! {
         let team = Team::new(engine).await;
         let app = &team.app;
         let body = json!({"email": "grace@example.com"});
-        let invited = team.invite(&team.admin, body.clone()).await.assert_status(202).json();
+        let invited = team.invite(&team.admin, body).await.assert_status(202).json();
         app.tamper("update invitations set expires_at = created_at - 1").await;
-        let list = format!("/projects/{}/invitations", app.project_id());
         let grace = Browser::sign_up(app, "grace@example.com").await;
         let accept = |token: &Value| {
             grace.request(app, "POST", "/users/@me/invitations").json(&json!({"token": token})).send()
@@ -211,7 +210,6 @@ both_engines! {
         accept(&invited["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
         let page = format!("/auth/invitation?token={}", text(&invited["token"]));
         app.request("GET", &page).send().await.assert_status(404);
-        assert_eq!(team.owner.request(app, "GET", &list).send().await.assert_status(200).json(), json!([]));
         assert_eq!(team.list().await.as_array().map(Vec::len), Some(3));
     }
 }

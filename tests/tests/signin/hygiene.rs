@@ -74,11 +74,12 @@ both_engines! {
             assert_nowhere(token, what, &stored, &log);
         }
         // whereas a project's own mail is kept as it would have been sent
-        let marker = "c0ffee".repeat(12);
-        let body = json!({"to": "eve@example.com", "subject": "s", "body": marker, "from": app.from()});
+        let half = "c0ffee".repeat(6);
+        let html = format!("<p>é {half}{{{{x}}}}{half}</p>");
+        let body = json!({"to": "eve@example.com", "subject": "s", "body": html, "from": app.from(), "data": {"x": "rendered"}});
         app.send(body).await.assert_status(200);
         app.eventually("the mail is captured", async || app.mailbox_for("eve@example.com").await.pop()).await;
-        assert!(holds(&app.stored().await, &marker));
+        assert!(holds(&app.stored().await, &format!("{half}rendered{half}")));
         let body = json!({"token": tokens[0].1});
         app.request("POST", "/auth/verify-email").json(&body).send().await.assert_status(200);
     }

@@ -187,7 +187,17 @@ const DESTRUCTIVE: &[&str] = &[
 
 /// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member or a
 /// campaign on its way.
-const REFUSED: &[&str] = &[];
+const REFUSED: &[&str] = &[
+    "delete /projects/{id}/members/{userId}",
+    "get /contacts/bulk/{jobId}",
+    "get /contacts/import/{jobId}",
+    "patch /projects/{id}/members/{userId}",
+    "post /campaigns/{id}/cancel",
+    "post /campaigns/{id}/pause",
+    "post /campaigns/{id}/resume",
+    "post /campaigns/{id}/retry",
+    "post /contacts/import",
+];
 
 /// Makes names that nothing has yet.
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -493,6 +503,10 @@ both_engines! {
         let world = World::new(engine).await;
         for (method, path, access) in TABLE {
             for (who, told) in expected(*access) {
+                // it would end the session that the rest is asked with; `sessions.rs` has it
+                if *path == "/auth/logout" && ["outsider", "no project"].contains(&who.as_str()) {
+                    continue;
+                }
                 let once = told == Told::In && DESTRUCTIVE.contains(path) && *method != "patch";
                 let project = if once { world.another_project().await } else { world.project.clone() };
                 let request = as_caller(&world, &who, world.request(method, path, &project));

@@ -145,6 +145,22 @@ pub async fn send_ok(app: &App, body: Value) -> Value {
     app.send(body).await.assert_status(200).json()["data"].clone()
 }
 
+/// Whether a secret can be found: in clear, in hexadecimal digits, or broken by the soft line ends of a mail.
+pub fn holds(bytes: &[u8], secret: &str) -> bool {
+    assert!(secret.len() >= 8, "too short to be looked for: {secret:?}");
+    let text = String::from_utf8_lossy(bytes);
+    let digits = hexadecimal(secret);
+    text.contains(secret)
+        || text.contains(&digits)
+        || text.replace("=\r\n", "").contains(secret)
+        || text.replace(&hexadecimal("=\r\n"), "").contains(&digits)
+}
+
+fn hexadecimal(text: &str) -> String {
+    let halves = text.bytes().flat_map(|byte| [byte >> 4, byte & 15]);
+    halves.filter_map(|half| char::from_digit(half.into(), 16)).collect()
+}
+
 /// POST /v1/track, accepted; returns `data`.
 pub async fn track_ok(app: &App, body: Value) -> Value {
     app.track(body).await.assert_status(200).json()["data"].clone()
@@ -223,4 +239,18 @@ pub fn mail_header<'a>(mail: &'a Value, name: &str) -> &'a str {
 /// An email's record, once it is handed over.
 pub async fn sent_email(app: &App, id: &Value) -> Value {
     app.email_in(text(id), &["SENT"]).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hexadecimal, holds};
+
+    #[test]
+    fn a_secret_is_found_in_every_form() {
+        let broken = "a mail: 0123456789=\r\nabcdef";
+        for text in ["x0123456789abcdefx", &hexadecimal("x0123456789abcdef"), broken, &hexadecimal(broken)] {
+            assert!(holds(text.as_bytes(), "0123456789abcdef"), "{text}");
+        }
+        assert!(!holds(b"0123456789 abcdef", "0123456789abcdef"));
+    }
 }

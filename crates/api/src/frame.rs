@@ -131,6 +131,8 @@ fn security_headers(headers: &mut HeaderMap, https: bool) {
     let mut default = |name: HeaderName, value: &'static str| {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     };
+    // answers hold keys, tokens and people's addresses; what may be kept says so itself
+    default(header::CACHE_CONTROL, "no-store");
     default(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     default(header::X_FRAME_OPTIONS, "DENY");
     default(header::REFERRER_POLICY, "no-referrer");

@@ -1,13 +1,23 @@
 //! The audit log of a project. Entries are written by the use cases, each in the transaction that does what it says.
 
-use mailwright_core::ids::AuditId;
+use mailwright_core::ids::{AuditId, ProjectId};
 use mailwright_core::project::Project;
-use mailwright_store::audit;
+use mailwright_store::{audit, project, retired};
 
 use crate::App;
-use crate::error::Result;
+use crate::error::{Error, Resource, Result};
 
 pub use mailwright_store::audit::Recorded;
+pub use mailwright_store::retired::Deletion;
+
+/// What an operator finds out about a project.
+#[derive(Debug)]
+pub enum Trail {
+    /// It is there: the newest entries of its log, newest first.
+    There(Vec<Recorded>),
+    /// It was deleted.
+    Deleted(Deletion),
+}
 
 /// A page of the audit log.
 #[derive(Debug)]
@@ -21,6 +31,23 @@ pub struct Page {
 }
 
 impl App {
+    /// Who did what in a project, or who deleted it: for its operator.
+    pub async fn trail(&self, id: ProjectId, limit: usize) -> Result<Trail> {
+        let found = self
+            .0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    if let Some(project) = project::by_id(rx, id).await? {
+                        return Ok(Some(Trail::There(audit::list(rx, project.number, None, limit).await?)));
+                    }
+                    Ok(retired::deletion(rx, id).await?.map(Trail::Deleted))
+                })
+            })
+            .await?;
+        found.ok_or_else(|| Error::not_found(Resource::Project, id))
+    }
+
     /// A page of the audit log.
     pub async fn audit(&self, project: &Project, after: Option<AuditId>, limit: usize) -> Result<Page> {
         let number = project.number;

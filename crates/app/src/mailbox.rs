@@ -13,6 +13,9 @@ use crate::error::{Error, Resource, Result};
 
 pub use mailwright_store::mailbox::Captured;
 
+/// What captured mails of the instance itself are encrypted for.
+const PURPOSE: &str = "mailbox";
+
 /// An attachment of a captured mail.
 #[derive(Debug, Clone)]
 pub struct Attachment {
@@ -83,7 +86,14 @@ impl App {
         let found =
             self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
         let (captured, raw) = found.ok_or_else(|| Error::not_found(Resource::CapturedEmail, id))?;
+        let raw = if project.is_platform() { self.0.secret.open(PURPOSE, &raw)? } else { raw };
         Ok(take_apart(captured, raw))
+    }
+
+    /// A captured mail of the instance itself as it is stored: its links open accounts, and whoever reads the database
+    /// must not find them.
+    pub(crate) fn seal_captured(&self, raw: &[u8]) -> Result<Vec<u8>> {
+        self.0.secret.seal(PURPOSE, raw)
     }
 
     /// Removes one captured mail.

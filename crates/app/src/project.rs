@@ -248,7 +248,7 @@ impl App {
     /// Wipes what the project has, except keys, members, domains and the audit log. Nothing of it is seen any more
     /// once this returns; the rows go in the background.
     pub async fn reset_project(&self, project: &Project, actor: &Actor) -> Result<()> {
-        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let (number, now, by, actor) = (project.number, self.0.clock.now(), actor, actor.clone());
         let reset = self
             .0
             .db
@@ -259,27 +259,32 @@ impl App {
                 })
             })
             .await;
-        self.ended(project, reset, "a project was reset")
+        self.ended(project, by, reset, "a project was reset")
     }
 
-    /// Deletes a project: keys, members and data are gone once this returns; the rows go in the background.
-    pub async fn delete_project(&self, project: &Project) -> Result<()> {
-        let (number, now) = (project.number, self.0.clock.now());
-        let deleted =
-            self.0.db.write(move |tx| Box::pin(async move { retired::delete(tx, number, now).await })).await;
-        self.ended(project, deleted, "a project was deleted")
+    /// Deletes a project: keys, members and data are gone once this returns; the rows go in the background. Who did it
+    /// is kept for the operator ([`App::trail`]).
+    pub async fn delete_project(&self, project: &Project, actor: &Actor) -> Result<()> {
+        let (number, now, by, actor) = (project.number, self.0.clock.now(), actor, actor.clone());
+        let deleted = self
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { retired::delete(tx, number, &actor, now).await }))
+            .await;
+        self.ended(project, by, deleted, "a project was deleted")
     }
 
     fn ended(
         &self,
         project: &Project,
+        actor: &Actor,
         outcome: mailwright_store::Result<()>,
         what: &'static str,
     ) -> Result<()> {
         match outcome {
             Ok(()) => {
                 self.0.keyring.forget_all();
-                tracing::info!(project = %project.id, "{what}");
+                tracing::info!(project = %project.id, %actor, "{what}");
                 Ok(())
             }
             Err(mailwright_store::Error::Conflict(_) | mailwright_store::Error::NotFound) => {

@@ -16,8 +16,10 @@ use crate::platform::{Notice, Page, Platform, enqueue};
 use crate::send::Operation;
 use crate::session::{ClientKey, subject};
 
-/// Links of a kind that an account is sent while the first of them is good.
+/// Links of a kind that an account is sent in the time in which they are counted.
 const MOST: usize = 3;
+/// The shortest time in which links are counted, however short they are good for.
+const WINDOW: Duration = Duration::from_hours(1);
 /// Addresses that a worker looks at in one transaction.
 const AT_ONCE: i64 = 20;
 
@@ -49,6 +51,11 @@ impl App {
 
     fn good_for(&self) -> Duration {
         self.settings().accounts.links_good_for
+    }
+
+    /// The time in which links are counted.
+    fn window(&self) -> Duration {
+        self.good_for().max(WINDOW)
     }
 
     /// Makes a link for an address. Whose it is, [`Link::save`] is told.
@@ -90,15 +97,15 @@ impl App {
         }
         let platform = self.platform().await?.ok_or_else(no_mail)?;
         let link = self.link(&platform, Purpose::Verify, &user.email)?;
-        let (id, now, good_for) = (user.id, self.0.clock.now(), self.good_for());
+        let (id, now, window) = (user.id, self.0.clock.now(), self.window());
         self.0
             .db
             .write(move |tx| {
                 Box::pin(async move {
                     user::lock(tx, id).await?;
-                    let made = store::made_since(tx, id, Purpose::Verify, now.minus(good_for)).await?;
+                    let made = store::made_since(tx, id, Purpose::Verify, now.minus(window)).await?;
                     if let Some(first) = made.len().checked_sub(MOST) {
-                        let wait = made[first].plus(good_for).since(now).as_secs().max(1);
+                        let wait = made[first].plus(window).since(now).as_secs().max(1);
                         return Ok(Err(Error::TooManyMails { retry_after: wait as i64 }));
                     }
                     link.save(tx, id, now).await.map(Ok)
@@ -179,7 +186,7 @@ impl App {
         let Some(user) = user::lock(tx, found.id).await?.filter(|user| user.has_password) else {
             return Ok(());
         };
-        if store::made_since(tx, user.id, Purpose::Reset, now.minus(self.good_for())).await?.len() >= MOST {
+        if store::made_since(tx, user.id, Purpose::Reset, now.minus(self.window())).await?.len() >= MOST {
             return Ok(());
         }
         match self.link(platform, Purpose::Reset, email) {
@@ -231,12 +238,12 @@ impl App {
         Ok(())
     }
 
-    /// Removes links that expired.
+    /// Removes links that expired and count no more.
     pub(crate) async fn sweep_proofs(&self) -> Result<()> {
-        let now = self.0.clock.now();
-        while self.0.db.write_bulk(move |tx| Box::pin(async move { store::sweep(tx, now).await })).await? > 0
-        {
-        }
+        let before = self.0.clock.now().minus(WINDOW);
+        while self.0.db.write_bulk(move |tx| Box::pin(async move { store::sweep(tx, before).await })).await?
+            > 0
+        {}
         Ok(())
     }
 }

@@ -25,6 +25,18 @@ pub enum Actor {
     Service,
 }
 
+/// As logs name an actor: by its id, without address or name.
+impl std::fmt::Display for Actor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::User { id, .. } => write!(f, "user {id}"),
+            Self::Key { id, .. } => write!(f, "key {id}"),
+            Self::Operator => f.write_str("operator"),
+            Self::Service => f.write_str("service"),
+        }
+    }
+}
+
 /// What can be done that is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {

@@ -34,6 +34,25 @@ impl Totals {
     }
 }
 
+/// Mails that came back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Returned {
+    /// Those that bounced for good.
+    pub bounces: i64,
+    /// Those whose recipients complained.
+    pub complaints: i64,
+}
+
+impl Returned {
+    /// What came after `earlier`.
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            bounces: (self.bounces - earlier.bounces).max(0),
+            complaints: (self.complaints - earlier.complaints).max(0),
+        }
+    }
+}
+
 /// How a project's mails were received.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reception {
@@ -43,10 +62,14 @@ pub struct Reception {
     pub today: i64,
     /// On each of the last seven days, today first.
     pub days: Vec<Totals>,
+    /// This hour: hours since the Unix epoch.
+    pub this_hour: i64,
+    /// What came back in each of the last 24 hours, this one first.
+    pub hours: Vec<Returned>,
 }
 
 impl Reception {
-    /// The figures to judge by. A day is one of the calendar, so that the last 24 hours are today and yesterday.
+    /// The figures to judge by. Hours and days are those of the clock and the calendar, in UTC.
     pub fn figures(&self, is_new: bool) -> Figures {
         let sum = |days: &[Totals]| {
             days.iter().fold(Totals::default(), |sum, day| Totals {
@@ -55,14 +78,18 @@ impl Reception {
                 complaints: sum.complaints + day.complaints,
             })
         };
-        let day = sum(&self.days[..self.days.len().min(2)]);
+        let day = self.hours.iter().fold(Returned::default(), |sum, hour| Returned {
+            bounces: sum.bounces + hour.bounces,
+            complaints: sum.complaints + hour.complaints,
+        });
         Figures { day, week: sum(&self.days), ever: self.ever, is_new }
     }
 
     /// What of it is not held against the project any more once a person enabled it.
     pub fn forgiven(&self) -> Forgiven {
-        let today = self.days.first().copied().unwrap_or_default();
-        Forgiven { ever: self.ever, day: self.today, of_day: today }
+        let of_day = self.days.first().copied().unwrap_or_default();
+        let of_hour = self.hours.first().copied().unwrap_or_default();
+        Forgiven { ever: self.ever, day: self.today, of_day, hour: self.this_hour, of_hour }
     }
 
     /// What came after a person enabled the project.
@@ -73,6 +100,13 @@ impl Reception {
             match self.today - back {
                 date if date < forgiven.day => *day = Totals::default(),
                 date if date == forgiven.day => *day = day.since(forgiven.of_day),
+                _ => {}
+            }
+        }
+        for (back, hour) in (0..).zip(&mut self.hours) {
+            match self.this_hour - back {
+                time if time < forgiven.hour => *hour = Returned::default(),
+                time if time == forgiven.hour => *hour = hour.since(forgiven.of_hour),
                 _ => {}
             }
         }
@@ -89,6 +123,12 @@ pub struct Forgiven {
     pub day: i64,
     /// On that day.
     pub of_day: Totals,
+    /// The hour: hours since the Unix epoch.
+    #[serde(default)]
+    pub hour: i64,
+    /// In that hour.
+    #[serde(default)]
+    pub of_hour: Returned,
 }
 
 fn percent(part: i64, whole: i64) -> f64 {
@@ -120,8 +160,8 @@ impl Level {
 /// Figures that a project is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
-    /// Today and yesterday.
-    pub day: Totals,
+    /// The last 24 hours.
+    pub day: Returned,
     /// The last seven days.
     pub week: Totals,
     /// Since the project began, or was reset.
@@ -252,7 +292,7 @@ mod tests {
 
     #[test]
     fn new_projects_are_judged_by_counts() {
-        let day = Totals { total: 26, bounces: 26, complaints: 0 };
+        let day = Returned { bounces: 26, complaints: 0 };
         let new = Health::of(&Figures { day, is_new: true, ..Figures::default() });
         assert_eq!((new.start, new.worst()), (Level::Critical, Level::Critical));
         let old = Health::of(&Figures { day, ..Figures::default() });
@@ -260,26 +300,39 @@ mod tests {
     }
 
     #[test]
-    fn periods_are_days_of_the_calendar() {
+    fn periods_are_days_of_the_calendar_and_hours_of_the_clock() {
         let one = Totals { total: 1, bounces: 1, complaints: 0 };
-        let reception = Reception { ever: Totals { total: 9, ..one }, today: 20_000, days: vec![one; 7] };
+        let hours = vec![Returned { bounces: 2, complaints: 1 }; 24];
+        let ever = Totals { total: 9, ..one };
+        let reception = Reception { ever, today: 20_000, days: vec![one; 7], this_hour: 480_000, hours };
         let found = reception.figures(true);
-        assert_eq!((found.day.total, found.week.total, found.ever.total), (2, 7, 9));
+        assert_eq!(
+            (found.day.bounces, found.day.complaints, found.week.total, found.ever.total),
+            (48, 24, 7, 9)
+        );
         assert_eq!(Reception::default().figures(false).week, Totals::default());
     }
 
     #[test]
     fn what_a_person_looked_at_counts_no_more() {
         let totals = |total| Totals { total, bounces: total, complaints: 0 };
-        let before =
-            Reception { ever: totals(40), today: 20_000, days: vec![totals(26), totals(5), totals(1)] };
+        let back = |bounces| Returned { bounces, complaints: 0 };
+        let before = Reception {
+            ever: totals(40),
+            today: 20_000,
+            days: vec![totals(26), totals(5), totals(1)],
+            this_hour: 480_023,
+            hours: vec![back(20), back(6)],
+        };
         let forgiven = before.forgiven();
         let figures = before.after(&forgiven).figures(true);
         assert_eq!((figures.day.bounces, figures.week.bounces, figures.ever.bounces), (0, 0, 0));
         // two days later
         let days = vec![totals(3), totals(2), totals(30), totals(5)];
-        let later = Reception { ever: totals(49), today: 20_002, days }.after(&forgiven).figures(true);
-        assert_eq!((later.day.bounces, later.week.bounces, later.ever.bounces), (5, 9, 9));
+        let hours = vec![back(1), back(2), back(23), back(6)];
+        let later = Reception { ever: totals(49), today: 20_002, days, this_hour: 480_025, hours };
+        let later = later.after(&forgiven).figures(true);
+        assert_eq!((later.day.bounces, later.week.bounces, later.ever.bounces), (6, 9, 9));
     }
 
     #[test]

@@ -5,8 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
+use mailwright_app::App;
+use mailwright_app::audit::Trail;
 use mailwright_app::password::{LONGEST, SHORTEST};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::Actor;
 use mailwright_core::ids::ProjectId;
 use serde_json::json;
 
@@ -44,6 +47,17 @@ pub(crate) enum ProjectCommand {
         /// The project's id.
         id: String,
     },
+    /// Show who did what in a project, the newest first, or who deleted it.
+    Audit(Audit),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The project's id.
+    id: String,
+    /// Most entries.
+    #[arg(long, default_value_t = 100)]
+    limit: usize,
 }
 
 #[derive(Debug, Args)]
@@ -127,9 +141,45 @@ pub(crate) async fn project(config: &Config, command: ProjectCommand) -> Result<
         ProjectCommand::Enable { id } => {
             (app.enable_project(project_id(&id)?).await?, "enabled", "is not disabled")
         }
+        ProjectCommand::Audit(args) => return trail(&app, args).await,
     };
     print(&if changed { format!("The project was {did}.") } else { format!("The project {was}.") })?;
     Ok(ExitCode::SUCCESS)
+}
+
+async fn trail(app: &App, args: Audit) -> Result<ExitCode> {
+    match app.trail(project_id(&args.id)?, args.limit).await? {
+        Trail::There(entries) => {
+            for entry in entries {
+                let target = entry.target.as_deref().unwrap_or_default();
+                print(&format!(
+                    "{} {} {} {target} {}",
+                    entry.created_at,
+                    who(&entry.actor),
+                    entry.action,
+                    entry.details
+                ))?;
+            }
+        }
+        Trail::Deleted(gone) => {
+            print(&format!(
+                "{} {} project.deleted {}",
+                gone.at,
+                who(&gone.actor),
+                json!({"name": gone.name})
+            ))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An actor with the name it had.
+fn who(actor: &Actor) -> String {
+    match actor {
+        Actor::User { email, .. } => format!("{actor} ({email})"),
+        Actor::Key { name: Some(name), .. } => format!("{actor} ({name})"),
+        Actor::Key { name: None, .. } | Actor::Operator | Actor::Service => actor.to_string(),
+    }
 }
 
 fn project_id(text: &str) -> Result<ProjectId> {

@@ -49,12 +49,7 @@ pub async fn record(
     entry: &Entry,
     now: Timestamp,
 ) -> Result<()> {
-    let (kind, id, name): (_, Option<Uuid>, _) = match actor {
-        Actor::User { id, email } => ("user", Some((*id).into()), Some(email.as_str())),
-        Actor::Key { id, name } => ("key", Some((*id).into()), name.as_deref()),
-        Actor::Operator => ("operator", None, None),
-        Actor::Service => ("service", None, None),
-    };
+    let (kind, id, name) = stored(actor);
     let last = tx
         .optional(
             "select id from audit where project_id = $1 order by id desc limit 1",
@@ -69,7 +64,7 @@ pub async fn record(
             project,
             AuditId::after(last, now),
             kind,
-            id.map_or(Arg::Null, Arg::Id),
+            id,
             name,
             entry.action.as_str(),
             entry.target.as_deref(),
@@ -78,6 +73,26 @@ pub async fn record(
         ],
     )
     .await
+}
+
+/// An actor as three columns: type, id and name.
+pub(crate) fn stored(actor: &Actor) -> (&'static str, Arg<'static>, Option<&str>) {
+    match actor {
+        Actor::User { id, email } => ("user", Arg::Id((*id).into()), Some(email)),
+        Actor::Key { id, name } => ("key", Arg::Id((*id).into()), name.as_deref()),
+        Actor::Operator => ("operator", Arg::Null, None),
+        Actor::Service => ("service", Arg::Null, None),
+    }
+}
+
+/// The actor of three columns.
+pub(crate) fn read(kind: &str, id: Option<Uuid>, name: Option<String>) -> Actor {
+    match (kind, id) {
+        ("user", Some(id)) => Actor::User { id: UserId::from(id), email: name.unwrap_or_default() },
+        ("key", Some(id)) => Actor::Key { id: ApiKeyId::from(id), name },
+        ("service", _) => Actor::Service,
+        _ => Actor::Operator,
+    }
 }
 
 /// An entry as lists show it.
@@ -118,15 +133,9 @@ pub async fn list(
         &args,
         |r| {
             let (kind, id, name): (String, Option<Uuid>, Option<String>) = (r.get(1)?, r.get(2)?, r.get(3)?);
-            let actor = match (kind.as_str(), id) {
-                ("user", Some(id)) => Actor::User { id: UserId::from(id), email: name.unwrap_or_default() },
-                ("key", Some(id)) => Actor::Key { id: ApiKeyId::from(id), name },
-                ("service", _) => Actor::Service,
-                _ => Actor::Operator,
-            };
             Ok(Recorded {
                 id: r.get(0)?,
-                actor,
+                actor: read(&kind, id, name),
                 action: r.get(4)?,
                 target: r.get(5)?,
                 details: r.get(6)?,

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
-use mailwright_core::reputation::{Reception, Totals};
+use mailwright_core::reputation::{Reception, Returned, Totals};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -423,6 +423,10 @@ pub async fn conclude(
         for what in reception_of(outcome.status) {
             deltas.add(outcome.claim.project, Counter::Reception, what, 1);
             deltas.add(outcome.claim.project, Counter::Reception, &of_day(day(now), what), 1);
+            // of an hour nobody asks what was sent
+            if *what != SENT {
+                deltas.add(outcome.claim.project, Counter::Reception, &of_hour(hour(now), what), 1);
+            }
         }
     }
     let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
@@ -452,8 +456,19 @@ fn of_day(day: i64, what: &str) -> String {
     format!("day {day:06} {what}")
 }
 
+/// The hour of an instant: hours since the Unix epoch.
+fn hour(at: Timestamp) -> i64 {
+    at.0.div_euclid(60 * 60 * 1000)
+}
+
+fn of_hour(hour: i64, what: &str) -> String {
+    format!("hour {hour:06} {what}")
+}
+
 /// Days of a week.
 const WEEK: i64 = 7;
+/// Hours of a day.
+const DAY: i64 = 24;
 
 /// How a project's mails were received, up to a time.
 pub async fn reception(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Reception> {
@@ -461,6 +476,8 @@ pub async fn reception(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) 
     let kinds = [SENT, BOUNCED, COMPLAINED];
     let mut names: Vec<String> = kinds.map(str::to_owned).into();
     names.extend((0..WEEK).flat_map(|back| kinds.map(|what| of_day(today - back, what))));
+    let this_hour = hour(now);
+    names.extend((0..DAY).flat_map(|back| [BOUNCED, COMPLAINED].map(|what| of_hour(this_hour - back, what))));
     let found = crate::counter::some(rx, project, Counter::Reception, &names).await?;
     let value = |name: &str| found.iter().find(|(n, _)| n == name).map_or(0, |(_, value)| *value);
     let totals = |name: &dyn Fn(&str) -> String| Totals {
@@ -469,13 +486,19 @@ pub async fn reception(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) 
         complaints: value(&name(COMPLAINED)),
     };
     let days = (0..WEEK).map(|back| totals(&|what| of_day(today - back, what))).collect();
-    Ok(Reception { ever: totals(&str::to_owned), today, days })
+    let returned = |back| Returned {
+        bounces: value(&of_hour(this_hour - back, BOUNCED)),
+        complaints: value(&of_hour(this_hour - back, COMPLAINED)),
+    };
+    let hours = (0..DAY).map(returned).collect();
+    Ok(Reception { ever: totals(&str::to_owned), today, days, this_hour, hours })
 }
 
 /// Forgets how mails were received on days before `day`, some at a time; how many rows.
 pub async fn forget_reception(tx: &mut Tx<'_>, project: ProjectNumber, day: i64) -> Result<u64> {
-    let before = format!("day {day:06}");
-    crate::counter::forget_between(tx, project, Counter::Reception, ("day ", &before)).await
+    let (days, hours) = (format!("day {day:06}"), format!("hour {:06}", day * DAY));
+    let forgotten = crate::counter::forget_between(tx, project, Counter::Reception, ("day ", &days)).await?;
+    Ok(forgotten + crate::counter::forget_between(tx, project, Counter::Reception, ("hour ", &hours)).await?)
 }
 
 /// A mail as lists show it.

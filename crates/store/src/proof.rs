@@ -146,11 +146,11 @@ pub async fn is_asked(rx: &mut Rx<'_>) -> Result<bool> {
     Ok(rx.optional("select 1 from reset_requests order by id limit 1", &[], |_| Ok(())).await?.is_some())
 }
 
-/// Removes links that expired, some at a time; how many.
-pub async fn sweep(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64> {
+/// Removes links that expired before a time, some at a time; how many.
+pub async fn sweep(tx: &mut Tx<'_>, before: Timestamp) -> Result<u64> {
     tx.execute(
         "delete from proofs where id in (select id from proofs where expires_at <= $1 limit 500)",
-        args![now],
+        args![before],
     )
     .await
 }

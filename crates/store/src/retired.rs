@@ -7,10 +7,13 @@
 
 use std::time::Duration;
 
+use mailwright_core::audit::Actor;
 use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::time::Timestamp;
+use uuid::Uuid;
 
 use crate::args;
+use crate::audit;
 use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::project;
@@ -101,13 +104,49 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
     Ok(new)
 }
 
-/// Deletes a project: keys and members are gone at once, its rows follow.
-pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Result<()> {
+/// Deletes a project: keys and members are gone at once, its rows follow. What stays is who did it. Fails with a
+/// conflict when the project is disabled: nobody gets rid of what an operator is to look at.
+pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor, now: Timestamp) -> Result<()> {
+    let found = project::get(tx, number).await?.ok_or(Error::NotFound)?;
+    if found.disabled {
+        return Err(Error::Conflict("the project is disabled".into()));
+    }
     retire(tx, number, now).await?;
+    let (kind, id, name) = audit::stored(actor);
+    tx.execute_one(
+        "insert into deletions (id, name, actor_type, actor_id, actor_name, deleted_at) \
+         values ($1, $2, $3, $4, $5, $6)",
+        args![found.id, &found.name, kind, id, name, now],
+    )
+    .await?;
     for table in ["api_keys", "memberships", "invitations", "suspensions"] {
         tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
     }
     Ok(())
+}
+
+/// What is known of a deleted project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    /// The name it had.
+    pub name: String,
+    /// Who deleted it.
+    pub actor: Actor,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Who deleted a project; `None` when nobody did.
+pub async fn deletion(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Deletion>> {
+    rx.optional(
+        "select name, actor_type, actor_id, actor_name, deleted_at from deletions where id = $1",
+        args![id],
+        |r| {
+            let (kind, by, name): (String, Option<Uuid>, Option<String>) = (r.get(1)?, r.get(2)?, r.get(3)?);
+            Ok(Deletion { name: r.get(0)?, actor: audit::read(&kind, by, name), at: r.get(4)? })
+        },
+    )
+    .await
 }
 
 /// A number to be wiped.
@@ -199,11 +238,11 @@ async fn move_audit(tx: &mut Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> 
 
 #[cfg(test)]
 mod tests {
-    use mailwright_core::audit::{Action, Actor};
+    use mailwright_core::audit::Action;
     use mailwright_core::ids::ContactId;
 
     use super::*;
-    use crate::audit::{self, Entry};
+    use crate::audit::Entry;
     use crate::db::{Location, StoreMetrics};
     use crate::migrate::migrate;
 
@@ -271,11 +310,36 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_deletion_leaves_nothing() {
+    async fn a_deletion_leaves_nothing_but_who_did_it() {
         let (_folder, db, number) = filled().await;
-        db.write(move |tx| Box::pin(async move { delete(tx, number, NOW).await })).await.unwrap();
+        let id = db
+            .read(move |rx| Box::pin(async move { project::get(rx, number).await }))
+            .await
+            .unwrap()
+            .unwrap()
+            .id;
+        let by = Actor::User { id: mailwright_core::ids::UserId::new(NOW), email: "ada@example.com".into() };
+        let actor = by.clone();
+        db.write(move |tx| Box::pin(async move { delete(tx, number, &actor, NOW).await })).await.unwrap();
+        let known = db.read(move |rx| Box::pin(async move { deletion(rx, id).await })).await.unwrap();
+        assert_eq!(known, Some(Deletion { name: "Acme".into(), actor: by, at: NOW }));
         let [retired] = due_at(&db, NOW).await[..] else { panic!("one number is retired") };
         wipe(&db, retired, NOW).await.unwrap();
         assert_eq!((rows(&db, "contacts", number).await, rows(&db, "audit", number).await), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_disabled_project_is_not_deleted() {
+        let (_folder, db, number) = filled().await;
+        db.write(move |tx| {
+            Box::pin(async move { crate::suspension::start(tx, number, "Unpaid", NOW).await })
+        })
+        .await
+        .unwrap();
+        let refused = db
+            .write(move |tx| Box::pin(async move { delete(tx, number, &Actor::Operator, NOW).await }))
+            .await;
+        assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+        assert_eq!(rows(&db, "contacts", number).await, 1200);
     }
 }

@@ -1,6 +1,7 @@
 //! A small HTTP client whose answers know how to check themselves against the contract.
 
 use std::fmt;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,15 +15,33 @@ use serde_json::Value;
 /// How long an answer is awaited when the request does not say otherwise.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Every answer of a server with the request it answers, such as `GET http://127.0.0.1:8080/health`.
+pub(crate) type Heard = Arc<Mutex<Vec<(String, Response)>>>;
+
 /// Kept connections to one server.
 #[derive(Clone, Debug)]
-pub(crate) struct Client(legacy::Client<HttpConnector, Full<Bytes>>);
+pub(crate) struct Client {
+    connections: legacy::Client<HttpConnector, Full<Bytes>>,
+    /// Where answers are kept, if they are.
+    heard: Option<Heard>,
+}
 
 impl Client {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(heard: Option<Heard>) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
-        Self(legacy::Client::builder(TokioExecutor::new()).build(connector))
+        Self { connections: legacy::Client::builder(TokioExecutor::new()).build(connector), heard }
+    }
+
+    /// The same with connections of its own.
+    pub(crate) fn anew(&self) -> Self {
+        Self::new(self.heard.clone())
+    }
+
+    /// What was answered so far.
+    pub(crate) fn heard(&self) -> Vec<(String, Response)> {
+        let heard = self.heard.as_ref().expect("the server was not started with `listening()`");
+        heard.lock().unwrap().clone()
     }
 
     pub(crate) fn request(&self, method: &str, url: String) -> Request {
@@ -91,6 +110,7 @@ impl Request {
 
     /// Sends the request; an error when no complete answer comes (nothing is known about its effect then).
     pub async fn try_send(self) -> Result<Response, TransportError> {
+        let what = format!("{} {}", self.method, self.url);
         let mut request = hyper::Request::builder().method(self.method.as_str()).uri(&self.url);
         *request.headers_mut().unwrap_or_else(|| panic!("request line {} {}", self.method, self.url)) =
             self.headers;
@@ -98,10 +118,15 @@ impl Request {
             .body(Full::new(self.body))
             .unwrap_or_else(|error| panic!("request {}: {error}", self.url));
         let exchange = async {
-            let response = self.client.0.request(request).await.map_err(|error| describe(&error))?;
+            let response =
+                self.client.connections.request(request).await.map_err(|error| describe(&error))?;
             let (parts, body) = response.into_parts();
             let body = body.collect().await.map_err(|error| describe(&error))?.to_bytes();
-            Ok(Response { status: parts.status.as_u16(), headers: Headers(parts.headers), body })
+            let response = Response { status: parts.status.as_u16(), headers: Headers(parts.headers), body };
+            if let Some(heard) = &self.client.heard {
+                heard.lock().unwrap().push((what, response.clone()));
+            }
+            Ok(response)
         };
         let answer = tokio::time::timeout(self.timeout, exchange).await;
         answer.unwrap_or_else(|_| Err(TransportError(format!("nothing within {:?}", self.timeout))))

@@ -259,4 +259,20 @@ both_engines! {
         assert_eq!(team.roles().await, ["OWNER", "ADMIN"]);
         begin(&team.member).await.assert_status(201);
     }
+
+    async fn an_expired_invitation_opens_nothing(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        let body = json!({"email": "grace@example.com"});
+        let invited = team.invite(&team.admin, body).await.assert_status(202).json();
+        app.tamper("update invitations set expires_at = created_at - 1").await;
+        let grace = Browser::sign_up(app, "grace@example.com").await;
+        let accept = |token: &Value| {
+            grace.request(app, "POST", "/users/@me/invitations").json(&json!({"token": token})).send()
+        };
+        accept(&invited["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let page = format!("/auth/invitation?token={}", text(&invited["token"]));
+        app.request("GET", &page).send().await.assert_status(404);
+        assert_eq!(team.list().await.as_array().map(Vec::len), Some(3));
+    }
 }

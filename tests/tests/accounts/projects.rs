@@ -240,6 +240,13 @@ both_engines! {
         assert_eq!(mine(&app, &owner).await, json!([]));
         owner.in_project(&app, app.project_id(), "GET", "/contacts").send().await.assert_error(403, "PROJECT_ACCESS_DENIED");
         owner.request(&app, "DELETE", &mine_path(&app, "")).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        // who did it stays, for the operator alone
+        let trail = app.run(&["project", "audit", app.project_id()]).await;
+        let words = [format!("user {} (member@example.com) project.deleted", member.id), "\"name\":\"Acme\"".to_owned()];
+        assert!(words.iter().all(|word| trail.contains(word)) && trail.lines().count() == 1, "{trail}");
+        let logged = app.log();
+        let line = logged.lines().find(|line| line.contains("a project was deleted")).expect("it is logged");
+        assert!(line.contains(&member.id) && line.contains(app.project_id()) && !line.contains("member@"), "{line}");
         let public = format!("/contacts/public/{}", text(&contact["id"]));
         app.request("GET", &public).send().await.assert_status(404);
         if engine == Engine::Postgres {
@@ -249,6 +256,20 @@ both_engines! {
             })
             .await;
         }
+    }
+
+    async fn the_operator_reads_the_log_of_a_project(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let rename = json!({"name": "Apollo"});
+        owner.request(&app, "PATCH", &mine_path(&app, "")).json(&rename).send().await.assert_status(200);
+        let newest = app.run(&["project", "audit", app.project_id(), "--limit", "1"]).await;
+        let told = format!("user {} ({}) project.updated", owner.id, owner.email);
+        assert!(newest.lines().count() == 1 && newest.contains(&told) && newest.contains("Apollo"), "{newest}");
+        let all = app.run(&["project", "audit", app.project_id()]).await;
+        assert!(all.lines().any(|line| line.contains("operator key.created")), "{all}");
+        let unknown = app.try_run(&["project", "audit", mailwright_tests::UNKNOWN_ID]).await;
+        assert!(!unknown.status.success());
     }
 
     async fn the_setup_state_follows_the_first_steps(engine: Engine) {

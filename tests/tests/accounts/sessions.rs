@@ -397,6 +397,17 @@ both_engines! {
         Browser::log_in(&app, "ada@example.com", given.trim()).await;
     }
 
+    async fn a_session_ends_by_itself(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        assert_eq!(me(&app, &ada).await, 200);
+        app.tamper("update sessions set expires_at = created_at - 1").await;
+        ada.request(&app, "GET", "/users/@me").send().await.assert_error(401, "UNAUTHORIZED");
+        // the cookie itself is as good as before
+        app.tamper("update sessions set expires_at = created_at + 3600000").await;
+        assert_eq!(me(&app, &ada).await, 200);
+    }
+
     async fn a_session_outlives_a_restart(engine: Engine) {
         let mut app = App::start(engine).await;
         let answer = try_log_in(&app, OWNER.0, OWNER.1).await.assert_status(200);

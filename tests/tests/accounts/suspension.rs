@@ -71,6 +71,20 @@ fn acme(app: &App) -> Project {
 }
 
 both_engines! {
+    async fn a_new_project_is_judged_by_the_last_24_hours(engine: Engine) {
+        let server = server().await;
+        let app = builder(engine, &server).start().await;
+        let acme = acme(&app);
+        bounce(&app, &acme, "a", 13).await;
+        // that was long ago, though yesterday or today
+        app.tamper("update counters set name = replace(name, 'hour ', 'hour -') where name like 'hour %'").await;
+        bounce(&app, &acme, "b", 24).await;
+        let fine = security(&app, &acme).await;
+        assert_eq!((&fine["isDisabled"], &fine["status"]["sevenDay"]["bounces"]), (&json!(false), &json!(37)), "{fine}");
+        send_to_nobody(&app, &acme, "c", 1).await;
+        disabled(&app, &acme).await;
+    }
+
     async fn a_project_whose_mail_comes_back_is_disabled(engine: Engine) {
         let server = server().await;
         let app = builder(engine, &server).start().await;

@@ -2,7 +2,8 @@
 
 use super::{act, contacts, draft, entries, get, path, send, settled};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
-use mailwright_testkit::{App, Engine, Value, both_engines, json};
+use mailwright_testkit::{App, Engine, OWNER, Value, both_engines, json};
+use mailwright_tests::browser::Browser;
 use mailwright_tests::{assert_only_keys, create_contact, items, read, text};
 use std::collections::BTreeSet;
 
@@ -185,5 +186,25 @@ both_engines! {
         assert_eq!(get(&app, &campaign).await["unsubscribedCount"], 1);
         unsubscribe(&people[3], &mail_of(&people[3])).await;
         assert_eq!(get(&app, &campaign).await["unsubscribedCount"], 2);
+    }
+
+    async fn a_key_for_campaigns_does_not_read_addresses(engine: Engine) {
+        let server =
+            ScriptedServer::start(|_, _| Answer::RefuseRcpt(550, "5.1.1 <a0@example.com> unknown")).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        contacts(&app, "a", 1).await;
+        let campaign = draft(&app, &json!({})).await;
+        send(&app, &campaign).await;
+        settled(&app, &campaign).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let failed = path(&campaign, "/ledger?state=FAILED");
+        for (scopes, sees) in [(&["campaigns"][..], false), (&["campaigns", "contacts"], true), (&["read"], true)] {
+            let key = owner.create_key(&app, app.project_id(), "CI", scopes).await;
+            let ledger = app.request("GET", &failed).bearer(text(&key["key"])).send().await.assert_status(200);
+            assert_eq!(ledger.text().contains("a0@example.com"), sees, "{scopes:?}: {}", ledger.text());
+            assert_eq!(ledger.json()["data"][0]["email"].is_string(), sees, "{scopes:?}");
+        }
+        let shown = owner.in_project(&app, app.project_id(), "GET", &failed).send().await.assert_status(200).json();
+        assert_eq!(shown["data"][0]["email"], "a0@example.com");
     }
 }

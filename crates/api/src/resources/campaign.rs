@@ -10,6 +10,7 @@ use mailwright_core::email::{EmailStatus, Reason, Settlement};
 use mailwright_core::given::Given;
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectId, SegmentId};
 use mailwright_core::project::Project;
+use mailwright_core::role::Capability;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::ledger::{Page, Place};
@@ -676,12 +677,12 @@ pub(crate) struct LedgerEntry {
     /// The mail, to be found at `/emails/{id}`.
     email_id: EmailId,
     contact_id: ContactId,
-    /// Where it goes; null when the contact was removed.
+    /// Where it goes; null when the contact was removed, and for a key that does not open contacts.
     email: Option<String>,
     state: Settlement,
     reason: Option<Reason>,
     status: EmailStatus,
-    /// Why it is not sent, in words.
+    /// Why it is not sent, in words; null for a key that does not open contacts, because servers name the address.
     error: Option<String>,
     /// Whether a hand-over broke between the content and the reply.
     in_doubt: bool,
@@ -693,15 +694,16 @@ pub(crate) struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    fn new(mail: Mail) -> Self {
+    /// The entry of a mail, for a caller who may see whom it is for or who may not.
+    fn new(mail: Mail, may_see: bool) -> Self {
         Self {
             email_id: mail.id,
             contact_id: mail.contact,
-            email: Some(mail.recipient).filter(|recipient| !recipient.is_empty()),
+            email: Some(mail.recipient).filter(|recipient| may_see && !recipient.is_empty()),
             state: mail.settlement.unwrap_or_else(|| Settlement::of(mail.status)),
             reason: mail.reason,
             status: mail.status,
-            error: mail.error,
+            error: mail.error.filter(|_| may_see),
             in_doubt: mail.in_doubt > 0,
             attempt_count: mail.attempts,
             sent_at: mail.times[0],
@@ -749,10 +751,11 @@ pub(crate) struct CampaignLedger {
         (status = 400, description = "A state, reason or cursor that there is not", body = ErrorEnvelope)))]
 pub(crate) async fn ledger(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    ProjectAccess(project, caller, _): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<CampaignLedger>> {
+    let may_see = caller.holder.may(Capability::ReadContacts);
     let id: CampaignId = query::uuid(&id)?;
     let state = one_of(&params, "state", Settlement::from_name, Settlement::ALL, Settlement::as_str)?;
     let reason = one_of(&params, "reason", Reason::from_name, Reason::ALL, Reason::as_str)?;
@@ -767,7 +770,7 @@ pub(crate) async fn ledger(
         equation: equation(&ledger),
         balance: found.balance,
         totals: totals(&ledger),
-        data: found.mails.into_iter().map(LedgerEntry::new).collect(),
+        data: found.mails.into_iter().map(|mail| LedgerEntry::new(mail, may_see)).collect(),
         has_more: found.next.is_some(),
         cursor: found.next.map(|place| Cursor(place).to_string()),
     }))

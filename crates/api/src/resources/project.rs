@@ -196,9 +196,9 @@ pub(crate) async fn update(
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
-    MemberAccess(project, ..): MemberAccess<ManageProject>,
+    MemberAccess(project, caller, _): MemberAccess<ManageProject>,
 ) -> Result<Json<Done>> {
-    app.delete_project(&project).await?;
+    app.delete_project(&project, &caller.actor).await?;
     Ok(Done::new("The project was deleted."))
 }
 

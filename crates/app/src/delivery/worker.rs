@@ -67,6 +67,8 @@ where
 struct Message {
     rendered: Rendered,
     signature: String,
+    /// Whether the instance itself writes: such a mail may carry a link that opens an account.
+    is_own: bool,
 }
 
 impl Delivery {
@@ -98,7 +100,7 @@ impl Delivery {
         let signature = key
             .sign(domain, &selector, &rendered.raw, mail.created_at)
             .map_err(|e| Error::Internal(e.to_string()))?;
-        Ok(Message { rendered, signature })
+        Ok(Message { rendered, signature, is_own: letterhead.project.is_platform() })
     }
 
     /// What a mail says. Content that is gone, or that cannot be read or made ready, will not get better.
@@ -177,8 +179,18 @@ async fn capture(delivery: &Delivery, lanes: &[Lane]) {
 
 /// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
 async fn keep(delivery: &Delivery, mail: Claimed) {
-    let Some(Message { rendered, signature }) = delivery.prepare_or_settle(&mail).await else { return };
+    let Some(Message { rendered, signature, is_own }) = delivery.prepare_or_settle(&mail).await else {
+        return;
+    };
     let raw = [signature.as_bytes(), &rendered.raw].concat();
+    let size = raw.len() as i64;
+    let raw = match if is_own { delivery.app.seal_captured(&raw) } else { Ok(raw) } {
+        Ok(raw) => raw,
+        Err(error) => {
+            tracing::error!(%error, email = %mail.id, "a mail could not be kept, trying again later");
+            return delivery.release(&[reference(&mail)], delivery.now().plus(delivery.backoff.base)).await;
+        }
+    };
     let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
     let mut record = delivery.outcome(&mail, Some(&rendered.subject), &End::Accepted(taken), false);
     let captured = Captured {
@@ -186,7 +198,7 @@ async fn keep(delivery: &Delivery, mail: Claimed) {
         sender: rendered.sender,
         recipient: mail.recipient.to_string(),
         subject: rendered.subject,
-        size: raw.len() as i64,
+        size,
         created_at: delivery.now(),
     };
     record.captured = Some((captured, raw));
@@ -250,7 +262,7 @@ impl Sender<'_> {
         let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
         let was_kept = self.connection.is_some();
         let Some(mut connection) = self.connect(&mail).await else { return };
-        let Message { rendered, signature } = &message;
+        let Message { rendered, signature, .. } = &message;
         let size = signature.len() + rendered.raw.len();
         let mut envelope = self.envelope(&mut connection, &mail, size).await;
         if was_kept && closed_while_idle(&envelope) {

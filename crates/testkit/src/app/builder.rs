@@ -7,7 +7,7 @@ use super::process::{Server, binary};
 use super::{App, Project};
 use crate::Engine;
 use crate::database::Database;
-use crate::http::Client;
+use crate::http::{Client, Heard};
 use crate::net::{TcpProxy, free_port};
 
 /// How a server is to be started.
@@ -20,11 +20,20 @@ pub struct AppBuilder {
     wrapper: Vec<String>,
     data_dir: Option<PathBuf>,
     empty: bool,
+    listening: bool,
 }
 
 impl AppBuilder {
     pub(super) fn new(engine: Engine) -> Self {
-        Self { engine, env: Vec::new(), proxied: false, wrapper: Vec::new(), data_dir: None, empty: false }
+        Self {
+            engine,
+            env: Vec::new(),
+            proxied: false,
+            wrapper: Vec::new(),
+            data_dir: None,
+            empty: false,
+            listening: false,
+        }
     }
 
     /// Sets an environment variable of the server, over the defaults of the harness.
@@ -59,6 +68,12 @@ impl AppBuilder {
     /// Leaves the database as the first start makes it: no user, no project.
     pub fn empty(mut self) -> Self {
         self.empty = true;
+        self
+    }
+
+    /// Keeps every answer, for [`App::heard`].
+    pub fn listening(mut self) -> Self {
+        self.listening = true;
         self
     }
 
@@ -104,7 +119,7 @@ impl AppBuilder {
                 log: temp.path().join("server.log"),
                 child: None,
             },
-            client: Client::new(),
+            client: Client::new(self.listening.then(Heard::default)),
             base_url: String::new(),
             project: Project {
                 id: String::new(),

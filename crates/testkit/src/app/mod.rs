@@ -10,6 +10,7 @@ use std::process::{Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rusqlite::types::ValueRef;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -260,7 +261,7 @@ impl App {
                 log: self.temp.path().join(format!("server-{port}.log")),
                 child: None,
             },
-            client: Client::new(),
+            client: self.client.anew(),
             base_url: String::new(),
             project: self.project.clone(),
             proxy: self.proxy.clone(),
@@ -271,14 +272,23 @@ impl App {
         node
     }
 
-    /// Everything that the database holds, as bytes to be searched for what must not be there.
+    /// Everything that the database holds, as bytes to be searched for what must not be there. PostgreSQL shows blobs
+    /// as hexadecimal digits.
     pub async fn stored(&self) -> Vec<u8> {
         if let Some(database) = &self.database {
             return database.contents().await.into_bytes();
         }
         let files = std::fs::read_dir(self.data_dir()).unwrap().map(|entry| entry.unwrap().path());
         let database = files.filter(|path| path.to_string_lossy().contains("mailwright.sqlite"));
-        database.flat_map(|path| std::fs::read(path).unwrap()).collect()
+        let mut stored: Vec<u8> = database.flat_map(|path| std::fs::read(path).unwrap()).collect();
+        // and in one piece what lies in several pages of the file
+        stored.extend(sqlite_values(&self.data_dir().join("mailwright.sqlite")));
+        stored
+    }
+
+    /// Every answer since the start, with the request it answers: method and URL.
+    pub fn heard(&self) -> Vec<(String, Response)> {
+        self.client.heard()
     }
 
     fn data_dir(&self) -> &Path {
@@ -321,7 +331,7 @@ impl App {
         assert!(self.server.child.is_none(), "the server runs: kill or stop it first");
         self.server.env.extend(more.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())));
         // Connections kept from before are dead.
-        self.client = Client::new();
+        self.client = self.client.anew();
         self.launch(false).await;
     }
 
@@ -468,6 +478,29 @@ impl App {
             }
         }
     }
+}
+
+/// Every text and blob of every table, a line each.
+fn sqlite_values(path: &Path) -> Vec<u8> {
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    let mut tables = database.prepare("select name from sqlite_master where type = 'table'").unwrap();
+    let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let mut values = Vec::new();
+    for table in tables {
+        let mut select = database.prepare(&format!("select * from \"{table}\"")).unwrap();
+        let width = select.column_count();
+        let mut rows = select.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..width {
+                if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = row.get_ref(column).unwrap() {
+                    values.extend_from_slice(bytes);
+                    values.push(b'\n');
+                }
+            }
+        }
+    }
+    values
 }
 
 /// Whether a value of a message's `to` names this address.

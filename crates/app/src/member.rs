@@ -120,23 +120,24 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Counts a mail to a stranger, and refuses what would make the instance a relay. The address comes first, then the
-    /// project and then the person, always, so that two invitations cannot wait for each other.
+    /// Counts a mail to a stranger, and refuses what would make the instance a relay. The person who stands for it comes
+    /// first, then the project and then the address: who is refused must not use up what others have. The order is
+    /// always the same, so that two invitations cannot wait for each other.
     async fn take(
         self,
         tx: &mut Tx<'_>,
-        actor: &Actor,
+        person: Option<UserId>,
         email: &EmailAddress,
     ) -> mailwright_store::Result<Checked<()>> {
-        let project = self.project.to_string();
-        let mut counted = vec![
-            Counted { key: digest("invitation to", &[email.as_str().as_bytes()]), limit: MAILS_TO_ADDRESS },
-            Counted { key: digest("invitations of", &[project.as_bytes()]), limit: MAILS_OF_ONE },
-        ];
-        if let Actor::User { id, .. } = actor {
-            let key = digest("invitations by", &[id.to_string().as_bytes()]);
-            counted.push(Counted { key, limit: MAILS_OF_ONE });
-        }
+        let by_person = person.map(|id| digest("invitations by", &[id.to_string().as_bytes()]));
+        let of_project = digest("invitations of", &[self.project.to_string().as_bytes()]);
+        let mut counted: Vec<_> = by_person
+            .into_iter()
+            .chain([of_project])
+            .map(|key| Counted { key, limit: MAILS_OF_ONE })
+            .collect();
+        let key = digest("invitation to", &[email.as_str().as_bytes()]);
+        counted.push(Counted { key, limit: MAILS_TO_ADDRESS });
         let refused = login::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
         Ok(refused.map_or(Ok(()), |began| {
             let wait = began.plus(self.window).since(self.now).as_secs().max(1);
@@ -404,14 +405,19 @@ async fn invite(
         return Ok(Err(full()));
     }
     if mail.is_some() {
-        if !may_write_to_strangers(tx, number, &manager.actor).await? {
-            return Ok(Err(unproven()));
-        }
-        if let Err(refused) = allowance.take(tx, &manager.actor, &email).await? {
+        let person = match who_stands_for(tx, number, &manager.actor).await? {
+            Ok(person) => person,
+            Err(refused) => return Ok(Err(refused)),
+        };
+        if let Err(refused) = allowance.take(tx, person, &email).await? {
             return Ok(Err(refused));
         }
     }
     let now = allowance.now;
+    let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
+    if key.is_some() && store::is_invited_by_person(tx, number, &email, now).await? {
+        return Ok(Err(Error::Conflict("A member has invited this address already.".into())));
+    }
     let invitation = Invitation {
         id,
         email,
@@ -420,7 +426,6 @@ async fn invite(
         created_at: now,
         expires_at: now.plus(INVITED_FOR),
     };
-    let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
     store::invite(tx, number, &invitation, &token_hash, key).await?;
     let told = json!({ "role": role.as_str() });
     let entry = Entry::new(Action::MemberInvited, invitation.email.to_string()).with(told);
@@ -453,18 +458,19 @@ async fn is_live(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor) -> mailw
     }
 }
 
-/// Whether somebody can be held to what is mailed: the person who invites has a proven address, or an owner of the
-/// project whose key it is.
-async fn may_write_to_strangers(
+/// Who is held to what is mailed: the person who invites, whose address must be proven, or an owner of the project whose
+/// key it is. The instance stands for itself.
+async fn who_stands_for(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     actor: &Actor,
-) -> mailwright_store::Result<bool> {
-    match actor {
-        Actor::User { id, .. } => Ok(user::get(tx, *id).await?.is_some_and(|user| user.email_verified)),
-        Actor::Key { .. } => store::has_verified_owner(tx, number).await,
-        Actor::Operator | Actor::Service => Ok(true),
-    }
+) -> mailwright_store::Result<Checked<Option<UserId>>> {
+    let person = match actor {
+        Actor::User { id, .. } => user::get(tx, *id).await?.filter(|user| user.email_verified).map(|u| u.id),
+        Actor::Key { .. } => store::verified_owner(tx, number).await?,
+        Actor::Operator | Actor::Service => return Ok(Ok(None)),
+    };
+    Ok(person.map(Some).ok_or_else(unproven))
 }
 
 /// Withdraws what keys invited that are revoked: what a stolen key began must not go on without it.

@@ -179,13 +179,28 @@ pub async fn withdraw_of_revoked(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
     .await
 }
 
-/// Whether an owner of a project proved the address of the account.
-pub async fn has_verified_owner(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
+/// An owner of a project who proved the address of the account, always the same one while there is.
+pub async fn verified_owner(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<UserId>> {
+    rx.optional(
+        "select u.id from memberships m join users u on u.id = m.user_id \
+         where m.project_id = $1 and m.role = 'OWNER' and u.email_verified_at is not null order by u.id limit 1",
+        args![project],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Whether an address has an invitation that is open and that a person made.
+pub async fn is_invited_by_person(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    email: &EmailAddress,
+    now: Timestamp,
+) -> Result<bool> {
     let found = rx
         .optional(
-            "select 1 from memberships m join users u on u.id = m.user_id \
-             where m.project_id = $1 and m.role = 'OWNER' and u.email_verified_at is not null limit 1",
-            args![project],
+            "select 1 from invitations where project_id = $1 and email = $2 and key_id is null and expires_at > $3",
+            args![project, email, now],
             |_| Ok(()),
         )
         .await?;

@@ -236,8 +236,8 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
 /// Waits for whoever else changes the project's members or keys, and keeps others waiting until the transaction ends.
 /// False when the project is gone.
 pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<bool> {
-    // differs because SQLite has one writer, which needs no lock
-    let lock = if tx.is_postgres() { " for update" } else { "" };
+    // differs because SQLite has one writer, which needs no lock; the key is left to who becomes a member meanwhile
+    let lock = if tx.is_postgres() { " for no key update" } else { "" };
     let found = tx
         .optional(
             format!("select 1 from projects where number = $1 and retired_at is null{lock}"),

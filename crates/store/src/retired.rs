@@ -59,11 +59,15 @@ async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Resul
     let retired = tx
         .execute(
             "update projects set id = $2, retired_at = $3, wipe_at = $3, disabled_at = $3 \
-             where number = $1 and retired_at is null",
+             where number = $1 and retired_at is null and disabled_at is null",
             args![number, ProjectId::new(now), now],
         )
         .await?;
-    if retired == 1 { Ok(()) } else { Err(Error::Conflict("the project was reset or deleted".into())) }
+    if retired == 1 {
+        Ok(())
+    } else {
+        Err(Error::Conflict("the project was reset, deleted or disabled".into()))
+    }
 }
 
 /// Resets a project: what its number has is retired, and keys, members, invitations, suspensions, domains and the sums

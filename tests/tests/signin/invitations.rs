@@ -118,12 +118,15 @@ both_engines! {
         refused(key.json(&json!({"email": "victim@example.com"}))).await;
         own_mails_once(&app, "victim@example.com", 3).await;
 
-        let posts = (3..50).map(|n| post(app.project_id(), &format!("stranger{n}@example.com")).send());
+        // what was refused counts for who asked, but nobody else
+        let posts = (6..50).map(|n| post(app.project_id(), &format!("stranger{n}@example.com")).send());
         for answer in futures_util::future::join_all(posts).await {
             answer.assert_status(202);
         }
         refused(post(app.project_id(), "one.more@example.com")).await;
         refused(post(&other, "one.more@example.com")).await;
+        let key = app.post(&format!("/projects/{}/members", app.project_id()));
+        refused(key.json(&json!({"email": "one.more@example.com"}))).await;
         assert!(own_mails(&app, "one.more@example.com").await.is_empty());
         // whom nothing is mailed to is not counted
         owner.request(&app, "POST", &format!("/projects/{other}/members")).json(&json!({"email": OWNER.0}))
@@ -138,11 +141,11 @@ both_engines! {
         let path = format!("/projects/{}/members", text(&project["id"]));
         let body = json!({"email": "victim@example.com"});
         let by_eve = async || eve.request(&app, "POST", &path).json(&body).send().await;
-        let by_key = async || {
-            app.request("POST", &path).bearer(text(&project["secret"])).json(&body).send().await
+        let by_key = async |body: &Value| {
+            app.request("POST", &path).bearer(text(&project["secret"])).json(body).send().await
         };
         by_eve().await.assert_error(403, "FORBIDDEN");
-        by_key().await.assert_error(403, "FORBIDDEN");
+        by_key(&body).await.assert_error(403, "FORBIDDEN");
         assert!(own_mails(&app, "victim@example.com").await.is_empty());
 
         let mails = own_mails_once(&app, "eve@example.com", 1).await;
@@ -150,8 +153,11 @@ both_engines! {
         let verify = json!({"token": token[..64]});
         app.request("POST", "/auth/verify-email").json(&verify).send().await.assert_status(200);
         by_eve().await.assert_status(202);
-        by_key().await.assert_status(202);
-        own_mails_once(&app, "victim@example.com", 2).await;
+        by_key(&json!({"email": "other@example.com"})).await.assert_status(202);
+        own_mails_once(&app, "victim@example.com", 1).await;
+        own_mails_once(&app, "other@example.com", 1).await;
+        // a person's invitation stays the person's
+        by_key(&body).await.assert_error(409, "CONFLICT");
     }
 
     async fn without_own_mail_the_answer_carries_the_token(engine: Engine) {

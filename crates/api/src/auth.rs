@@ -4,11 +4,13 @@
 //! A project is opened by a secret key, or by a session together with the project's id. An `Authorization` header
 //! always wins over a cookie.
 
+mod site;
+
 use std::marker::PhantomData;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, FromRef, FromRequestParts, RawPathParams};
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderName, ORIGIN, USER_AGENT};
+use axum::http::header::{AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use mailwright_app::idempotency::IdempotencyKey;
@@ -25,16 +27,19 @@ use mailwright_store::user::User;
 use crate::error::ApiError;
 use crate::frame::RequestLimit;
 
+pub(crate) use site::path_of;
+use site::{client_address, is_own_site};
+
 /// The cookie that holds a session's token.
 pub(crate) const SESSION_COOKIE: &str = "mailwright_session";
 const PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
-const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// A capability as a type, so that a handler's signature names it.
 pub(crate) trait Needs {
     /// The capability.
     const CAPABILITY: Capability;
+    /// Whether it is there for writing in a disabled project as well: then the use case looks whether the project is.
+    const ALSO_DISABLED: bool = false;
 }
 
 /// The capabilities that endpoints need.
@@ -65,7 +70,17 @@ pub(crate) mod needs {
         ManageProject,
         ManageKeys,
         ReadAudit,
+        Track,
     );
+
+    /// What members may do about their own membership.
+    #[derive(Debug)]
+    pub(crate) struct Leave;
+
+    impl Needs for Leave {
+        const CAPABILITY: Capability = Capability::ReadProject;
+        const ALSO_DISABLED: bool = true;
+    }
 }
 
 /// Who was let into a project.
@@ -84,9 +99,6 @@ pub(crate) struct ProjectAccess<C>(pub(crate) Project, pub(crate) Caller, pub(cr
 /// The same for an endpoint whose path names the project. Whoever has no business there does not learn whether it
 /// exists.
 pub(crate) struct PathAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
-
-/// The same for what members may do in a disabled project as well: the use case looks whether the project is.
-pub(crate) struct PathAccessAlsoDisabled<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
 /// The same for people alone: keys do not open it.
 pub(crate) struct MemberAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
@@ -170,7 +182,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let found = enter(&App::from_ref(state), parts, &Place::Header, C::CAPABILITY).await?;
+        let found = enter::<C>(&App::from_ref(state), parts, &Place::Header).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
     }
@@ -186,25 +198,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let place = Place::of_path(parts, state).await;
-        let found = enter(&App::from_ref(state), parts, &place, C::CAPABILITY).await?;
-        let (project, caller) = split(found);
-        Ok(Self(project, caller, PhantomData))
-    }
-}
-
-impl<S, C> FromRequestParts<S> for PathAccessAlsoDisabled<C>
-where
-    S: Send + Sync,
-    App: FromRef<S>,
-    C: Needs,
-{
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let app = App::from_ref(state);
-        let place = Place::of_path(parts, state).await;
-        let found = known(&app, parts, &place, C::CAPABILITY).await?;
-        count(&app, parts, &found.project).await?;
+        let found = enter::<C>(&App::from_ref(state), parts, &place).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
     }
@@ -283,7 +277,7 @@ where
         if parts.headers.contains_key(AUTHORIZATION) {
             return Remembered::secret_key(&app, parts, Capability::Track).await.map(Self);
         }
-        let caller = enter(&app, parts, &Place::Header, Capability::Track).await?;
+        let caller = enter::<needs::Track>(&app, parts, &Place::Header).await?;
         Ok(Self(Remembered { caller, token: None }))
     }
 }
@@ -394,24 +388,7 @@ impl Place {
 }
 
 /// Lets a key or a member into a project, if the capability is there.
-async fn enter(
-    app: &App,
-    parts: &Parts,
-    place: &Place,
-    capability: Capability,
-) -> Result<Identity, ApiError> {
-    let caller = known(app, parts, place, capability).await?;
-    admit(app, parts, &caller.project).await?;
-    Ok(caller)
-}
-
-/// The key or member that asks, if the capability is there.
-async fn known(
-    app: &App,
-    parts: &Parts,
-    place: &Place,
-    capability: Capability,
-) -> Result<Identity, ApiError> {
+async fn enter<C: Needs>(app: &App, parts: &Parts, place: &Place) -> Result<Identity, ApiError> {
     let caller = if parts.headers.contains_key(AUTHORIZATION) {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
         let caller = secret(app.keyring().find(token).await?)?;
@@ -426,7 +403,11 @@ async fn known(
     } else {
         return Err(ApiError::missing_auth());
     };
-    permit(&caller.holder, capability)?;
+    permit(&caller.holder, C::CAPABILITY)?;
+    if !C::ALSO_DISABLED {
+        refuse_disabled(parts, &caller.project)?;
+    }
+    count(app, parts, &caller.project).await?;
     Ok(caller)
 }
 
@@ -504,46 +485,6 @@ pub(crate) fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str
     })
 }
 
-/// Whether a request can be meant by whoever sits at the browser: it comes from a page of this service, or from no page
-/// at all. Browsers say where a request comes from; other programs do not carry anybody's cookies unasked.
-fn is_own_site(headers: &HeaderMap, base_url: &str) -> bool {
-    let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
-    if let Some(site) = text(&FETCH_SITE) {
-        return site == "same-origin" || site == "none";
-    }
-    let Some(origin) = text(&ORIGIN) else { return true };
-    let (scheme, authority) = origin.split_once("://").unwrap_or_default();
-    // where pages come over TLS, one that came without may have been written by anybody on the way
-    let sound = !base_url.starts_with("https://") || scheme.eq_ignore_ascii_case("https");
-    origin.eq_ignore_ascii_case(origin_of(base_url))
-        || (sound
-            && !authority.is_empty()
-            && text(&HOST).is_some_and(|host| host.eq_ignore_ascii_case(authority)))
-}
-
-/// The scheme and authority of a URL.
-fn origin_of(url: &str) -> &str {
-    let authority = url.find("://").map_or(0, |at| at + 3);
-    url[authority..].find('/').map_or(url, |end| &url[..authority + end])
-}
-
-/// The path of a URL, which does not end with a slash.
-pub(crate) fn path_of(url: &str) -> &str {
-    url[origin_of(url).len()..].trim_end_matches('/')
-}
-
-/// The client's address: the connection's, or what the outermost of our own proxies says of it. Each proxy appends the
-/// address that it sees, so that what stands further left was written by anybody.
-fn client_address(headers: &HeaderMap, peer: Option<IpAddr>, proxies: usize) -> IpAddr {
-    let peer = peer.unwrap_or(IpAddr::from([0, 0, 0, 0]));
-    if proxies == 0 {
-        return peer;
-    }
-    let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
-    named.len().checked_sub(proxies).and_then(|at| named[at].parse().ok()).unwrap_or(peer)
-}
-
 /// Accepts a secret key only.
 fn secret(found: Option<Identity>) -> Result<Identity, ApiError> {
     match found {
@@ -576,10 +517,16 @@ fn permit(holder: &Holder, capability: Capability) -> Result<(), ApiError> {
 
 /// Refuses writes to a disabled project, and counts the request.
 async fn admit(app: &App, parts: &Parts, project: &Project) -> Result<(), ApiError> {
+    refuse_disabled(parts, project)?;
+    count(app, parts, project).await
+}
+
+/// Refuses writes to a disabled project.
+fn refuse_disabled(parts: &Parts, project: &Project) -> Result<(), ApiError> {
     if project.disabled && parts.method != Method::GET && parts.method != Method::HEAD {
         return Err(ApiError::project_disabled());
     }
-    count(app, parts, project).await
+    Ok(())
 }
 
 /// Counts a request, and refuses what is beyond the limit.
@@ -637,65 +584,12 @@ mod tests {
         assert!(!shown.contains("hidden") && !shown.contains("77"), "{shown}");
     }
 
-    fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
-        let mut headers = HeaderMap::new();
-        for (name, value) in given {
-            headers.append(*name, HeaderValue::from_static(value));
-        }
-        headers
-    }
-
-    #[test]
-    fn only_own_pages_and_programs_are_of_the_own_site() {
-        let base = "https://mail.example.com/sub";
-        for (given, own) in [
-            (&[][..], true),
-            (&[("sec-fetch-site", "same-origin")], true),
-            (&[("sec-fetch-site", "none")], true),
-            (&[("sec-fetch-site", "cross-site")], false),
-            (&[("sec-fetch-site", "same-site"), ("origin", "https://mail.example.com")], false),
-            (&[("origin", "https://mail.example.com")], true),
-            (&[("origin", "https://mail.example.com.evil.example")], false),
-            (&[("origin", "http://mail.example.com")], false),
-            (&[("origin", "null")], false),
-            (&[("origin", "https://mail.local"), ("host", "mail.local")], true),
-            (&[("origin", "http://mail.example.com"), ("host", "mail.example.com")], false),
-            (&[("origin", "https://evil.example"), ("host", "127.0.0.1:8080")], false),
-        ] {
-            assert_eq!(is_own_site(&headers(given), base), own, "{given:?}");
-        }
-        let local = [("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")];
-        assert!(is_own_site(&headers(&local), "http://mail.local"), "where nothing has TLS");
-    }
-
-    #[test]
-    fn a_path_is_what_comes_after_the_host() {
-        for (url, path) in [
-            ("https://mail.example.com", ""),
-            ("https://mail.example.com/", ""),
-            ("http://127.0.0.1:8080/mail/in", "/mail/in"),
-        ] {
-            assert_eq!(path_of(url), path);
-        }
-    }
-
-    #[test]
-    fn a_forwarded_address_counts_from_the_own_proxies() {
-        let peer: IpAddr = "10.0.0.1".parse().unwrap();
-        let of = |given: &[(&'static str, &'static str)], proxies| {
-            client_address(&headers(given), Some(peer), proxies).to_string()
-        };
-        let forged = [("x-forwarded-for", "1.1.1.1, 2.2.2.2"), ("x-forwarded-for", "3.3.3.3")];
-        assert_eq!(of(&forged, 0), "10.0.0.1");
-        assert_eq!(of(&forged, 1), "3.3.3.3");
-        assert_eq!(of(&forged, 2), "2.2.2.2");
-        assert_eq!(of(&forged, 9), "10.0.0.1");
-        assert_eq!(of(&[("x-forwarded-for", "nonsense")], 1), "10.0.0.1");
-    }
-
     #[test]
     fn the_session_cookie_is_found_among_others() {
-        let found = |text: &'static str| session_cookie(&headers(&[("cookie", text)])).map(str::to_owned);
+        let found = |text: &'static str| {
+            let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static(text))]);
+            session_cookie(&headers).map(str::to_owned)
+        };
         assert_eq!(found("a=1; mailwright_session=abc.def.ghi; b=2").as_deref(), Some("abc.def.ghi"));
         assert_eq!(found("xmailwright_session=abc"), None);
     }

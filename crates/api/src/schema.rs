@@ -51,8 +51,7 @@ impl<S: Send + Sync, T: Payload> FromRequest<S> for Body<T> {
 impl<T: Payload> Body<T> {
     /// The same, for handlers that look at something else first.
     pub(crate) async fn read(request: Request) -> Result<Self, Failure> {
-        let bytes = read(request, T::MAX_BODY).await?;
-        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
+        KeptBody::of(request).parse().await.map(Self)
     }
 }
 

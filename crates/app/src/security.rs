@@ -8,7 +8,7 @@ use mailwright_core::reputation::{Figures, Health};
 use mailwright_core::time::Timestamp;
 use mailwright_store::project::{self, Details};
 use mailwright_store::suspension::{self, Suspension};
-use mailwright_store::{Rx, email};
+use mailwright_store::{Rx, reception};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
@@ -39,8 +39,8 @@ impl App {
             .read(move |rx| {
                 Box::pin(async move {
                     let Some(details) = project::details(rx, number).await? else { return Ok(None) };
-                    let reception = email::reception(rx, number, now).await?;
-                    let figures = reception.figures(is_new(&details, now));
+                    let received = reception::read(rx, number, now).await?;
+                    let figures = received.figures(is_new(&details, now));
                     Ok(Some((figures, suspension::recent(rx, number, SHOWN).await?)))
                 })
             })
@@ -61,10 +61,10 @@ pub(crate) async fn evidence(
     now: Timestamp,
 ) -> mailwright_store::Result<Option<(Project, Figures)>> {
     let Some(details) = project::details(rx, number).await? else { return Ok(None) };
-    let mut reception = email::reception(rx, number, now).await?;
+    let mut received = reception::read(rx, number, now).await?;
     if let Some(forgiven) = suspension::forgiven(rx, number).await? {
-        reception = reception.after(&forgiven);
+        received = received.after(&forgiven);
     }
-    let figures = reception.figures(is_new(&details, now));
+    let figures = received.figures(is_new(&details, now));
     Ok(Some((details.project, figures)))
 }

@@ -17,7 +17,7 @@ use mailwright_core::reputation::{Health, Level};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::suspension as store;
-use mailwright_store::{Tx, email, member, project};
+use mailwright_store::{Tx, member, project, reception};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -207,7 +207,7 @@ impl App {
         let now = self.0.clock.now();
         self.as_operator(id, move |tx, number| {
             Box::pin(async move {
-                let forgiven = email::reception(tx, number, now).await?.forgiven();
+                let forgiven = reception::read(tx, number, now).await?.forgiven();
                 if !store::end(tx, number, &forgiven, now).await? {
                     return Ok(false);
                 }

@@ -4,6 +4,7 @@
 //! one is accepted again. Recovery codes are stored as keyed hashes, so that a stolen database cannot be searched for
 //! them.
 
+use futures_util::future::BoxFuture;
 use mailwright_core::ids::UserId;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
@@ -146,25 +147,12 @@ impl App {
         code: String,
         client: ClientKey,
     ) -> Result<Vec<String>> {
-        self.check_password(user, password, client).await?;
-        let attempt = self.attempt(&subject(user), client, false).await?;
-        let (id, now, secret) = (user.id, self.0.clock.now(), self.0.secret.clone());
+        let id = user.id;
         let (codes, hashes) = self.new_recovery_codes(id)?;
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    if !is_asked(tx, id).await? {
-                        return Ok(Err(Error::Conflict("You have no second factor.".into())));
-                    }
-                    if let Err(refused) = check(tx, &secret, id, Some(&code), now).await? {
-                        return Ok(Err(refused));
-                    }
-                    store::put_recovery_codes(tx, id, &hashes).await.map(Ok)
-                })
-            })
-            .await??;
-        self.forgive(attempt).await?;
+        self.with_second_factor(user, password, code, client, move |tx| {
+            Box::pin(async move { store::put_recovery_codes(tx, id, &hashes).await })
+        })
+        .await?;
         tracing::info!(user = %id, "recovery codes were replaced");
         Ok(codes)
     }
@@ -185,6 +173,26 @@ impl App {
         code: String,
         client: ClientKey,
     ) -> Result<()> {
+        let id = user.id;
+        self.with_second_factor(user, password, code, client, move |tx| {
+            Box::pin(async move { store::remove(tx, id).await.map(drop) })
+        })
+        .await?;
+        tracing::info!(user = %id, "a second factor was switched off");
+        Ok(())
+    }
+
+    /// Changes something about a second factor, given the password and a code or recovery code.
+    async fn with_second_factor(
+        &self,
+        user: &User,
+        password: String,
+        code: String,
+        client: ClientKey,
+        change: impl for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, mailwright_store::Result<()>>
+        + Send
+        + 'static,
+    ) -> Result<()> {
         self.check_password(user, password, client).await?;
         let attempt = self.attempt(&subject(user), client, false).await?;
         let (id, now, secret) = (user.id, self.0.clock.now(), self.0.secret.clone());
@@ -198,13 +206,11 @@ impl App {
                     if let Err(refused) = check(tx, &secret, id, Some(&code), now).await? {
                         return Ok(Err(refused));
                     }
-                    store::remove(tx, id).await.map(|_| Ok(()))
+                    change(tx).await.map(Ok)
                 })
             })
             .await??;
-        self.forgive(attempt).await?;
-        tracing::info!(user = %id, "a second factor was switched off");
-        Ok(())
+        self.forgive(attempt).await
     }
 
     /// Switches the second factor of an account off, on the operator's word. False when it has none.

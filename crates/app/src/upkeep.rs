@@ -11,7 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
-use mailwright_store::{domain, email, idempotency, project, search};
+use mailwright_store::{domain, email, idempotency, project, reception, search};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -171,13 +171,11 @@ impl App {
                 .await?
                 > 0
             {}
-            let oldest = email::day(now) - RECEPTION_DAYS;
+            let oldest = reception::day(now) - RECEPTION_DAYS;
             while self
                 .0
                 .db
-                .write_bulk(move |tx| {
-                    Box::pin(async move { email::forget_reception(tx, number, oldest).await })
-                })
+                .write_bulk(move |tx| Box::pin(async move { reception::forget(tx, number, oldest).await }))
                 .await?
                 > 0
             {}

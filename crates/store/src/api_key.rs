@@ -202,14 +202,11 @@ pub async fn revoke(
 
 /// Whether a key of a project is not revoked.
 pub async fn is_live(rx: &mut Rx<'_>, project: ProjectNumber, id: ApiKeyId) -> Result<bool> {
-    let found = rx
-        .optional(
-            "select 1 from api_keys where project_id = $1 and id = $2 and revoked_at is null",
-            args![project, id],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    rx.exists(
+        "select 1 from api_keys where project_id = $1 and id = $2 and revoked_at is null",
+        args![project, id],
+    )
+    .await
 }
 
 /// Revokes the keys of a project's own pair.

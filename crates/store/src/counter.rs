@@ -33,7 +33,7 @@ pub enum Counter {
     Template,
     /// Mails of a campaign; see [`crate::campaign::ledger`].
     Campaign,
-    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `email::reception`).
+    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `crate::reception`).
     Reception,
 }
 

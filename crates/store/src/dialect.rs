@@ -50,7 +50,8 @@ impl From<String> for Sql {
 #[derive(Debug)]
 pub(crate) struct Texts {
     dialect: Dialect,
-    known: RwLock<HashMap<(usize, usize), Arc<str>>>,
+    /// By the place of a text in the program, and the rows and arguments of a block; both 0 where there is none.
+    known: RwLock<HashMap<[usize; 4], Arc<str>>>,
 }
 
 impl Texts {
@@ -63,11 +64,20 @@ impl Texts {
             Sql::Built(text) => return self.dialect.expand(text).into(),
             Sql::Fixed(text) => *text,
         };
-        let key = (fixed.as_ptr() as usize, fixed.len());
+        self.kept(fixed, [0, 0], || self.dialect.expand(fixed))
+    }
+
+    /// SQLite's text of an insert of so many rows; see [`Dialect::expand_block`].
+    pub(crate) fn block(&self, fixed: &'static str, rows: usize, arguments: usize) -> Arc<str> {
+        self.kept(fixed, [rows, arguments], || Dialect::expand_block(fixed, rows, arguments))
+    }
+
+    fn kept(&self, fixed: &'static str, block: [usize; 2], expand: impl FnOnce() -> String) -> Arc<str> {
+        let key = [fixed.as_ptr() as usize, fixed.len(), block[0], block[1]];
         if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Arc::clone(known);
         }
-        let text: Arc<str> = self.dialect.expand(fixed).into();
+        let text: Arc<str> = expand().into();
         self.known.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&text));
         text
     }

@@ -157,14 +157,8 @@ pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: T
 
 /// Whether a check of a project's domains is due.
 pub async fn is_check_due(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
-    let due = rx
-        .optional(
-            "select 1 from domains where project_id = $1 and check_at <= $2 limit 1",
-            args![project, now],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(due.is_some())
+    rx.exists("select 1 from domains where project_id = $1 and check_at <= $2 limit 1", args![project, now])
+        .await
 }
 
 /// Takes over the checks of a project that are due: moves their next one to `next` and returns them.

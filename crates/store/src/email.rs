@@ -12,7 +12,6 @@ use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
-use mailwright_core::reputation::{Reception, Returned, Totals};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -21,6 +20,7 @@ use crate::args;
 use crate::campaign::ledger;
 use crate::counter::{Counter, Deltas};
 use crate::error::Result;
+use crate::reception;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
@@ -420,85 +420,10 @@ pub async fn conclude(
             ledger::shift(deltas, outcome.claim.project, campaign, from, to);
             ledger::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
         }
-        for what in reception_of(outcome.status) {
-            deltas.add(outcome.claim.project, Counter::Reception, what, 1);
-            deltas.add(outcome.claim.project, Counter::Reception, &of_day(day(now), what), 1);
-            // of an hour nobody asks what was sent
-            if *what != SENT {
-                deltas.add(outcome.claim.project, Counter::Reception, &of_hour(hour(now), what), 1);
-            }
-        }
+        reception::count(deltas, outcome.claim.project, outcome.status, now);
     }
     let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
     Ok(Concluded { changed, without_contact })
-}
-
-const SENT: &str = "sent";
-const BOUNCED: &str = "bounced";
-const COMPLAINED: &str = "complained";
-
-/// As what a mail that came to an end counts.
-fn reception_of(status: EmailStatus) -> &'static [&'static str] {
-    match status {
-        EmailStatus::Sent => &[SENT],
-        EmailStatus::Bounced => &[SENT, BOUNCED],
-        EmailStatus::Complained => &[COMPLAINED],
-        _ => &[],
-    }
-}
-
-/// The day of an instant: days since the Unix epoch, UTC.
-pub fn day(at: Timestamp) -> i64 {
-    at.0.div_euclid(24 * 60 * 60 * 1000)
-}
-
-fn of_day(day: i64, what: &str) -> String {
-    format!("day {day:06} {what}")
-}
-
-/// The hour of an instant: hours since the Unix epoch.
-fn hour(at: Timestamp) -> i64 {
-    at.0.div_euclid(60 * 60 * 1000)
-}
-
-fn of_hour(hour: i64, what: &str) -> String {
-    format!("hour {hour:06} {what}")
-}
-
-/// Days of a week.
-const WEEK: i64 = 7;
-/// Hours of a day.
-const DAY: i64 = 24;
-
-/// How a project's mails were received, up to a time.
-pub async fn reception(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Reception> {
-    let today = day(now);
-    let kinds = [SENT, BOUNCED, COMPLAINED];
-    let mut names: Vec<String> = kinds.map(str::to_owned).into();
-    names.extend((0..WEEK).flat_map(|back| kinds.map(|what| of_day(today - back, what))));
-    let this_hour = hour(now);
-    names.extend((0..DAY).flat_map(|back| [BOUNCED, COMPLAINED].map(|what| of_hour(this_hour - back, what))));
-    let found = crate::counter::some(rx, project, Counter::Reception, &names).await?;
-    let value = |name: &str| found.iter().find(|(n, _)| n == name).map_or(0, |(_, value)| *value);
-    let totals = |name: &dyn Fn(&str) -> String| Totals {
-        total: value(&name(SENT)),
-        bounces: value(&name(BOUNCED)),
-        complaints: value(&name(COMPLAINED)),
-    };
-    let days = (0..WEEK).map(|back| totals(&|what| of_day(today - back, what))).collect();
-    let returned = |back| Returned {
-        bounces: value(&of_hour(this_hour - back, BOUNCED)),
-        complaints: value(&of_hour(this_hour - back, COMPLAINED)),
-    };
-    let hours = (0..DAY).map(returned).collect();
-    Ok(Reception { ever: totals(&str::to_owned), today, days, this_hour, hours })
-}
-
-/// Forgets how mails were received on days before `day`, some at a time; how many rows.
-pub async fn forget_reception(tx: &mut Tx<'_>, project: ProjectNumber, day: i64) -> Result<u64> {
-    let (days, hours) = (format!("day {day:06}"), format!("hour {:06}", day * DAY));
-    let forgotten = crate::counter::forget_between(tx, project, Counter::Reception, ("day ", &days)).await?;
-    Ok(forgotten + crate::counter::forget_between(tx, project, Counter::Reception, ("hour ", &hours)).await?)
 }
 
 /// A mail as lists show it.

@@ -34,6 +34,7 @@ pub mod migrate;
 pub mod project;
 pub mod proof;
 pub mod rate;
+pub mod reception;
 pub mod retired;
 pub mod search;
 pub mod segment;

@@ -197,14 +197,11 @@ pub async fn is_invited_by_person(
     email: &EmailAddress,
     now: Timestamp,
 ) -> Result<bool> {
-    let found = rx
-        .optional(
+    rx.exists(
             "select 1 from invitations where project_id = $1 and email = $2 and key_id is null and expires_at > $3",
             args![project, email, now],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    )
+    .await
 }
 
 /// The invitations of a project, newest first.
@@ -241,14 +238,8 @@ pub async fn forget_invitation(tx: &mut Tx<'_>, project: ProjectNumber, email: &
 
 /// Whether an address is invited to a project.
 pub async fn is_invited(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -> Result<bool> {
-    let found = rx
-        .optional(
-            "select 1 from invitations where email = $1 and expires_at > $2 limit 1",
-            args![email, now],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    rx.exists("select 1 from invitations where email = $1 and expires_at > $2 limit 1", args![email, now])
+        .await
 }
 
 /// The invitation that a token opens for an address, which stays as it is.

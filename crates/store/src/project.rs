@@ -238,12 +238,6 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
 pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<bool> {
     // differs because SQLite has one writer, which needs no lock; the key is left to who becomes a member meanwhile
     let lock = if tx.is_postgres() { " for no key update" } else { "" };
-    let found = tx
-        .optional(
-            format!("select 1 from projects where number = $1 and retired_at is null{lock}"),
-            args![number],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    tx.exists(format!("select 1 from projects where number = $1 and retired_at is null{lock}"), args![number])
+        .await
 }

@@ -143,7 +143,7 @@ pub async fn asked(tx: &mut Tx<'_>, limit: i64) -> Result<Vec<EmailAddress>> {
 
 /// Whether [`asked`] would find anything.
 pub async fn is_asked(rx: &mut Rx<'_>) -> Result<bool> {
-    Ok(rx.optional("select 1 from reset_requests order by id limit 1", &[], |_| Ok(())).await?.is_some())
+    rx.exists("select 1 from reset_requests order by id limit 1", &[]).await
 }
 
 /// Removes links that expired before a time, some at a time; how many.

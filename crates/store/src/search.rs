@@ -258,7 +258,7 @@ pub(crate) async fn drop_index(db: &Db, project: ProjectNumber) -> Result<()> {
         .read(move |rx| {
             Box::pin(async move {
                 let query = "select 1 from search_indexes where project_id = $1";
-                Ok(rx.optional(query, args![project], |_| Ok(())).await?.is_some())
+                rx.exists(query, args![project]).await
             })
         })
         .await?;

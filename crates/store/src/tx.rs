@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
 
-use crate::dialect::{Dialect, Sql, Texts};
+use crate::dialect::{Sql, Texts};
 use crate::error::{Error, Result};
 use crate::value::{Arg, Column};
 
@@ -222,6 +222,11 @@ impl<'c> Rx<'c> {
         Ok(self.all(sql, args, read).await?.into_iter().next())
     }
 
+    /// Whether a query finds a row.
+    pub async fn exists(&self, sql: impl Into<Sql>, args: &[Arg<'_>]) -> Result<bool> {
+        Ok(self.optional(sql, args, |_| Ok(())).await?.is_some())
+    }
+
     /// The one row of a query.
     pub async fn one<T: Send>(
         &self,
@@ -325,9 +330,7 @@ impl<'c> Tx<'c> {
     /// together, because a full-text index that follows the table writes what it gathered at the end of each statement.
     pub async fn insert_each(&self, sql: &'static str, args: &[Arg<'_>]) -> Result<u64> {
         match &self.0.session {
-            Session::Sqlite(session) => {
-                sqlite_insert(*session.open()?, sql, &self.0.texts.text(&Sql::Fixed(sql)), args)
-            }
+            Session::Sqlite(session) => sqlite_insert(*session.open()?, self.0.texts, sql, args),
             Session::Postgres { .. } => self.run_each(Sql::Fixed(sql), args).await,
         }
     }
@@ -377,8 +380,8 @@ const BLOCKS: [usize; 3] = [100, 20, 4];
 /// Inserts blocks of rows, as large ones as there are, and what is left row by row: each text is prepared once.
 fn sqlite_insert(
     connection: &rusqlite::Connection,
+    texts: &Texts,
     sql: &'static str,
-    one: &str,
     args: &[Arg<'_>],
 ) -> Result<u64> {
     let rows = row_count(args);
@@ -387,17 +390,17 @@ fn sqlite_insert(
         if rows - next < size {
             continue;
         }
-        let mut statement = connection.prepare_cached(&Dialect::expand_block(sql, size, args.len()))?;
+        let mut statement = connection.prepare_cached(&texts.block(sql, size, args.len()))?;
         while rows - next >= size {
             bind_block(&mut statement, args, next..next + size)?;
             inserted += statement.raw_execute()? as u64;
             next += size;
         }
     }
-    Ok(inserted + sqlite_run(connection, one, args, next..rows)?)
+    Ok(inserted + sqlite_run(connection, &texts.text(&Sql::Fixed(sql)), args, next..rows)?)
 }
 
-/// Binds a block of rows, numbered as [`Dialect::expand_block`] says.
+/// Binds a block of rows, numbered as [`Texts::block`] says.
 fn bind_block(
     statement: &mut rusqlite::Statement<'_>,
     args: &[Arg<'_>],

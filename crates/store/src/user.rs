@@ -90,7 +90,7 @@ pub async fn none_yet(tx: &mut Tx<'_>) -> Result<bool> {
 
 /// Whether there is no account.
 pub async fn is_empty(rx: &mut Rx<'_>) -> Result<bool> {
-    Ok(rx.optional("select 1 from users limit 1", &[], |_| Ok(())).await?.is_none())
+    Ok(!rx.exists("select 1 from users limit 1", &[]).await?)
 }
 
 /// An account to create.

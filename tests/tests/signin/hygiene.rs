@@ -24,16 +24,26 @@ pub(super) fn assert_nowhere(secret: &str, what: &str, stored: &[u8], log: &str)
     assert!(!holds(log.as_bytes(), secret), "{what} is logged");
 }
 
+/// Has a link of each kind mailed: to ada, to bob and to the owner.
+async fn ask_for_links(app: &App) {
+    Browser::sign_up(app, "ada@example.com").await;
+    let owner = Browser::log_in(app, OWNER.0, OWNER.1).await;
+    let path = format!("/projects/{}/members", app.project_id());
+    owner
+        .request(app, "POST", &path)
+        .json(&json!({"email": "bob@example.com"}))
+        .send()
+        .await
+        .assert_status(202);
+    let body = json!({"email": OWNER.0});
+    app.request("POST", "/auth/request-password-reset").json(&body).send().await.assert_status(200);
+}
+
 both_engines! {
     async fn no_link_is_stored_or_logged(engine: Engine) {
         let sink = ScriptedServer::start(|_, _| Answer::Accept).await;
         let app = with_mail(engine).smtp(sink.port).env("MAILWRIGHT_LOG", "trace").start().await;
-        Browser::sign_up(&app, "ada@example.com").await;
-        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
-        let path = format!("/projects/{}/members", app.project_id());
-        owner.request(&app, "POST", &path).json(&json!({"email": "bob@example.com"})).send().await.assert_status(202);
-        let body = json!({"email": OWNER.0});
-        app.request("POST", "/auth/request-password-reset").json(&body).send().await.assert_status(200);
+        ask_for_links(&app).await;
         let tokens = [
             ("a verification", arrived(&app, &sink, "ada@example.com", "verify-email").await),
             ("an invitation", arrived(&app, &sink, "bob@example.com", "invitation").await),
@@ -57,12 +67,7 @@ both_engines! {
 
     async fn no_link_is_stored_where_mail_is_captured(engine: Engine) {
         let app = with_mail(engine).env("MAILWRIGHT_LOG", "trace").start().await;
-        Browser::sign_up(&app, "ada@example.com").await;
-        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
-        let path = format!("/projects/{}/members", app.project_id());
-        owner.request(&app, "POST", &path).json(&json!({"email": "bob@example.com"})).send().await.assert_status(202);
-        let body = json!({"email": OWNER.0});
-        app.request("POST", "/auth/request-password-reset").json(&body).send().await.assert_status(200);
+        ask_for_links(&app).await;
         // the operator reads them with the instance's secret, so they are there
         let tokens = [
             ("a verification", newest_token(&app, "ada@example.com", "verify-email", 1).await),

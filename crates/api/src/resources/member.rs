@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::user::Done;
-use crate::auth::needs::{ManageMembers, ReadProject};
-use crate::auth::{Caller, PathAccess, PathAccessAlsoDisabled};
+use crate::auth::needs::{Leave, ManageMembers, ReadProject};
+use crate::auth::{Caller, PathAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query;
 use crate::schema::{Body, Payload};
@@ -184,7 +184,7 @@ pub(crate) async fn update(
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn remove(
     State(app): State<App>,
-    PathAccessAlsoDisabled(project, caller, _): PathAccessAlsoDisabled<ReadProject>,
+    PathAccess(project, caller, _): PathAccess<Leave>,
     Path((_, user)): Path<(String, String)>,
 ) -> Result<Json<Done>> {
     let user: UserId = query::id(&user, Resource::Member)?;

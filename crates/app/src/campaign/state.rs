@@ -175,42 +175,38 @@ impl App {
         reason: Option<Reason>,
     ) -> Result<(Overview, i64)> {
         let (number, now) = (project.number, self.0.clock.now());
+        let deed = Deed::new(actor, Action::CampaignRetried, now);
         let retried = self
-            .change_campaign(
-                number,
-                id,
-                Deed::new(actor, Action::CampaignRetried, now),
-                move |tx, campaign| {
-                    Box::pin(async move {
-                        if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
-                            let text = "Only a campaign that was sent, or is being sent, can be retried.";
-                            return Ok(Err(not_now(campaign, text)));
-                        }
-                        if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
-                            return Ok(Err(refused));
-                        }
-                        if ledger::is_retrying(tx, number, id).await? {
-                            let text = "A retry of this campaign is under way. Try again when it is done.";
-                            return Ok(Err(Error::Conflict(text.into())));
-                        }
-                        let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
-                        let count = match reason {
-                            Some(reason) => totals.count_for(settlement, reason),
-                            None => totals.count(settlement),
-                        };
-                        if count == 0 {
-                            return Ok(Err(Error::BadRequest("There is nothing to retry.".into())));
-                        }
-                        campaign.status = CampaignStatus::Sending;
-                        campaign.finished_at = None;
-                        campaign.updated_at = now;
-                        store::save_state(tx, number, campaign).await?;
-                        let retry = Retry { settlement, reason, asked_at: now, after: None };
-                        ledger::save_retry(tx, number, id, Some(&retry)).await?;
-                        Ok(Ok(count))
-                    })
-                },
-            )
+            .change_campaign(number, id, deed, move |tx, campaign| {
+                Box::pin(async move {
+                    if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
+                        let text = "Only a campaign that was sent, or is being sent, can be retried.";
+                        return Ok(Err(not_now(campaign, text)));
+                    }
+                    if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                        return Ok(Err(refused));
+                    }
+                    if ledger::is_retrying(tx, number, id).await? {
+                        let text = "A retry of this campaign is under way. Try again when it is done.";
+                        return Ok(Err(Error::Conflict(text.into())));
+                    }
+                    let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
+                    let count = match reason {
+                        Some(reason) => totals.count_for(settlement, reason),
+                        None => totals.count(settlement),
+                    };
+                    if count == 0 {
+                        return Ok(Err(Error::BadRequest("There is nothing to retry.".into())));
+                    }
+                    campaign.status = CampaignStatus::Sending;
+                    campaign.finished_at = None;
+                    campaign.updated_at = now;
+                    store::save_state(tx, number, campaign).await?;
+                    let retry = Retry { settlement, reason, asked_at: now, after: None };
+                    ledger::save_retry(tx, number, id, Some(&retry)).await?;
+                    Ok(Ok(count))
+                })
+            })
             .await?;
         self.0.campaigns.wake();
         Ok(retried)

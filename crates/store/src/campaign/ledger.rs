@@ -262,14 +262,11 @@ pub async fn save_retry(
 
 /// Whether a retry is under way.
 pub async fn is_retrying(rx: &mut Rx<'_>, project: ProjectNumber, campaign: CampaignId) -> Result<bool> {
-    let found = rx
-        .optional(
-            "select 1 from campaigns where project_id = $1 and id = $2 and retry is not null",
-            args![project, campaign],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    rx.exists(
+        "select 1 from campaigns where project_id = $1 and id = $2 and retry is not null",
+        args![project, campaign],
+    )
+    .await
 }
 
 /// Puts up to `limit` mails of a retry back into the queue. Returns the place it came to; `None` when it is through.

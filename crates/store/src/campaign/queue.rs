@@ -195,14 +195,11 @@ async fn was_written_to(
     campaign: CampaignId,
     email: &EmailAddress,
 ) -> Result<bool> {
-    let found = rx
-        .optional(
-            "select 1 from emails where project_id = $1 and campaign_id = $2 and former = $3 limit 1",
-            args![project, campaign, former(campaign, email)],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    rx.exists(
+        "select 1 from emails where project_id = $1 and campaign_id = $2 and former = $3 limit 1",
+        args![project, campaign, former(campaign, email)],
+    )
+    .await
 }
 
 async fn readdress(tx: &mut Tx<'_>, project: ProjectNumber, moved: &[(EmailId, EmailAddress)]) -> Result<()> {

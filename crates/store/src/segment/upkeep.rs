@@ -217,14 +217,11 @@ pub async fn take_timers(
 
 /// Whether a contact's time to be judged again has come.
 pub async fn is_timer_due(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
-    let found = rx
-        .optional(
-            "select 1 from segment_timers where project_id = $1 and due_at <= $2 limit 1",
-            args![project, now],
-            |_| Ok(()),
-        )
-        .await?;
-    Ok(found.is_some())
+    rx.exists(
+        "select 1 from segment_timers where project_id = $1 and due_at <= $2 limit 1",
+        args![project, now],
+    )
+    .await
 }
 
 /// Contacts found by a look at a stretch of time.

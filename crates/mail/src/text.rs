@@ -186,7 +186,7 @@ impl TextWriter {
         }
         let mut rest = text;
         while let Some(first) = rest.bytes().next() {
-            let plain = rest.bytes().position(|byte| !is_plain(byte)).unwrap_or(rest.len());
+            let plain = plain_words(rest.as_bytes());
             if plain > 0 {
                 // Every byte up to here is ASCII or belongs to an ordinary character, so this is a boundary.
                 self.word(&rest[..plain]);
@@ -235,6 +235,21 @@ impl TextWriter {
 /// [`TextWriter::character`] treats apart (those begin with C2, CD, E1, E2, E3 or EF).
 fn is_plain(byte: u8) -> bool {
     !matches!(byte, 0..=b' ' | 0x7f | b'&' | 0xc2 | 0xcd | 0xe1 | 0xe2 | 0xe3 | 0xef)
+}
+
+/// How many bytes `text` begins with that are plain, or a single space between two that are: words as they are written
+/// in most texts, which are copied together.
+fn plain_words(text: &[u8]) -> usize {
+    let mut end = 0;
+    loop {
+        end += text[end..].iter().position(|byte| !is_plain(*byte)).unwrap_or(text.len() - end);
+        let goes_on =
+            end > 0 && text.get(end) == Some(&b' ') && text.get(end + 1).is_some_and(|b| is_plain(*b));
+        if !goes_on {
+            return end;
+        }
+        end += 1;
+    }
 }
 
 /// The character that `rest`, whose first byte is `first`, begins with, decoded, and its length as written.

@@ -3,6 +3,9 @@
 //! The hottest operations do not run a transaction each. They hand their operation to a [`Coalescer`], whose task
 //! takes everything that is waiting, runs one body over it, and answers each caller once the transaction is on disk.
 //! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
+//!
+//! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
+//! little for more of them ([`Gathering`]).
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -10,6 +13,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::db::Db;
 use crate::error::{Error, Result};
@@ -42,6 +46,20 @@ impl<O, R> Clone for Body<O, R> {
 
 impl<O, R> Copy for Body<O, R> {}
 
+/// How long a group waits for more operations. The first after a pause never waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Gathering {
+    /// How many operations are enough to begin with.
+    pub enough: usize,
+    /// With fewer, a group begins no sooner than this after the one before.
+    pub apart: Duration,
+}
+
+impl Gathering {
+    /// Whatever waits is enough.
+    const NONE: Self = Self { enough: 1, apart: Duration::ZERO };
+}
+
 /// Gathers operations of one kind and runs them in groups.
 pub struct Coalescer<O, R> {
     shards: Vec<mpsc::Sender<Call<O, R>>>,
@@ -57,19 +75,24 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     /// A coalescer of writes. On PostgreSQL there are two shards, so that one computes while the other waits for the
     /// disk; on SQLite one, since there is one writer.
     pub fn writes(db: &Db, body: WriteGroup<O, R>) -> Self {
-        Self::start(db, if db.is_postgres() { 2 } else { 1 }, Body::Write(body))
+        Self::start(db, if db.is_postgres() { 2 } else { 1 }, Gathering::NONE, Body::Write(body))
+    }
+
+    /// A coalescer of writes whose callers can wait a little, so that groups are few and large.
+    pub fn gathered_writes(db: &Db, gathering: Gathering, body: WriteGroup<O, R>) -> Self {
+        Self::start(db, 1, gathering, Body::Write(body))
     }
 
     /// A coalescer of reads.
     pub fn reads(db: &Db, body: ReadGroup<O, R>) -> Self {
-        Self::start(db, 1, Body::Read(body))
+        Self::start(db, 1, Gathering::NONE, Body::Read(body))
     }
 
-    fn start(db: &Db, shards: usize, body: Body<O, R>) -> Self {
+    fn start(db: &Db, shards: usize, gathering: Gathering, body: Body<O, R>) -> Self {
         let shards = (0..shards)
             .map(|_| {
                 let (calls, waiting) = mpsc::channel(QUEUE);
-                tokio::spawn(run(db.clone(), waiting, body));
+                tokio::spawn(run(db.clone(), waiting, gathering, body));
                 calls
             })
             .collect();
@@ -100,10 +123,14 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
 async fn run<O: Send + Sync + 'static, R: Send + 'static>(
     db: Db,
     mut waiting: mpsc::Receiver<Call<O, R>>,
+    gathering: Gathering,
     body: Body<O, R>,
 ) {
     let mut calls = Vec::with_capacity(GROUP);
+    let mut earliest = Instant::now();
     while waiting.recv_many(&mut calls, GROUP).await > 0 {
+        gather(&mut waiting, &mut calls, gathering.enough, earliest).await;
+        earliest = Instant::now() + gathering.apart;
         let (operations, answers): (Vec<O>, Vec<_>) = calls.drain(..).unzip();
         if db.is_postgres() && matches!(body, Body::Write(_)) {
             // SQLite's writer counts its own groups
@@ -111,6 +138,17 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
         }
         for (answer, outcome) in answers.into_iter().zip(run_group(&db, operations, body).await) {
             let _ = answer.send(outcome);
+        }
+    }
+}
+
+/// Takes more calls until there are enough, or time has come.
+async fn gather<C>(waiting: &mut mpsc::Receiver<C>, calls: &mut Vec<C>, enough: usize, earliest: Instant) {
+    while calls.len() < enough {
+        let more = waiting.recv_many(calls, GROUP - calls.len());
+        match tokio::time::timeout_at(earliest, more).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
         }
     }
 }
@@ -178,7 +216,7 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
         let part = part.clone();
         let outcome = match body {
             Body::Write(body) => {
-                db.write(move |tx| Box::pin(async move { body(tx, &shared[part]).await })).await
+                db.write_group(move |tx| Box::pin(async move { body(tx, &shared[part]).await })).await
             }
             Body::Read(body) => {
                 db.read(move |rx| Box::pin(async move { body(rx, &shared[part]).await })).await

@@ -8,7 +8,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::error::{Error, Result};
-use crate::postgres::Postgres;
+use crate::postgres::{Plans, Postgres};
 use crate::sqlite::Sqlite;
 use crate::tx::{Rx, Tx};
 
@@ -99,7 +99,19 @@ impl Db {
     {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.write(false, body).await,
-            Engine::Postgres(engine) => engine.write(body).await,
+            Engine::Postgres(engine) => engine.write(Plans::Fresh, body).await,
+        }
+    }
+
+    /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key.
+    pub(crate) async fn write_group<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.write(false, body).await,
+            Engine::Postgres(engine) => engine.write(Plans::Kept, body).await,
         }
     }
 
@@ -112,7 +124,7 @@ impl Db {
     {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.write(true, body).await,
-            Engine::Postgres(engine) => engine.write(body).await,
+            Engine::Postgres(engine) => engine.write(Plans::Fresh, body).await,
         }
     }
 

@@ -45,7 +45,7 @@ pub mod template;
 pub mod totp;
 pub mod user;
 
-pub use coalesce::{Coalescer, ReadGroup, WriteGroup};
+pub use coalesce::{Coalescer, Gathering, ReadGroup, WriteGroup};
 pub use db::{Db, Location, StoreMetrics};
 pub use error::{Error, Result};
 pub use tx::{Row, Rx, Tx};

@@ -25,6 +25,25 @@ pub(crate) struct Postgres {
     texts: Arc<Texts>,
 }
 
+/// Which plans the statements of a transaction run by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Plans {
+    /// The server decides: by default it plans a statement anew for few rows, which takes longer than running it.
+    Fresh,
+    /// Those made once. For statements that have one sensible plan, however large their tables are.
+    Kept,
+}
+
+impl Plans {
+    /// How a transaction begins.
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Fresh => "begin",
+            Self::Kept => "begin; set local plan_cache_mode = force_generic_plan",
+        }
+    }
+}
+
 impl Postgres {
     pub(crate) fn open(url: &str, connections: usize) -> Result<Self> {
         let mut config = tokio_postgres::Config::from_str(url)
@@ -51,13 +70,13 @@ impl Postgres {
         Ok(Self { pool, texts: Arc::new(Texts::new(Dialect::Postgres)) })
     }
 
-    pub(crate) async fn write<T, F>(&self, body: F) -> Result<T>
+    pub(crate) async fn write<T, F>(&self, plans: Plans, body: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
         let client = scopeguard::guard(self.pool.get().await?, roll_back);
-        let outcome = transact(&client, &self.texts, body).await;
+        let outcome = transact(&client, &self.texts, plans, body).await;
         let client = ScopeGuard::into_inner(client);
         if leaves_doubt(&outcome) {
             drop(Object::take(client));
@@ -101,13 +120,13 @@ fn roll_back(client: Object) {
     });
 }
 
-async fn transact<T, F>(client: &Object, texts: &Texts, body: F) -> Result<T>
+async fn transact<T, F>(client: &Object, texts: &Texts, plans: Plans, body: F) -> Result<T>
 where
     F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send,
 {
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
-        let begin = client.batch_execute("begin");
+        let begin = client.batch_execute(plans.begin());
         let session = Session::Postgres { client, in_transaction: true };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (started, outcome) = join(begin, body).await;

@@ -1,8 +1,9 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
 //! The **feeder** claims due mails, fairly between projects and a lane at a time, into a short queue in memory. A
-//! **worker** per connection takes one, renders and signs it, and hands it over. The **ledger** writes what happened,
-//! many workers' steps in one transaction: the mark that a content is about to be written, and the outcome after it.
+//! **worker** per connection takes one, has it rendered and signed by the **press**, and hands it over. The **ledger**
+//! writes what happened, many workers' steps in one transaction: the mark that a content is about to be written, and
+//! the outcome after it.
 //!
 //! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
 //! most one mail in doubt for each connection.
@@ -11,6 +12,7 @@ mod dispatcher;
 mod feeder;
 mod ledger;
 mod outcome;
+mod press;
 mod worker;
 
 use std::collections::HashMap;
@@ -23,8 +25,7 @@ use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::email::{self, ClaimRef, Claimed};
-use mailwright_store::{Coalescer, domain, project};
-use tokio::sync::Semaphore;
+use mailwright_store::{Coalescer, Gathering, domain, project};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ use crate::tasks::Tasks;
 pub(crate) use dispatcher::Dispatcher;
 use ledger::{Step, StepDone};
 use outcome::Backoff;
+use press::Press;
 
 /// Where mail goes.
 #[derive(Debug, Clone)]
@@ -64,9 +66,7 @@ struct Delivery {
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
     letterheads: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Letterhead>)>>,
-    /// Who may render and sign a mail that can wait. Were all workers to sign at once, everything else in this process
-    /// would stand in line behind them, a thousandth of a second each.
-    turns: Semaphore,
+    press: Press,
 }
 
 /// Starts feeder, workers and the heartbeat that keeps claims.
@@ -75,19 +75,26 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     let delivery = Arc::new(Delivery {
         app: app.clone(),
         tasks: tasks.clone(),
-        ledger: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
+        ledger: Coalescer::gathered_writes(&app.0.db, gathering(settings.connections), |tx, steps| {
+            Box::pin(ledger::run(tx, steps))
+        }),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max },
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
         keys: Mutex::default(),
         letterheads: Mutex::default(),
-        turns: Semaphore::new(2 * std::thread::available_parallelism().map_or(1, NonZero::get)),
+        press: Press::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     for number in 0..settings.connections.max(1) {
         tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery), number));
     }
+}
+
+/// While some workers wait for the database the others render and sign, so it pays to write the steps of many at once.
+fn gathering(connections: usize) -> Gathering {
+    Gathering { enough: connections.div_ceil(2), apart: Duration::from_millis(4) }
 }
 
 /// Extends the leases of what this process holds, well before they end.

@@ -1,6 +1,6 @@
 //! One worker per connection: take a mail, render, sign, hand over, note what happened.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply, Stage
 use mailwright_store::Error as StoreError;
 use mailwright_store::email::{ClaimRef, Claimed};
 use mailwright_store::mailbox::Captured;
-use tokio::sync::SemaphorePermit;
 
 use super::ledger::Record;
 use super::outcome::{self, End, Hop};
+use super::press::Urgency;
 use super::{Delivery, Transport, reference};
 use crate::content::Prepared;
 use crate::error::{Error, Result};
@@ -73,16 +73,16 @@ struct Message {
 
 impl Delivery {
     /// The next mail; `None` when the service stops.
-    async fn next(&self, lanes: &[Lane]) -> Option<Claimed> {
+    async fn next(&self, lanes: &[Lane]) -> Option<Arc<Claimed>> {
         tokio::select! {
             biased;
             () = self.tasks.stopping() => None,
-            mail = self.app.0.dispatcher.pop(lanes) => Some(mail),
+            mail = self.app.0.dispatcher.pop(lanes) => Some(Arc::new(mail)),
         }
     }
 
     /// Renders and signs a mail.
-    async fn prepare(&self, mail: &Claimed) -> Result<Message, Unprepared> {
+    async fn prepare(&self, mail: &Arc<Claimed>) -> Result<Message, Unprepared> {
         let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
         if self.now() > mail.deadline_at {
             return Err(never(Reason::Expired, "Given up, it could not be handed over in time."));
@@ -90,17 +90,23 @@ impl Delivery {
         let letterhead = self.letterhead(mail.project).await?;
         let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
         let content = self.content(mail).await?;
-        let complete = self.app.with_link(&letterhead.project, mail)?;
-        let rendered = rendered(|| render(&self.app.settings().base_url, &letterhead, &complete, &content))?;
         let domain = mail.from.domain();
         let (selector, key) = self
             .signing_key(mail.project, domain)
             .await?
             .ok_or_else(|| never(Reason::Sender, &format!("The sender's domain {domain} was removed.")))?;
-        let signature = key
-            .sign(domain, &selector, &rendered.raw, mail.created_at)
-            .map_err(|e| Error::Internal(e.to_string()))?;
-        Ok(Message { rendered, signature, is_own: letterhead.project.is_platform() })
+        let urgency = if mail.source == EmailSource::Transactional { Urgency::Now } else { Urgency::Later };
+        let (app, mail) = (self.app.clone(), Arc::clone(mail));
+        let printed = self.press.run(urgency, move || {
+            let complete = app.with_link(&letterhead.project, &mail)?;
+            let rendered = render(&app.settings().base_url, &letterhead, &complete, &content);
+            let signature = key
+                .sign(mail.from.domain(), &selector, &rendered.raw, mail.created_at)
+                .map_err(|e| Error::Internal(e.to_string()))?;
+            Ok(Message { rendered, signature, is_own: letterhead.project.is_platform() })
+        });
+        // a mail that makes it panic would do so the next time
+        printed.await.unwrap_or_else(|| Err(unrenderable("The mail cannot be rendered.")))
     }
 
     /// What a mail says. Content that is gone, or that cannot be read or made ready, will not get better.
@@ -123,17 +129,9 @@ impl Delivery {
         self.let_go(claim.id);
     }
 
-    /// The turn of a mail that can wait: two at a time for each processor, so that none is idle in between.
-    async fn turn(&self, mail: &Claimed) -> Option<SemaphorePermit<'_>> {
-        if mail.source == EmailSource::Transactional { None } else { self.turns.acquire().await.ok() }
-    }
-
     /// Prepares a mail. Where that fails for good, the mail fails; where the database is the reason, it waits.
-    async fn prepare_or_settle(&self, mail: &Claimed) -> Option<Message> {
-        let turn = self.turn(mail).await;
-        let prepared = self.prepare(mail).await;
-        drop(turn);
-        match prepared {
+    async fn prepare_or_settle(&self, mail: &Arc<Claimed>) -> Option<Message> {
+        match self.prepare(mail).await {
             Ok(message) => Some(message),
             // a database that is away or a secret that does not fit is the operator's to mend: the mail waits for it
             Err(Unprepared::Later(error)) => {
@@ -158,11 +156,6 @@ impl Delivery {
     }
 }
 
-/// Runs what makes a message of a mail. A mail that makes it panic would do so the next time.
-fn rendered(work: impl FnOnce() -> Rendered) -> Result<Rendered, Unprepared> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| unrenderable("The mail cannot be rendered."))
-}
-
 fn unrenderable(text: &str) -> Unprepared {
     Unprepared::Never(Reason::Unrenderable, text.to_owned())
 }
@@ -178,7 +171,7 @@ async fn capture(delivery: &Delivery, lanes: &[Lane]) {
 }
 
 /// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
-async fn keep(delivery: &Delivery, mail: Claimed) {
+async fn keep(delivery: &Delivery, mail: Arc<Claimed>) {
     let Some(Message { rendered, signature, is_own }) = delivery.prepare_or_settle(&mail).await else {
         return;
     };
@@ -231,12 +224,12 @@ impl Sender<'_> {
     }
 
     /// The next mail. With none at hand the last outcome is recorded by itself, and an idle connection is closed.
-    async fn next(&mut self, lanes: &[Lane]) -> Option<Claimed> {
+    async fn next(&mut self, lanes: &[Lane]) -> Option<Arc<Claimed>> {
         if self.delivery.tasks.is_stopping() {
             return None;
         }
         if let Some(mail) = self.delivery.app.0.dispatcher.try_pop(lanes) {
-            return Some(mail);
+            return Some(Arc::new(mail));
         }
         self.flush().await;
         if self.connection.is_some() {
@@ -258,7 +251,7 @@ impl Sender<'_> {
         }
     }
 
-    async fn hand_over(&mut self, mail: Claimed) {
+    async fn hand_over(&mut self, mail: Arc<Claimed>) {
         let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
         let was_kept = self.connection.is_some();
         let Some(mut connection) = self.connect(&mail).await else { return };
@@ -348,17 +341,5 @@ fn closed_while_idle(envelope: &std::result::Result<(), EnvelopeError>) -> bool 
         Ok(()) => false,
         Err(EnvelopeError::Lost { .. }) => true,
         Err(EnvelopeError::Refused { stage, reply }) => *stage == Stage::MailFrom && reply.is_closing(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mail_that_makes_rendering_panic_is_given_up() {
-        let outcome = rendered(|| panic!("out of bounds"));
-        let Err(Unprepared::Never(reason, text)) = outcome else { panic!("it is not tried again") };
-        assert_eq!((reason, text.as_str()), (Reason::Unrenderable, "The mail cannot be rendered."));
     }
 }

@@ -1,0 +1,157 @@
+//! Renders and signs mails, on threads of its own.
+//!
+//! A signature can take half a millisecond of a processor. Were it made on the threads that everything else runs on,
+//! requests and the answers of the database and of mail servers would wait behind rows of signatures. The threads here
+//! take the mail that somebody waits for first, and give way to everything else on the machine.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// How much these threads give way: enough to go last, and still a third of what others get.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Who is served first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Urgency {
+    /// Somebody waits for the mail.
+    Now,
+    /// Nobody knows of it yet.
+    Later,
+}
+
+/// The threads and what waits for them. Dropping it ends them.
+pub(super) struct Press(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    now: VecDeque<Job>,
+    later: VecDeque<Job>,
+    closed: bool,
+}
+
+impl Press {
+    /// Starts its threads.
+    pub(super) fn start(threads: usize) -> Self {
+        let shared = Arc::new(Shared::default());
+        for _ in 0..threads {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || {
+                give_way();
+                while let Some(job) = shared.next() {
+                    // whoever waits for it learns that there is no result
+                    let _ = catch_unwind(AssertUnwindSafe(job));
+                }
+            });
+        }
+        Self(shared)
+    }
+
+    /// Does some work when its turn comes; `None` when it panicked.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        urgency: Urgency,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let (done, result) = oneshot::channel();
+        self.0.push(urgency, Box::new(move || drop(done.send(work()))));
+        result.await.ok()
+    }
+}
+
+impl Drop for Press {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.filled.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, urgency: Urgency, job: Job) {
+        let mut queue = self.lock();
+        match urgency {
+            Urgency::Now => queue.now.push_back(job),
+            Urgency::Later => queue.later.push_back(job),
+        }
+        drop(queue);
+        self.filled.notify_one();
+    }
+
+    /// The next job, once there is one; `None` at the end.
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.lock();
+        loop {
+            if queue.closed {
+                return None;
+            }
+            if let Some(job) = queue.now.pop_front() {
+                return Some(job);
+            }
+            if let Some(job) = queue.later.pop_front() {
+                return Some(job);
+            }
+            queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Lowers the priority of this thread. Elsewhere than on Linux it would be the whole process's.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "signing runs at the priority of everything else");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_panics_has_no_result_and_harms_nobody_else() {
+        let press = Press::start(1);
+        assert_eq!(press.run(Urgency::Now, || panic!("out of bounds")).await, None::<()>);
+        assert_eq!(press.run(Urgency::Later, || 7).await, Some(7));
+    }
+
+    #[tokio::test]
+    async fn what_somebody_waits_for_goes_first() {
+        let press = Press::start(1);
+        let (begun, running) = oneshot::channel();
+        let (open, opened) = std::sync::mpsc::channel::<()>();
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let note = |name| {
+            let order = Arc::clone(&order);
+            move || order.lock().unwrap().push(name)
+        };
+        let first = press.run(Urgency::Later, move || {
+            begun.send(()).unwrap();
+            opened.recv().unwrap();
+        });
+        let others = async {
+            // the only thread is busy while these two come in
+            running.await.unwrap();
+            let later = press.run(Urgency::Later, note("later"));
+            let now = press.run(Urgency::Now, note("now"));
+            let release = async { open.send(()).unwrap() };
+            tokio::join!(biased; later, now, release)
+        };
+        tokio::join!(first, others);
+        assert_eq!(*order.lock().unwrap(), ["now", "later"]);
+    }
+}

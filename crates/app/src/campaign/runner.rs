@@ -14,6 +14,7 @@ use mailwright_core::email::{Lane, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::ledger::{self, Retry};
+use mailwright_store::campaign::queue;
 use mailwright_store::campaign::run::{self, Candidate, Entry, Lease, Run};
 use mailwright_store::campaign::{self as store, audience};
 use mailwright_store::counter::Deltas;
@@ -39,8 +40,11 @@ const TOGETHER: usize = 4;
 const FIRST_CHUNK: usize = 100;
 /// Contacts, or mails, that one step takes.
 const CHUNK: usize = 500;
-/// How long freezing rests between two steps, at most.
-const LONGEST_REST: Duration = Duration::from_millis(100);
+/// How many mails of a campaign wait before its freezing takes its time.
+const AHEAD: i64 = 5_000;
+/// How many times as long as its step took freezing rests then, and how long at most.
+const REST: u32 = 8;
+const LONGEST_REST: Duration = Duration::from_millis(400);
 /// When a campaign is looked at again whose ledger does not add up.
 const PUT_OFF: Duration = Duration::from_mins(1);
 
@@ -67,8 +71,8 @@ async fn run(runner: Runner, tasks: Tasks) {
         let pause = match runner.round().await {
             Ok(Did::Work) => continue,
             Ok(Did::Nothing) => TICK,
-            // half of the time is left to the mails that wait already, and to everything else
-            Ok(Did::Froze) => began.elapsed().min(LONGEST_REST),
+            // most of the time is left to the mails that wait already, and to everything else
+            Ok(Did::Froze) => (began.elapsed() * REST).min(LONGEST_REST),
             Err(error) => {
                 tracing::warn!(%error, "campaigns could not be looked at, trying again");
                 AFTER_FAILURE
@@ -89,7 +93,7 @@ enum Did {
     Nothing,
     /// Something that is not to wait.
     Work,
-    /// A part of an audience was frozen, and there is more of it.
+    /// A part of an audience was frozen, there is more of it, and enough to send until then.
     Froze,
 }
 
@@ -186,7 +190,7 @@ impl Runner {
 
     /// Freezes the next contacts of the audience: the mail of each is put into the queue, or skipped.
     async fn freeze(&self, run: Run) -> Result<Did> {
-        let project = run.project;
+        let (project, id) = (run.project, run.id);
         let started = run.sent_at.ok_or_else(|| Error::Internal("a campaign has no start".into()))?;
         let content = self.app.0.contents.get(project, &run.content_hash).await?;
         let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
@@ -224,7 +228,18 @@ impl Runner {
         });
         let frozen = frozen.await?;
         self.app.0.dispatcher.wake(Lane::Campaign, project);
-        Ok(if frozen && !last { Did::Froze } else { Did::of(frozen) })
+        Ok(if frozen && !last && self.is_ahead(project, id).await? { Did::Froze } else { Did::of(frozen) })
+    }
+
+    /// Whether so many mails of a campaign wait that freezing the others can take its time.
+    async fn is_ahead(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
+        let now = self.app.clock().now();
+        let due = self
+            .app
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { queue::due(rx, project, &[id], now, AHEAD).await }));
+        Ok(due.await? == AHEAD)
     }
 
     /// Puts the next mails of a retry back into the queue.

@@ -758,3 +758,37 @@ fn bounds_hold_on_postgres() {
     refuses_circles(&database);
     runs_the_longest(&database);
 }
+
+/// More events than one query reads are counted by the contacts that have them.
+#[test]
+fn counts_whoever_has_many_events() {
+    const COUNT: i64 = 120_000;
+    let database = Database::sqlite();
+    let counted: Result<Vec<i64>> = database.runtime.block_on(async {
+        let write = database.db.write(|tx| {
+            Box::pin(async move {
+                // each a millisecond before the last one; some contacts have two, the second one long before
+                tx.execute(
+                    "with recursive n(n) as (select 0 union all select n + 1 from n where n + 1 < $1) \
+                     insert into events (project_id, id, name, contact_id, created_at) \
+                     select 1, unhex(printf('%012x70008000000000000000', $2 - n)), 'visit', unhex(printf('%032x', n % 100000)), 0 \
+                     from n",
+                    &[COUNT.into(), NOW.0.into()],
+                )
+                .await
+            })
+        });
+        write.await?;
+        let filter = |operator| json!({ "field": "event.visit", "operator": operator, "value": 1, "unit": "minutes" });
+        let mut counted = Vec::new();
+        for operator in ["triggered", "triggeredWithin", "triggeredOlderThan"] {
+            let tree = parse(&json!({ "logic": "AND", "groups": [{ "filters": [filter(operator)] }] }));
+            let read = database.db.read(move |rx| {
+                Box::pin(async move { filter::count(rx, ProjectNumber(1), &tree, &Segments::new(), NOW).await })
+            });
+            counted.push(read.await?);
+        }
+        Ok(counted)
+    });
+    assert_eq!(counted.unwrap(), [100_000, 60_001, 39_999]);
+}

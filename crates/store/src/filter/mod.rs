@@ -9,6 +9,7 @@ mod compile;
 mod custom_data;
 mod era;
 mod facts;
+mod gather;
 mod lead;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -108,6 +109,11 @@ impl EventCounts {
     fn are_few(&self, name: &str, since: Option<EventId>) -> bool {
         self.all.get(name).is_none_or(|count| *count <= self.few)
             || since.is_some_and(|since| self.recent.contains(&(name.to_owned(), since)))
+    }
+
+    /// How many events of a name a project has.
+    fn of(&self, name: &str) -> i64 {
+        self.all.get(name).copied().unwrap_or(0)
     }
 
     /// Whether this is for a page, and a page is full soon with contacts that have an event of this name.
@@ -262,6 +268,11 @@ pub async fn count(
     segments: &Segments,
     now: Timestamp,
 ) -> Result<i64> {
+    if !rx.is_postgres()
+        && let Some(counted) = gather::count(rx, project, tree, now).await?
+    {
+        return Ok(counted);
+    }
     let looks_at_rows = !segments.references(tree).fields.is_empty();
     let plus = if looks_at_rows && owns_most(rx, project).await? { "+" } else { "" };
     let query = Query::new(rx, project, tree, segments, now, FEW_OF_ALL).await?;
@@ -282,7 +293,7 @@ async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
     if rx.is_postgres() {
         return Ok(false);
     }
-    let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
+    let contacts = contacts_of(rx, project).await?;
     // the number of the last row: of the contacts of all projects, of which only the number is looked at
     let rows = rx
         .optional("select seq, project_id from contacts order by seq desc limit 1", args![], |r| {
@@ -290,6 +301,11 @@ async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
         })
         .await?;
     Ok(contacts * 2 > rows.unwrap_or(0))
+}
+
+/// How many contacts a project has.
+async fn contacts_of(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    counter::value(rx, project, Counter::Contacts, "").await
 }
 
 /// A page of the contacts a filter finds, newest first; those after `after`, if it is given.

@@ -276,7 +276,32 @@ fn key() -> impl Strategy<Value = String> + Clone {
     ]
 }
 
+/// Nothing happens to a contact before it is created, but that clocks differ. Moves the creation to before all else, or
+/// all else to after the creation; `early` is how much earlier it then still may seem.
+fn put_in_order(person: &mut Person, move_creation: bool, early: i64) {
+    let contact = &mut person.contact;
+    let events = person.events.iter_mut().map(|(_, at)| at);
+    let activities = person.mails.iter_mut().flatten().flatten();
+    let first = Timestamp(contact.created_at.0 - early);
+    for at in events.chain(activities) {
+        if move_creation {
+            contact.created_at = contact.created_at.min(Timestamp(at.0 + early));
+        } else {
+            *at = first.max(*at);
+        }
+    }
+    contact.id = ContactId::new(contact.created_at);
+}
+
 fn person() -> impl Strategy<Value = Person> {
+    let order = (any::<bool>(), prop::sample::select(vec![0, 1, 60 * MINUTE - 1, 60 * MINUTE]));
+    (unordered_person(), order).prop_map(|(mut person, (move_creation, early))| {
+        put_in_order(&mut person, move_creation, early);
+        person
+    })
+}
+
+fn unordered_person() -> impl Strategy<Value = Person> {
     let contact =
         (prop::sample::select(vec!["ada", "bob+%", "c_d", "o'neil"]), any::<bool>(), time(), time());
     let mail = vec(prop::option::of(time()), Activity::ALL.len());
@@ -414,13 +439,24 @@ fn on_segment(most: u128) -> impl Strategy<Value = Value> {
 
 /// A tree that names segments up to `most`.
 fn tree(most: u128) -> impl Strategy<Value = Value> {
-    let filters = move |least| {
-        let one =
-            prop_oneof![5 => on_data(path()), 2 => on_contact(), 2 => on_history(), 1 => on_segment(most)];
-        vec(one, least..3)
-    };
+    let one = prop_oneof![5 => on_data(path()), 2 => on_contact(), 2 => on_history(), 1 => on_segment(most)];
+    tree_of(one.boxed())
+}
+
+/// People and what is asked of their events.
+fn eventful() -> impl Strategy<Value = (Vec<Person>, Vec<Value>)> {
+    let of_an_event = |filter: &Value| filter["field"].as_str().is_some_and(|f| f.starts_with("event."));
+    let event = on_history().prop_filter("it is on a mail", of_an_event).boxed();
+    let mixed = prop_oneof![4 => event.clone(), 1 => on_contact()].boxed();
+    (vec(person(), 1..20), vec(prop_oneof![3 => tree_of(event), 1 => tree_of(mixed)], 1..12))
+}
+
+/// A tree of such conditions.
+fn tree_of(one: BoxedStrategy<Value>) -> impl Strategy<Value = Value> {
+    let filters = move |least| vec(one.clone(), least..3);
     let logic = || prop::sample::select(vec!["AND", "OR"]);
-    let group = move || filters(1).prop_map(|filters| json!({ "filters": filters }));
+    let some = filters(1);
+    let group = move || some.clone().prop_map(|filters| json!({ "filters": filters }));
     let flat =
         (logic(), vec(group(), 1..3)).prop_map(|(logic, groups)| json!({ "logic": logic, "groups": groups }));
     flat.prop_recursive(3, 8, 2, move |inner| {
@@ -534,7 +570,7 @@ struct Case {
 
 fn case() -> impl Strategy<Value = Case> {
     let random = (vec(person(), 1..10), vec(tree(UNKNOWN), 1..8));
-    (prop_oneof![random, dense()], tree(2)).prop_map(|((people, trees), dynamic)| Case {
+    (prop_oneof![random, dense(), eventful()], tree(2)).prop_map(|((people, trees), dynamic)| Case {
         people,
         dynamic,
         trees,
@@ -555,6 +591,7 @@ impl Case {
 async fn agree(db: &Db, project: ProjectNumber, case: &Case) -> Result<(), TestCaseError> {
     insert(db, project, case.people.clone()).await.unwrap();
     let segments = case.segments();
+    let mut found = Vec::new();
     for json in &case.trees {
         let tree = parse(json);
         let known = loaded(db, project, case, segments.references(&tree)).await;
@@ -567,14 +604,36 @@ async fn agree(db: &Db, project: ProjectNumber, case: &Case) -> Result<(), TestC
             wanted.insert(person.contact.id, Some(i64::from(expected)));
         }
         for counted in COUNTED {
-            let found = judged(db, project, &tree, &segments, counted).await;
-            prop_assert_eq!(&found, &wanted, "{} ({} events) with {}", json, counted, case.dynamic);
+            let judged = judged(db, project, &tree, &segments, counted).await;
+            prop_assert_eq!(&judged, &wanted, "{} ({} events) with {}", json, counted, case.dynamic);
         }
         let members: BTreeSet<_> = wanted.into_iter().filter(|(_, member)| *member == Some(1)).collect();
         let members: Vec<_> = members.into_iter().map(|(id, _)| id).rev().collect();
+        listed(db, project, &tree, &segments, members.clone()).await?;
+        found.push((tree, members));
+    }
+    claim_many_events(db, project).await.unwrap();
+    for (tree, members) in found {
         listed(db, project, &tree, &segments, members).await?;
     }
     Ok(())
+}
+
+/// Makes the project look as if it had so many events of each name that other queries are better.
+async fn claim_many_events(db: &Db, project: ProjectNumber) -> Result<()> {
+    db.write(move |tx| {
+        Box::pin(async move {
+            for name in EVENTS {
+                tx.execute(
+                    "insert into counters (project_id, kind, name, shard, value) values ($1, 'event', $2, 0, $3)",
+                    &[project.into(), name.into(), (1i64 << 40).into()],
+                )
+                .await?;
+            }
+            Ok(())
+        })
+    })
+    .await
 }
 
 async fn loaded(
@@ -698,4 +757,38 @@ fn bounds_hold_on_postgres() {
     let database = Database::postgres("bounds");
     refuses_circles(&database);
     runs_the_longest(&database);
+}
+
+/// More events than one query reads are counted by the contacts that have them.
+#[test]
+fn counts_whoever_has_many_events() {
+    const COUNT: i64 = 120_000;
+    let database = Database::sqlite();
+    let counted: Result<Vec<i64>> = database.runtime.block_on(async {
+        let write = database.db.write(|tx| {
+            Box::pin(async move {
+                // each a millisecond before the last one; some contacts have two, the second one long before
+                tx.execute(
+                    "with recursive n(n) as (select 0 union all select n + 1 from n where n + 1 < $1) \
+                     insert into events (project_id, id, name, contact_id, created_at) \
+                     select 1, unhex(printf('%012x70008000000000000000', $2 - n)), 'visit', unhex(printf('%032x', n % 100000)), 0 \
+                     from n",
+                    &[COUNT.into(), NOW.0.into()],
+                )
+                .await
+            })
+        });
+        write.await?;
+        let filter = |operator| json!({ "field": "event.visit", "operator": operator, "value": 1, "unit": "minutes" });
+        let mut counted = Vec::new();
+        for operator in ["triggered", "triggeredWithin", "triggeredOlderThan"] {
+            let tree = parse(&json!({ "logic": "AND", "groups": [{ "filters": [filter(operator)] }] }));
+            let read = database.db.read(move |rx| {
+                Box::pin(async move { filter::count(rx, ProjectNumber(1), &tree, &Segments::new(), NOW).await })
+            });
+            counted.push(read.await?);
+        }
+        Ok(counted)
+    });
+    assert_eq!(counted.unwrap(), [100_000, 60_001, 39_999]);
 }

@@ -8,6 +8,7 @@ use mailwright_core::filter::{
 use mailwright_core::ids::{EventId, SegmentId};
 use mailwright_core::time::Timestamp;
 
+use super::lead::Lead;
 use super::{EventCounts, MAX_COMPILED, Segments, custom_data};
 use crate::error::{Error, Result};
 use crate::value::Arg;
@@ -27,8 +28,19 @@ pub fn condition(
     postgres: bool,
     args: &mut Vec<Arg<'static>>,
 ) -> Result<String> {
-    let values = Values { args, postgres };
-    Compiler { segments, counts, now, values, within: Vec::new(), conditions: 0 }.tree(tree)
+    compile(tree, segments, counts, None, now, &mut Values::new(args, postgres))
+}
+
+/// The same for contacts of whom `lead` holds anyway.
+pub(super) fn compile(
+    tree: &Tree,
+    segments: &Segments,
+    counts: &EventCounts,
+    lead: Option<Lead<'_>>,
+    now: Timestamp,
+    values: &mut Values<'_>,
+) -> Result<String> {
+    Compiler { segments, counts, lead, now, values, within: Vec::new(), conditions: 0 }.tree(tree)
 }
 
 /// The bound arguments of the statement.
@@ -37,7 +49,12 @@ pub(super) struct Values<'a> {
     pub(super) postgres: bool,
 }
 
-impl Values<'_> {
+impl<'a> Values<'a> {
+    /// Appends to `args`.
+    pub(super) fn new(args: &'a mut Vec<Arg<'static>>, postgres: bool) -> Self {
+        Self { args, postgres }
+    }
+
     /// Binds a value; what stands for it in the statement.
     pub(super) fn bind(&mut self, value: impl Into<Arg<'static>>) -> String {
         self.args.push(value.into());
@@ -61,17 +78,18 @@ impl Values<'_> {
     }
 }
 
-struct Compiler<'a> {
-    segments: &'a Segments,
-    counts: &'a EventCounts,
+struct Compiler<'c, 'a> {
+    segments: &'c Segments,
+    counts: &'c EventCounts,
+    lead: Option<Lead<'c>>,
     now: Timestamp,
-    values: Values<'a>,
+    values: &'c mut Values<'a>,
     /// The segments whose filters are being compiled, the outermost first.
     within: Vec<SegmentId>,
     conditions: usize,
 }
 
-impl Compiler<'_> {
+impl Compiler<'_, '_> {
     fn tree(&mut self, tree: &Tree) -> Result<String> {
         let groups = tree.groups.iter().map(|group| self.group(group)).collect::<Result<Vec<_>>>()?;
         Ok(match tree.logic {
@@ -103,7 +121,7 @@ impl Compiler<'_> {
             Condition::Email(test) => self.email(test),
             Condition::Subscribed(wanted) => format!("c.subscribed = {}", self.values.bind(*wanted)),
             Condition::Time { field, test } => self.time(*field, *test),
-            Condition::Data { path, test } => custom_data::condition(path, test, self.now, &mut self.values),
+            Condition::Data { path, test } => custom_data::condition(path, test, self.now, self.values),
             Condition::Event { name, test } => self.event(name, *test),
             Condition::Activity { kind, test } => self.activity(*kind, *test),
             Condition::Segment { id, member } => self.segment(*id, *member)?,
@@ -143,12 +161,14 @@ impl Compiler<'_> {
     }
 
     fn event(&mut self, name: &str, test: EventTest) -> String {
+        if self.lead.is_some_and(|lead| lead.implies(name, test)) {
+            return "true".to_owned();
+        }
         let now = self.now;
         if let EventTest::OlderThan(length) = test
-            && let since = EventId::first_of(now.minus(length))
-            && !self.counts.are_few(name, Some(since))
+            && !self.counts.are_few(name, None)
         {
-            return self.newest_event_before(name, since);
+            return self.has_event_only_before(name, EventId::first_of(now.minus(length)));
         }
         let mut ever = |within: Option<Duration>| {
             self.has_event(name, within.map(|length| EventId::first_of(now.minus(length))))
@@ -176,13 +196,19 @@ impl Compiler<'_> {
         }
     }
 
-    /// That the contact has an event of a name, and none since `since`: a single look at its newest one.
-    fn newest_event_before(&mut self, name: &str, since: EventId) -> String {
+    /// That the contact has an event of a name, and none since `since`. SQLite looks once, at the newest one.
+    /// PostgreSQL can join, where it may scan; for a page it looks most contacts up in vain and but once.
+    fn has_event_only_before(&mut self, name: &str, since: EventId) -> String {
         let (name, since) = (self.values.bind(name.to_owned()), self.values.bind(since));
-        format!(
-            "coalesce((select e.id from events e where e.project_id = $1 and e.contact_id = c.id \
-             and e.name = {name} order by e.id desc limit 1) < {since}, false)"
-        )
+        let events =
+            format!("from events e where e.project_id = $1 and e.contact_id = c.id and e.name = {name}");
+        if self.values.postgres {
+            format!(
+                "(exists (select 1 {events} and e.id < {since}) and not exists (select 1 {events} and e.id >= {since}))"
+            )
+        } else {
+            format!("coalesce((select e.id {events} order by e.id desc limit 1) < {since}, false)")
+        }
     }
 
     fn activity(&mut self, kind: Activity, test: EventTest) -> String {

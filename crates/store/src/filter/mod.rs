@@ -7,13 +7,17 @@
 
 mod compile;
 mod custom_data;
+mod era;
 mod facts;
+mod gather;
+mod lead;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::{References, Tree, Window, WindowSource};
+use mailwright_core::filter::{Condition, EventTest, References, Tree};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 
@@ -22,7 +26,10 @@ use crate::contact::{COLUMNS, read};
 use crate::counter::{self, Counter};
 use crate::error::{Error, Result};
 use crate::tx::Rx;
-use crate::value::Arg;
+
+use compile::Values;
+use era::Era;
+use lead::Lead;
 
 pub use compile::condition;
 pub use facts::{FactsOf, facts};
@@ -104,6 +111,11 @@ impl EventCounts {
             || since.is_some_and(|since| self.recent.contains(&(name.to_owned(), since)))
     }
 
+    /// How many events of a name a project has.
+    fn of(&self, name: &str) -> i64 {
+        self.all.get(name).copied().unwrap_or(0)
+    }
+
     /// Whether this is for a page, and a page is full soon with contacts that have an event of this name.
     fn fill_a_page(&self, name: &str) -> bool {
         self.few == FEW && self.all.get(name).is_some_and(|count| (FILL_A_PAGE..=FEW).contains(count))
@@ -133,53 +145,119 @@ pub async fn event_counts(
 async fn recent_events(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    windows: Vec<Window>,
+    windows: BTreeSet<(&str, Duration)>,
     now: Timestamp,
     counts: &mut EventCounts,
 ) -> Result<()> {
-    for window in windows {
-        let since = EventId::first_of(now.minus(window.length));
-        let WindowSource::Event(name) = window.source else { continue };
-        if counts.are_few(&name, Some(since)) {
+    for (name, length) in windows {
+        let since = EventId::first_of(now.minus(length));
+        if counts.are_few(name, Some(since)) {
             continue;
         }
         let found: i64 = rx
             .one(
                 "select count(*) from (select 1 from events where project_id = $1 and name = $2 and id >= $3 \
                  limit $4) as newest",
-                args![project, &name, since, counts.few + 1],
+                args![project, name, since, counts.few + 1],
                 |r| r.get(0),
             )
             .await?;
         if found <= counts.few {
-            counts.recent.insert((name, since));
+            counts.recent.insert((name.to_owned(), since));
         }
     }
     Ok(())
 }
 
-/// A filter made ready for one project.
-struct Query {
-    /// `project_id = $1` and the condition.
-    condition: String,
-    args: Vec<Arg<'static>>,
+/// The windows of time in which a filter asks for events, or for none.
+fn windows<'t>(tree: &'t Tree, found: &mut BTreeSet<(&'t str, Duration)>) {
+    for group in &tree.groups {
+        for condition in &group.conditions {
+            if let Condition::Event { name, test: EventTest::Within(length) | EventTest::NotWithin(length) } =
+                condition
+            {
+                found.insert((name, *length));
+            }
+        }
+        if let Some(nested) = &group.nested {
+            windows(nested, found);
+        }
+    }
 }
 
-async fn query(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    tree: &Tree,
-    segments: &Segments,
+/// A filter made ready for one project.
+struct Query<'f> {
+    tree: &'f Tree,
+    segments: &'f Segments,
     now: Timestamp,
-    few: i64,
-) -> Result<Query> {
-    let windows = segments.reached(tree).into_iter().flat_map(Tree::windows).collect();
-    let mut counts = event_counts(rx, project, &segments.references(tree).events).await?;
-    counts.few = few;
-    recent_events(rx, project, windows, now, &mut counts).await?;
-    let mut args = vec![project.into()];
-    let condition = condition(tree, segments, &counts, now, rx.is_postgres(), &mut args)?;
-    Ok(Query { condition, args })
+    counts: EventCounts,
+}
+
+impl<'f> Query<'f> {
+    async fn new(
+        rx: &mut Rx<'_>,
+        project: ProjectNumber,
+        tree: &'f Tree,
+        segments: &'f Segments,
+        now: Timestamp,
+        few: i64,
+    ) -> Result<Self> {
+        let mut asked = BTreeSet::new();
+        segments.reached(tree).into_iter().for_each(|tree| windows(tree, &mut asked));
+        let mut counts = event_counts(rx, project, &segments.references(tree).events).await?;
+        counts.few = few;
+        recent_events(rx, project, asked, now, &mut counts).await?;
+        Ok(Self { tree, segments, now, counts })
+    }
+
+    /// The tables and the condition of a query for `contacts c`: those that the filter finds, beginning after one of
+    /// them if it is given. Looks only at contacts of the time in which those that are found were created, and at
+    /// those that have an event that few have, where the filter asks for one.
+    fn contacts(&self, after: Option<ContactId>, values: &mut Values<'_>) -> Result<(String, String)> {
+        let era = Era::of(self.tree, self.now);
+        let end = era.end().into_iter().chain(after).min();
+        // SQLite walks a collected set from the newest anyway
+        let lead = if values.postgres { Lead::of(self.tree, &self.counts, self.now) } else { None };
+        let Some(lead) = lead else {
+            let within = bounds("c.id", era.first(), end, values);
+            let condition = self.condition(None, values)?;
+            return Ok(("contacts c".to_owned(), format!("c.project_id = $1{within} and {condition}")));
+        };
+        let within = bounds("e.contact_id", era.first(), end, values);
+        let leading = lead.contacts(&within, values);
+        let tables = format!("({leading}) as l join contacts c on c.project_id = $1 and c.id = l.id");
+        Ok((tables, self.condition(Some(lead), values)?))
+    }
+
+    /// The contacts that the filter finds after `after`, newest first; at most `limit`, when `offset` are passed over.
+    async fn list(
+        &self,
+        rx: &Rx<'_>,
+        project: ProjectNumber,
+        after: Option<ContactId>,
+        [limit, offset]: [usize; 2],
+    ) -> Result<Vec<Contact>> {
+        let mut args = vec![project.into()];
+        let mut values = Values::new(&mut args, rx.is_postgres());
+        let (tables, condition) = self.contacts(after, &mut values)?;
+        let (limit, offset) = (values.bind(limit), values.bind(offset));
+        let sql = format!(
+            "select {COLUMNS} from {tables} where {condition} order by c.id desc limit {limit} offset {offset}"
+        );
+        rx.seldom(sql, &args, read).await
+    }
+
+    /// The filter's condition on `contacts c`, of whom `lead` holds anyway.
+    fn condition(&self, lead: Option<Lead<'_>>, values: &mut Values<'_>) -> Result<String> {
+        compile::compile(self.tree, self.segments, &self.counts, lead, self.now, values)
+    }
+}
+
+/// That an id is not before the first one and before the end, each if given; begins with `and`.
+fn bounds(column: &str, first: Option<ContactId>, end: Option<ContactId>, values: &mut Values<'_>) -> String {
+    let first = first.map(|id| format!(" and {column} >= {}", values.bind(id)));
+    let end = end.map(|id| format!(" and {column} < {}", values.bind(id)));
+    first.into_iter().chain(end).collect()
 }
 
 /// How many contacts a filter finds.
@@ -190,10 +268,21 @@ pub async fn count(
     segments: &Segments,
     now: Timestamp,
 ) -> Result<i64> {
+    if !rx.is_postgres()
+        && let Some(counted) = gather::count(rx, project, tree, now).await?
+    {
+        return Ok(counted);
+    }
     let looks_at_rows = !segments.references(tree).fields.is_empty();
     let plus = if looks_at_rows && owns_most(rx, project).await? { "+" } else { "" };
-    let Query { condition, args } = query(rx, project, tree, segments, now, FEW_OF_ALL).await?;
-    let sql = format!("select count(*) from contacts c where {plus}c.project_id = $1 and {condition}");
+    let query = Query::new(rx, project, tree, segments, now, FEW_OF_ALL).await?;
+    let mut args = vec![project.into()];
+    let mut values = Values::new(&mut args, rx.is_postgres());
+    let era = Era::of(tree, now);
+    let within = bounds("c.id", era.first(), era.end(), &mut values);
+    let condition = query.condition(None, &mut values)?;
+    let sql =
+        format!("select count(*) from contacts c where {plus}c.project_id = $1{within} and {condition}");
     let counted = rx.scan(sql, &args, |r| r.get::<i64>(0)).await?;
     counted.into_iter().next().ok_or(Error::NotFound)
 }
@@ -204,7 +293,7 @@ async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
     if rx.is_postgres() {
         return Ok(false);
     }
-    let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
+    let contacts = contacts_of(rx, project).await?;
     // the number of the last row: of the contacts of all projects, of which only the number is looked at
     let rows = rx
         .optional("select seq, project_id from contacts order by seq desc limit 1", args![], |r| {
@@ -212,6 +301,11 @@ async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
         })
         .await?;
     Ok(contacts * 2 > rows.unwrap_or(0))
+}
+
+/// How many contacts a project has.
+async fn contacts_of(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    counter::value(rx, project, Counter::Contacts, "").await
 }
 
 /// A page of the contacts a filter finds, newest first; those after `after`, if it is given.
@@ -224,18 +318,8 @@ pub async fn page(
     after: Option<ContactId>,
     limit: usize,
 ) -> Result<Vec<Contact>> {
-    let Query { condition, mut args } = query(rx, project, tree, segments, now, FEW).await?;
-    args.push(limit.into());
-    let limit = args.len();
-    let beyond = after.map(|after| {
-        args.push(after.into());
-        format!("c.id < ${} and ", args.len())
-    });
-    let beyond = beyond.unwrap_or_default();
-    let sql = format!(
-        "select {COLUMNS} from contacts c where c.project_id = $1 and {beyond}{condition} order by c.id desc limit ${limit}"
-    );
-    rx.seldom(sql, &args, read).await
+    let query = Query::new(rx, project, tree, segments, now, FEW).await?;
+    query.list(rx, project, after, [limit, 0]).await
 }
 
 /// The same for a page asked for by its number: `offset` contacts are passed over.
@@ -248,13 +332,6 @@ pub async fn page_at(
     offset: usize,
     limit: usize,
 ) -> Result<Vec<Contact>> {
-    let Query { condition, mut args } = query(rx, project, tree, segments, now, FEW).await?;
-    args.push(limit.into());
-    args.push(offset.into());
-    let (limit, offset) = (args.len() - 1, args.len());
-    let sql = format!(
-        "select {COLUMNS} from contacts c where c.project_id = $1 and {condition} order by c.id desc \
-         limit ${limit} offset ${offset}"
-    );
-    rx.seldom(sql, &args, read).await
+    let query = Query::new(rx, project, tree, segments, now, FEW).await?;
+    query.list(rx, project, None, [limit, offset]).await
 }

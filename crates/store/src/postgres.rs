@@ -3,9 +3,9 @@
 use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join};
 use scopeguard::ScopeGuard;
@@ -19,6 +19,8 @@ use crate::tx::{Rx, Session, Tx};
 const WAIT: Duration = Duration::from_secs(5);
 /// How long an operation may take before its connection counts as lost.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a connection keeps the plans of its statements.
+const PLANS_KEPT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Postgres {
     pool: Pool,
@@ -30,7 +32,7 @@ pub(crate) struct Postgres {
 pub(crate) enum Plans {
     /// The server decides: by default it plans a statement anew for few rows, which takes longer than running it.
     Fresh,
-    /// Those made once. For statements that have one sensible plan, however large their tables are.
+    /// Those made a moment ago. For statements that find every row by its key, whatever they are given.
     Kept,
 }
 
@@ -48,8 +50,7 @@ impl Postgres {
     pub(crate) fn open(url: &str, connections: usize) -> Result<Self> {
         let mut config = tokio_postgres::Config::from_str(url)
             .map_err(|e| Error::Unavailable(format!("the database URL cannot be read: {e}")))?;
-        // Every statement of ours is served by an index; a plan made while a table was still small must not be kept
-        // when it has grown. Statements that do scan ask for it themselves.
+        // Every statement of ours is served by an index. Statements that do scan ask for it themselves.
         let settings = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
         let options =
             config.get_options().map_or_else(|| settings.to_owned(), |given| format!("{settings} {given}"));
@@ -65,6 +66,7 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .wait_timeout(Some(WAIT))
             .create_timeout(Some(WAIT))
+            .post_recycle(forget_old_plans())
             .build()
             .map_err(|e| Error::Unavailable(e.to_string()))?;
         Ok(Self { pool, texts: Arc::new(Texts::new(Dialect::Postgres)) })
@@ -108,6 +110,22 @@ impl Postgres {
     pub(crate) fn close(&self) {
         self.pool.close();
     }
+}
+
+/// A plan is made for a table as large as it is at that time. One that was made while it was empty reads all of a
+/// project's rows once it has grown, and the server would keep it: so no plan outlives a short stretch of time.
+fn forget_old_plans() -> Hook {
+    let begin = Instant::now();
+    let stretch = move |at: Instant| at.saturating_duration_since(begin).as_millis() / PLANS_KEPT.as_millis();
+    Hook::async_fn(move |client, metrics| {
+        let last_used = metrics.recycled.unwrap_or(metrics.created);
+        Box::pin(async move {
+            if stretch(last_used) != stretch(Instant::now()) {
+                client.batch_execute("discard plans").await.map_err(HookError::Backend)?;
+            }
+            Ok(())
+        })
+    })
 }
 
 /// A caller that goes away in the middle must not leave its transaction to whoever gets the connection next.

@@ -1,4 +1,4 @@
-//! The short queue between feeder and workers, and the hints that wake the feeder.
+//! The short queues between feeders and workers, one for each lane, and the hints that wake the feeders.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,7 +11,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::email::Claimed;
 use tokio::sync::Notify;
 
-/// A worker that has not been seen for this long counts as dead.
+/// A feeder that has not been seen for this long counts as dead.
 const DEAD_AFTER: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Default)]
@@ -20,33 +20,35 @@ struct State {
     due: BTreeSet<(Lane, ProjectNumber)>,
 }
 
-/// Hands claimed mails from the feeder to the workers.
+/// Hands claimed mails from the feeders to the workers.
 #[derive(Debug, Default)]
 pub(crate) struct Dispatcher {
     state: Mutex<State>,
     /// Mails were put into the queue.
     filled: Notify,
-    /// There is something to claim, or room to claim it into.
-    wanted: Notify,
-    /// When the feeder was last seen; 0 when this process has none.
-    seen: AtomicI64,
+    /// There is something to claim for a lane, or room to claim it into.
+    wanted: [Notify; 3],
+    /// When the feeders were last seen; 0 when this process has none.
+    seen: [AtomicI64; 3],
 }
 
 impl Dispatcher {
     /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
     pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
         if self.state().due.insert((lane, project)) {
-            self.wanted.notify_one();
+            self.wanted[index(lane)].notify_one();
         }
     }
 
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        let seen = self.seen.load(Ordering::Relaxed);
-        seen == 0 || now.since(Timestamp(seen)) < DEAD_AFTER
+        self.seen
+            .iter()
+            .map(|seen| seen.load(Ordering::Relaxed))
+            .all(|seen| seen == 0 || now.since(Timestamp(seen)) < DEAD_AFTER)
     }
 
-    pub(super) fn feeder_seen(&self, now: Timestamp) {
-        self.seen.store(now.0, Ordering::Relaxed);
+    pub(super) fn feeder_seen(&self, lane: Lane, now: Timestamp) {
+        self.seen[index(lane)].store(now.0, Ordering::Relaxed);
     }
 
     pub(super) fn add_due(&self, lane: Lane, projects: Vec<ProjectNumber>) {
@@ -76,12 +78,11 @@ impl Dispatcher {
     /// The next mail of the given lanes, the first lane first.
     pub(super) fn try_pop(&self, lanes: &[Lane]) -> Option<Claimed> {
         let mut state = self.state();
-        let mail = lanes.iter().find_map(|lane| state.lanes[index(*lane)].pop_front());
+        let found = lanes.iter().find_map(|lane| Some((*lane, state.lanes[index(*lane)].pop_front()?)));
         drop(state);
-        if mail.is_some() {
-            self.wanted.notify_one();
-        }
-        mail
+        let (lane, mail) = found?;
+        self.wanted[index(lane)].notify_one();
+        Some(mail)
     }
 
     /// Waits for the next mail of the given lanes.
@@ -98,14 +99,14 @@ impl Dispatcher {
         }
     }
 
-    /// Empties the queue: for the end of the process.
-    pub(super) fn drain(&self) -> Vec<Claimed> {
-        self.state().lanes.iter_mut().flat_map(std::mem::take).collect()
+    /// Empties a lane's queue: for the end of the process.
+    pub(super) fn drain(&self, lane: Lane) -> Vec<Claimed> {
+        std::mem::take(&mut self.state().lanes[index(lane)]).into()
     }
 
-    /// Resolves when the feeder may have something to do.
-    pub(super) async fn wanted(&self) {
-        self.wanted.notified().await;
+    /// Resolves when a lane's feeder may have something to do.
+    pub(super) async fn wanted(&self, lane: Lane) {
+        self.wanted[index(lane)].notified().await;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

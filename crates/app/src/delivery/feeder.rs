@@ -1,4 +1,5 @@
-//! Claims due mails into the queue.
+//! Claims due mails into the queue, one feeder for each lane: a mail that somebody waits for is not claimed after
+//! hundreds of a campaign.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,41 +15,42 @@ use rand::seq::SliceRandom;
 
 use super::{Delivery, outcome, reference};
 
-/// How often the feeder looks for work that nobody hinted at.
+/// How often a feeder looks for work that nobody hinted at.
 const SWEEP: Duration = Duration::from_millis(250);
 /// The fewest mails of one project that are claimed together.
 const SMALLEST_SHARE: usize = 16;
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
-pub(super) async fn run(delivery: Arc<Delivery>) {
+pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
     let dispatcher = &delivery.app.0.dispatcher;
     let mut sweep_at = Timestamp(0);
     while !delivery.tasks.is_stopping() {
         let now = delivery.now();
-        dispatcher.feeder_seen(now);
-        let worked = feed(&delivery, now, &mut sweep_at).await;
+        dispatcher.feeder_seen(lane, now);
+        let worked = feed(&delivery, lane, now, &mut sweep_at).await;
         let pause = match worked {
             Ok(true) => continue,
             Ok(false) => sweep_at.since(delivery.now()).min(SWEEP),
             Err(error) => {
-                tracing::warn!(%error, "mails could not be claimed");
+                tracing::warn!(%error, lane = lane.as_str(), "mails could not be claimed");
                 AFTER_FAILURE
             }
         };
         tokio::select! {
-            () = dispatcher.wanted(), if pause != AFTER_FAILURE => {}
+            () = dispatcher.wanted(lane), if pause != AFTER_FAILURE => {}
             () = tokio::time::sleep(pause) => {}
             () = delivery.tasks.stopping() => {}
         }
     }
-    let left: Vec<_> = dispatcher.drain().iter().map(reference).collect();
+    let left: Vec<_> = dispatcher.drain(lane).iter().map(reference).collect();
     delivery.release(&left, delivery.now()).await;
 }
 
-/// One round over the lanes. Returns whether anything was claimed.
+/// One round. Returns whether anything was claimed.
 async fn feed(
     delivery: &Delivery,
+    lane: Lane,
     now: Timestamp,
     sweep_at: &mut Timestamp,
 ) -> mailwright_store::Result<bool> {
@@ -58,16 +60,10 @@ async fn feed(
         return Ok(false);
     }
     if *sweep_at <= now {
-        for lane in Lane::ALL {
-            delivery.app.0.dispatcher.add_due(lane, delivery.app.projects_with_mail(lane, now).await?);
-        }
+        delivery.app.0.dispatcher.add_due(lane, delivery.app.projects_with_mail(lane, now).await?);
         *sweep_at = now.plus(SWEEP);
     }
-    let mut worked = false;
-    for lane in Lane::ALL {
-        worked |= feed_lane(delivery, lane, now).await?;
-    }
-    Ok(worked)
+    feed_lane(delivery, lane, now).await
 }
 
 /// Fills the queue of a lane, every project that has mail due getting its share.

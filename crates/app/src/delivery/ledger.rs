@@ -8,19 +8,20 @@ use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
-use mailwright_core::email::EmailStatus;
+use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::event::CONTACT_UNSUBSCRIBED;
 use mailwright_core::ids::{ContactId, EmailId, EventId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, ClaimRef, Concluded, Outcome};
+use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Outcome};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured};
 use mailwright_store::suppression::{self, Cause};
-use mailwright_store::{Error, Result, Tx};
+use mailwright_store::{Coalescer, Error, Result, Tx};
 
-use super::Delivery;
+use super::press::Urgency;
+use super::{Delivery, reference};
 
 /// What is stored about a hand-over.
 #[derive(Debug)]
@@ -161,7 +162,8 @@ impl Delivery {
     }
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
-    pub(super) async fn step(&self, record: Option<Arc<Record>>, mark: Option<ClaimRef>) -> bool {
+    pub(super) async fn step(&self, record: Option<Arc<Record>>, mail: Option<&Claimed>) -> bool {
+        let mark = mail.map(reference);
         if record.is_none() && mark.is_none() {
             return false;
         }
@@ -175,7 +177,7 @@ impl Delivery {
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
-            match self.ledger.call(route, step).await {
+            match self.book(mail.map(Urgency::of)).call(route, step).await {
                 Ok(done) => {
                     if let Some(record) = &record {
                         self.app.metrics().delivery(record.label);
@@ -199,6 +201,13 @@ impl Delivery {
                 }
             }
         }
+    }
+
+    /// Where a step is written. While many mails of the most urgent lane wait, no single one is worth a transaction of
+    /// its own.
+    fn book(&self, urgency: Option<Urgency>) -> &Coalescer<Step, StepDone> {
+        let is_alone = || self.app.0.dispatcher.depth(Lane::Transactional) == 0;
+        if urgency == Some(Urgency::Now) && is_alone() { &self.express } else { &self.ledger }
     }
 
     /// Leaves a mail to the end of its lease: whoever claims it next finds that nobody knows what became of it.

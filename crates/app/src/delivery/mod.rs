@@ -1,9 +1,9 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! The **feeder** claims due mails, fairly between projects and a lane at a time, into a short queue in memory. A
-//! **worker** per connection takes one, has it rendered and signed by the **press**, and hands it over. The **ledger**
-//! writes what happened, many workers' steps in one transaction: the mark that a content is about to be written, and
-//! the outcome after it.
+//! A **feeder** for each lane claims due mails, fairly between projects, into a short queue in memory. A **worker** per
+//! connection takes one, has it rendered and signed by the **press**, and hands it over. The **ledger** writes what
+//! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
+//! after it.
 //!
 //! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
 //! most one mail in doubt for each connection.
@@ -20,6 +20,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
@@ -60,7 +61,10 @@ impl Transport {
 struct Delivery {
     app: App,
     tasks: Tasks,
+    /// Writes steps, a little later and many together.
     ledger: Coalescer<Step, StepDone>,
+    /// Writes the steps that somebody waits for.
+    express: Coalescer<Step, StepDone>,
     backoff: Backoff,
     breaker: Breaker,
     held: Mutex<HashMap<EmailId, ClaimRef>>,
@@ -78,6 +82,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         ledger: Coalescer::gathered_writes(&app.0.db, gathering(settings.connections), |tx, steps| {
             Box::pin(ledger::run(tx, steps))
         }),
+        express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max },
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
@@ -85,7 +90,9 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         letterheads: Mutex::default(),
         press: Press::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
-    tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery)));
+    for lane in Lane::ALL {
+        tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery), lane));
+    }
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     for number in 0..settings.connections.max(1) {
         tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery), number));

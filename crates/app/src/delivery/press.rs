@@ -8,6 +8,8 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use mailwright_core::email::EmailSource;
+use mailwright_store::email::Claimed;
 use tokio::sync::oneshot;
 
 /// How much these threads give way: enough to go last, and still a third of what others get.
@@ -23,6 +25,12 @@ pub(super) enum Urgency {
     Now,
     /// Nobody knows of it yet.
     Later,
+}
+
+impl Urgency {
+    pub(super) fn of(mail: &Claimed) -> Self {
+        if mail.source == EmailSource::Transactional { Self::Now } else { Self::Later }
+    }
 }
 
 /// The threads and what waits for them. Dropping it ends them.

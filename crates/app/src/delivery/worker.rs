@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mailwright_core::email::{EmailSource, Lane, Reason};
+use mailwright_core::email::{Lane, Reason};
 use mailwright_mail::smtp::{Connection, EnvelopeError, RelayConfig, Reply, Stage};
 use mailwright_store::Error as StoreError;
 use mailwright_store::email::{ClaimRef, Claimed};
@@ -95,8 +95,7 @@ impl Delivery {
             .signing_key(mail.project, domain)
             .await?
             .ok_or_else(|| never(Reason::Sender, &format!("The sender's domain {domain} was removed.")))?;
-        let urgency = if mail.source == EmailSource::Transactional { Urgency::Now } else { Urgency::Later };
-        let (app, mail) = (self.app.clone(), Arc::clone(mail));
+        let (urgency, app, mail) = (Urgency::of(mail), self.app.clone(), Arc::clone(mail));
         let printed = self.press.run(urgency, move || {
             let complete = app.with_link(&letterhead.project, &mail)?;
             let rendered = render(&app.settings().base_url, &letterhead, &complete, &content);
@@ -270,7 +269,7 @@ impl Sender<'_> {
             error.into()
         } else {
             // On disk before the first byte of the content is on the wire.
-            if !self.delivery.step(self.last.take(), Some(reference(&mail))).await {
+            if !self.delivery.step(self.last.take(), Some(&mail)).await {
                 // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
                 // for content, and without any the connection can only be closed.
                 self.delivery.let_go(mail.id);

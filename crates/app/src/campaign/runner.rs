@@ -38,8 +38,8 @@ const LEASE: Duration = Duration::from_secs(10);
 const TOGETHER: usize = 4;
 /// Contacts that the first step of freezing takes, so that the first mail leaves soon.
 const FIRST_CHUNK: usize = 100;
-/// Contacts, or mails, that one step takes.
-const CHUNK: usize = 500;
+/// Contacts, or mails, that one step takes. Other writes wait for a step on SQLite.
+const CHUNK: usize = 250;
 /// How many mails of a campaign wait before its freezing takes its time.
 const AHEAD: i64 = 5_000;
 /// How many times as long as its step took freezing rests then, and how long at most.

@@ -120,10 +120,14 @@ fn forget_old_plans() -> Hook {
     Hook::async_fn(move |client, metrics| {
         let last_used = metrics.recycled.unwrap_or(metrics.created);
         Box::pin(async move {
-            if stretch(last_used) != stretch(Instant::now()) {
-                client.batch_execute("discard plans").await.map_err(HookError::Backend)?;
+            if stretch(last_used) == stretch(Instant::now()) {
+                return Ok(());
             }
-            Ok(())
+            match tokio::time::timeout(WAIT, client.batch_execute("discard plans")).await {
+                Ok(done) => done.map_err(HookError::Backend),
+                // a connection that gives no answer is replaced
+                Err(_) => Err(HookError::message("the database did not answer in time")),
+            }
         })
     })
 }

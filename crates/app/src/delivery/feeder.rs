@@ -131,8 +131,11 @@ async fn claim(
                 if lane == Lane::Campaign {
                     return claim_campaigns(tx, project, per_second, wanted, now, lease_until).await;
                 }
-                let due = email::due(tx, project, lane, now, wanted).await?;
-                let allowed = throttle(tx, project, per_second, due, now).await?;
+                let mut allowed = wanted;
+                if per_second > 0 {
+                    let due = email::due(tx, project, lane, now, wanted).await?;
+                    allowed = rate::take_sends(tx, project, per_second, due, now).await?;
+                }
                 let mails = email::claim(tx, project, lane, allowed, now, lease_until).await?;
                 Ok(Claims { more: mails.len() as i64 == wanted, mails })
             })
@@ -154,8 +157,11 @@ async fn claim_campaigns(
     let mut mails = queue::claim_abandoned(tx, project, wanted, now, lease_until).await?;
     let mut campaigns = queue::active(tx, project, now).await?;
     campaigns.shuffle(&mut rand::rng());
-    let due = queue::due(tx, project, &campaigns, now, wanted).await?;
-    let mut allowed = throttle(tx, project, per_second, due, now).await?;
+    let mut allowed = wanted;
+    if per_second > 0 {
+        let due = queue::due(tx, project, &campaigns, now, wanted).await?;
+        allowed = rate::take_sends(tx, project, per_second, due, now).await?;
+    }
     let share = (allowed / campaigns.len().max(1) as i64).max(1);
     let mut more = mails.len() as i64 == wanted;
     for campaign in campaigns {
@@ -186,17 +192,6 @@ async fn per_second(
         Some(own) if instance_rate > 0 => own.min(instance_rate),
         own => own.unwrap_or(instance_rate),
     }))
-}
-
-/// How many of the mails that are due a project may send now.
-async fn throttle(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    per_second: i64,
-    due: i64,
-    now: Timestamp,
-) -> mailwright_store::Result<i64> {
-    if per_second <= 0 { Ok(due) } else { rate::take_sends(tx, number, per_second, due, now).await }
 }
 
 /// Queues claimed mails; those that an earlier process left half handed over are settled first.

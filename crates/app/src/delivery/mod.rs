@@ -101,7 +101,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 
 /// While some workers wait for the database the others render and sign, so it pays to write the steps of many at once.
 fn gathering(connections: usize) -> Gathering {
-    Gathering { enough: connections.div_ceil(2), apart: Duration::from_millis(4) }
+    Gathering { enough: connections.div_ceil(2), apart: Duration::from_millis(8) }
 }
 
 /// Extends the leases of what this process holds, well before they end.

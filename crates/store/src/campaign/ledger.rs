@@ -380,6 +380,9 @@ pub(crate) async fn skip(
 
 /// Takes what is personal out of mails whose contact is gone.
 pub(crate) async fn blank(tx: &mut Tx<'_>, project: ProjectNumber, mails: &[EmailId]) -> Result<()> {
+    if mails.is_empty() {
+        return Ok(());
+    }
     tx.execute(
         "update emails set recipient = '', recipient_name = null, subject = '', variables = {json $3}, log = {json $4}, \
          error = null, former = null where project_id = $1 and id {in $2}",

@@ -77,7 +77,7 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let client = scopeguard::guard(self.pool.get().await?, roll_back);
+        let client = scopeguard::guard(self.connection().await?, roll_back);
         let outcome = transact(&client, &self.texts, plans, body).await;
         let client = ScopeGuard::into_inner(client);
         if leaves_doubt(&outcome) {
@@ -91,7 +91,7 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let client = scopeguard::guard(self.pool.get().await?, roll_back);
+        let client = scopeguard::guard(self.connection().await?, roll_back);
         let session = Session::Postgres { client: &client, in_transaction: false };
         let outcome = patient(caught(async { body(&mut Rx::new(session, &self.texts)).await })).await;
         let client = ScopeGuard::into_inner(client);
@@ -103,8 +103,16 @@ impl Postgres {
 
     /// Runs statements outside a transaction, for what cannot run inside one (`create index concurrently`).
     pub(crate) async fn outside(&self, sql: &str) -> Result<()> {
-        let client = self.pool.get().await?;
+        let client = self.connection().await?;
         Ok(client.batch_execute(sql).await?)
+    }
+
+    /// A connection that answers.
+    async fn connection(&self) -> Result<Object> {
+        match tokio::time::timeout(2 * WAIT, self.pool.get()).await {
+            Ok(connection) => Ok(connection?),
+            Err(_) => Err(Error::Unavailable("the database did not answer in time".into())),
+        }
     }
 
     pub(crate) fn close(&self) {
@@ -152,7 +160,7 @@ where
         let session = Session::Postgres { client, in_transaction: true };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (started, outcome) = join(begin, body).await;
-        started?;
+        let outcome = started.map_err(Error::from).and(outcome);
         if outcome.is_err() {
             let _ = client.batch_execute("rollback").await;
         }

@@ -38,13 +38,17 @@ pub async fn take_requests(
     Ok(taken)
 }
 
-/// Takes up to `wanted` sends from the project's token bucket of `per_second` tokens a second, one second deep.
-/// Returns how many were taken.
+/// How far ahead of ours the clock may be that a bucket was last refilled by, in milliseconds. Beyond that, ours was set
+/// back, and the bucket would not be refilled until it has caught up.
+const AHEAD: i64 = 5_000;
+
+/// Takes up to `wanted` sends from the project's token bucket of `per_second` tokens a second, one second deep, and
+/// leaves `reserved` for others. Returns how many were taken.
 pub async fn take_sends(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     per_second: i64,
-    wanted: i64,
+    [wanted, reserved]: [i64; 2],
     now: Timestamp,
 ) -> Result<i64> {
     let capacity = per_second * 1000;
@@ -63,11 +67,13 @@ pub async fn take_sends(
         .await?;
     let elapsed = (now.0 - refilled_at).clamp(0, 1000);
     let tokens = (tokens + elapsed * per_second).min(capacity.max(1000));
-    let taken = wanted.min(tokens / 1000);
+    let taken = wanted.min(tokens / 1000 - reserved).max(0);
     let left = tokens - taken * 1000;
+    // callers come in another order than their clocks say, and no moment may be paid twice
+    let refilled_at = if refilled_at > now.0 + AHEAD { now.0 } else { refilled_at.max(now.0) };
     tx.execute_one(
         "update throttles set millitokens = $2, refilled_at = $3 where project_id = $1",
-        args![project, left, now],
+        args![project, left, refilled_at],
     )
     .await?;
     Ok(taken)
@@ -78,4 +84,40 @@ pub async fn requests_left(tx: &mut Tx<'_>, project: ProjectNumber, limit: i64) 
     let used: i64 =
         tx.one("select used from rate_windows where project_id = $1", args![project], |r| r.get(0)).await?;
     Ok((limit - used).max(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Db, Location, StoreMetrics};
+    use crate::migrate::migrate;
+
+    const NOW: i64 = 1_741_608_000_000;
+
+    async fn take(db: &Db, wanted: i64, reserved: i64, at: i64) -> i64 {
+        let taken = db.write(move |tx| {
+            Box::pin(async move {
+                take_sends(tx, ProjectNumber(1), 10, [wanted, reserved], Timestamp(NOW + at)).await
+            })
+        });
+        taken.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_bucket_pays_no_moment_twice_and_keeps_what_is_reserved() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("rate.db"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, Timestamp(NOW)).await.unwrap();
+        assert_eq!(take(&db, 100, 4, 0).await, 6);
+        assert_eq!(take(&db, 100, 4, 0).await, 0);
+        assert_eq!(take(&db, 100, 0, 0).await, 4);
+        // half a second is worth five, whoever comes when by his own clock
+        assert_eq!(take(&db, 100, 0, 500).await, 5);
+        assert_eq!(take(&db, 100, 0, 100).await, 0);
+        assert_eq!(take(&db, 100, 0, 500).await, 0);
+        // a clock that was set back by a minute counts from there
+        assert_eq!(take(&db, 100, 0, -60_000).await, 0);
+        assert_eq!(take(&db, 100, 0, -59_500).await, 5);
+    }
 }

@@ -273,4 +273,30 @@ both_engines! {
         assert_eq!(ledger["equation"]["skipped"], json!({"cancelled": 1}), "{ledger}");
         assert_eq!(server.received_for("a0@example.com").len(), 1);
     }
+
+    async fn what_somebody_waits_for_has_the_first_claim_on_the_rate(engine: Engine) {
+        const WAITED_FOR: usize = 10;
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine)
+            .smtp(server.port)
+            .env("MAILWRIGHT_SENDING_PER_SECOND", "2")
+            .start()
+            .await;
+        contacts(&app, "a", 40).await;
+        send(&app, &draft(&app, &json!({})).await).await;
+        app.eventually("the campaign uses the rate up", async || (server.received().len() >= 3).then_some(()))
+            .await;
+        let to: Vec<_> = (0..WAITED_FOR).map(|n| format!("b{n}@example.com")).collect();
+        let mail = json!({"to": to, "subject": "Code", "body": "<p>1234</p>", "from": app.from()});
+        app.post("/v1/send").json(&mail).send().await.assert_status(200);
+        let before = server.received().len();
+        let of = |prefix: &str| {
+            let received = server.received();
+            received.iter().filter(|mail| mail.rcpt_to[0].starts_with(prefix)).count()
+        };
+        app.eventually("they have arrived", async || (of("b") == WAITED_FOR).then_some(())).await;
+        // claimed before them, or with what was left of the second that the last of them was sent in
+        let meanwhile = server.received().len() - before - WAITED_FOR;
+        assert!(meanwhile <= 5, "{meanwhile} mails of the campaign went first");
+    }
 }

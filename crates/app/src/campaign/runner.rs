@@ -4,7 +4,9 @@
 //! What is to be done stands in the campaign's row; a step is one transaction. Whatever process comes next goes on where
 //! the last step ended.
 
+use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt, stream};
@@ -60,19 +62,16 @@ impl Wake {
 }
 
 pub(crate) fn start(app: &App, tasks: &Tasks) {
-    let runner =
-        Runner { app: app.clone(), holder: rand::random(), lease: app.settings().delivery.lease.min(LEASE) };
+    let lease = app.settings().delivery.lease.min(LEASE);
+    let runner = Runner { app: app.clone(), holder: rand::random(), lease, resting: Mutex::default() };
     tasks.spawn("campaign runner", run(runner, tasks.clone()));
 }
 
 async fn run(runner: Runner, tasks: Tasks) {
     while !tasks.is_stopping() {
-        let began = Instant::now();
         let pause = match runner.round().await {
-            Ok(Did::Work) => continue,
-            Ok(Did::Nothing) => TICK,
-            // most of the time is left to the mails that wait already, and to everything else
-            Ok(Did::Froze) => (began.elapsed() * REST).min(LONGEST_REST),
+            Ok(true) => continue,
+            Ok(false) => runner.first_rest().min(TICK),
             Err(error) => {
                 tracing::warn!(%error, "campaigns could not be looked at, trying again");
                 AFTER_FAILURE
@@ -86,29 +85,14 @@ async fn run(runner: Runner, tasks: Tasks) {
     }
 }
 
-/// What a step, or a round of them, did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Did {
-    /// Nothing was to be done.
-    Nothing,
-    /// Something that is not to wait.
-    Work,
-    /// A part of an audience was frozen, there is more of it, and enough to send until then.
-    Froze,
-}
-
-impl Did {
-    fn of(worked: bool) -> Self {
-        if worked { Self::Work } else { Self::Nothing }
-    }
-}
-
 /// The background work of one process.
 struct Runner {
     app: App,
     /// Tells this process from others.
     holder: i64,
     lease: Duration,
+    /// The campaigns whose freezing takes its time, and when it goes on.
+    resting: Mutex<HashMap<CampaignId, Instant>>,
 }
 
 impl Runner {
@@ -117,8 +101,8 @@ impl Runner {
         Lease { holder: self.holder, now, until: now.plus(self.lease) }
     }
 
-    /// One step of each campaign that there is something to do for.
-    async fn round(&self) -> Result<Did> {
+    /// One step of each campaign that there is something to do for and that does not rest. Returns whether there was one.
+    async fn round(&self) -> Result<bool> {
         let (now, holder) = (self.app.clock().now(), self.holder);
         let projects =
             self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
@@ -134,6 +118,8 @@ impl Runner {
                 Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be read"),
             }
         }
+        self.resting().retain(|_, until| *until > Instant::now());
+        due.retain(|run| run.frozen_at.is_some() || !self.resting().contains_key(&run.id));
         let steps = due.into_iter().map(|run| async move {
             let (project, id) = (run.project, run.id);
             // a campaign that makes us panic must not take the others' runner with it
@@ -145,10 +131,21 @@ impl Runner {
                 Err(_) => tracing::error!(campaign = %id, "a step of a campaign panicked, trying again"),
             }
             self.rest(project, id).await;
-            Did::Nothing
+            false
         });
-        let all: Vec<Did> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
-        Ok(all.into_iter().max().unwrap_or(Did::Nothing))
+        let all: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
+        Ok(all.contains(&true))
+    }
+
+    fn resting(&self) -> MutexGuard<'_, HashMap<CampaignId, Instant>> {
+        self.resting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long until a campaign has rested.
+    fn first_rest(&self) -> Duration {
+        let now = Instant::now();
+        let rests = self.resting().values().map(|until| until.saturating_duration_since(now)).min();
+        rests.unwrap_or(Duration::MAX)
     }
 
     /// Leaves a campaign alone for a moment, so that its trouble is not looked at again and again.
@@ -164,18 +161,17 @@ impl Runner {
         }
     }
 
-    async fn step(&self, run: Run) -> Result<Did> {
-        let worked = match run.status {
+    async fn step(&self, run: Run) -> Result<bool> {
+        match run.status {
             CampaignStatus::Scheduled => self.fire(run.project, run.id).await,
-            CampaignStatus::Sending if run.frozen_at.is_none() => return self.freeze(run).await,
+            CampaignStatus::Sending if run.frozen_at.is_none() => self.freeze(run).await,
             CampaignStatus::Sending => match run.retry {
                 Some(retry) => self.requeue(run.project, run.id, retry).await,
                 None => self.finish(run.project, run.id, CampaignStatus::Sending).await,
             },
             CampaignStatus::Cancelled => self.cancel(run.project, run.id).await,
             CampaignStatus::Draft | CampaignStatus::Sent => Ok(false),
-        };
-        worked.map(Did::of)
+        }
     }
 
     /// Starts a campaign whose time has come, or cancels it when its project may not send.
@@ -189,7 +185,8 @@ impl Runner {
     }
 
     /// Freezes the next contacts of the audience: the mail of each is put into the queue, or skipped.
-    async fn freeze(&self, run: Run) -> Result<Did> {
+    async fn freeze(&self, run: Run) -> Result<bool> {
+        let began = Instant::now();
         let (project, id) = (run.project, run.id);
         let started = run.sent_at.ok_or_else(|| Error::Internal("a campaign has no start".into()))?;
         let content = self.app.0.contents.get(project, &run.content_hash).await?;
@@ -228,7 +225,12 @@ impl Runner {
         });
         let frozen = frozen.await?;
         self.app.0.dispatcher.wake(Lane::Campaign, project);
-        Ok(if frozen && !last && self.is_ahead(project, id).await? { Did::Froze } else { Did::of(frozen) })
+        if frozen && !last && self.is_ahead(project, id).await? {
+            // most of the time is left to the mails that wait already, and to everything else
+            let rest = (began.elapsed() * REST).min(LONGEST_REST);
+            self.resting().insert(id, Instant::now() + rest);
+        }
+        Ok(frozen)
     }
 
     /// Whether so many mails of a campaign wait that freezing the others can take its time.

@@ -134,7 +134,7 @@ async fn claim(
                 let mut allowed = wanted;
                 if per_second > 0 {
                     let due = email::due(tx, project, lane, now, wanted).await?;
-                    allowed = rate::take_sends(tx, project, per_second, due, now).await?;
+                    allowed = throttle(tx, project, lane, [per_second, due], now).await?;
                 }
                 let mails = email::claim(tx, project, lane, allowed, now, lease_until).await?;
                 Ok(Claims { more: mails.len() as i64 == wanted, mails })
@@ -160,7 +160,7 @@ async fn claim_campaigns(
     let mut allowed = wanted;
     if per_second > 0 {
         let due = queue::due(tx, project, &campaigns, now, wanted).await?;
-        allowed = rate::take_sends(tx, project, per_second, due, now).await?;
+        allowed = throttle(tx, project, Lane::Campaign, [per_second, due], now).await?;
     }
     let share = (allowed / campaigns.len().max(1) as i64).max(1);
     let mut more = mails.len() as i64 == wanted;
@@ -192,6 +192,22 @@ async fn per_second(
         Some(own) if instance_rate > 0 => own.min(instance_rate),
         own => own.unwrap_or(instance_rate),
     }))
+}
+
+/// How many of the mails that are due in a lane a project may send now. What it has due in more urgent lanes has the
+/// first claim on its rate.
+async fn throttle(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    lane: Lane,
+    [per_second, due]: [i64; 2],
+    now: Timestamp,
+) -> mailwright_store::Result<i64> {
+    let mut reserved = 0;
+    for urgent in Lane::ALL.into_iter().take_while(|urgent| *urgent != lane) {
+        reserved += email::due(tx, number, urgent, now, per_second - reserved).await?;
+    }
+    rate::take_sends(tx, number, per_second, [due, reserved], now).await
 }
 
 /// Queues claimed mails; those that an earlier process left half handed over are settled first.

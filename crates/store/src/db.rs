@@ -97,10 +97,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        match &*self.engine {
-            Engine::Sqlite(engine) => engine.write(false, body).await,
-            Engine::Postgres(engine) => engine.write(Plans::Fresh, body).await,
-        }
+        self.transact(false, Plans::Fresh, body).await
     }
 
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key.
@@ -109,10 +106,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        match &*self.engine {
-            Engine::Sqlite(engine) => engine.write(false, body).await,
-            Engine::Postgres(engine) => engine.write(Plans::Kept, body).await,
-        }
+        self.transact(false, Plans::Kept, body).await
     }
 
     /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
@@ -122,9 +116,17 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
+        self.transact(true, Plans::Fresh, body).await
+    }
+
+    async fn transact<T, F>(&self, bulk: bool, plans: Plans, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
         match &*self.engine {
-            Engine::Sqlite(engine) => engine.write(true, body).await,
-            Engine::Postgres(engine) => engine.write(Plans::Fresh, body).await,
+            Engine::Sqlite(engine) => engine.write(bulk, body).await,
+            Engine::Postgres(engine) => engine.write(plans, body).await,
         }
     }
 

@@ -198,8 +198,8 @@ pub async fn is_invited_by_person(
     now: Timestamp,
 ) -> Result<bool> {
     rx.exists(
-            "select 1 from invitations where project_id = $1 and email = $2 and key_id is null and expires_at > $3",
-            args![project, email, now],
+        "select 1 from invitations where project_id = $1 and email = $2 and key_id is null and expires_at > $3",
+        args![project, email, now],
     )
     .await
 }

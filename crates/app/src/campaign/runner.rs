@@ -118,8 +118,11 @@ impl Runner {
                 Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be read"),
             }
         }
-        self.resting().retain(|_, until| *until > Instant::now());
-        due.retain(|run| run.frozen_at.is_some() || !self.resting().contains_key(&run.id));
+        {
+            let mut resting = self.resting();
+            resting.retain(|_, until| *until > Instant::now());
+            due.retain(|run| !resting.contains_key(&run.id));
+        }
         let steps = due.into_iter().map(|run| async move {
             let (project, id) = (run.project, run.id);
             // a campaign that makes us panic must not take the others' runner with it

@@ -214,16 +214,14 @@ impl<'f> Query<'f> {
     /// them if it is given. Looks only at contacts of the time in which those that are found were created, and at
     /// those that have an event that few have, where the filter asks for one.
     fn contacts(&self, after: Option<ContactId>, values: &mut Values<'_>) -> Result<(String, String)> {
-        let era = Era::of(self.tree, self.now);
-        let end = era.end().into_iter().chain(after).min();
         // SQLite walks a collected set from the newest anyway
         let lead = if values.postgres { Lead::of(self.tree, &self.counts, self.now) } else { None };
         let Some(lead) = lead else {
-            let within = bounds("c.id", era.first(), end, values);
+            let within = self.within("c.id", after, values);
             let condition = self.condition(None, values)?;
             return Ok(("contacts c".to_owned(), format!("c.project_id = $1{within} and {condition}")));
         };
-        let within = bounds("e.contact_id", era.first(), end, values);
+        let within = self.within("e.contact_id", after, values);
         let leading = lead.contacts(&within, values);
         let tables = format!("({leading}) as l join contacts c on c.project_id = $1 and c.id = l.id");
         Ok((tables, self.condition(Some(lead), values)?))
@@ -247,17 +245,20 @@ impl<'f> Query<'f> {
         rx.seldom(sql, &args, read).await
     }
 
+    /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins with
+    /// `and`.
+    fn within(&self, column: &str, after: Option<ContactId>, values: &mut Values<'_>) -> String {
+        let era = Era::of(self.tree, self.now);
+        let end = era.end().into_iter().chain(after).min();
+        let first = era.first().map(|id| format!(" and {column} >= {}", values.bind(id)));
+        let end = end.map(|id| format!(" and {column} < {}", values.bind(id)));
+        first.into_iter().chain(end).collect()
+    }
+
     /// The filter's condition on `contacts c`, of whom `lead` holds anyway.
     fn condition(&self, lead: Option<Lead<'_>>, values: &mut Values<'_>) -> Result<String> {
         compile::compile(self.tree, self.segments, &self.counts, lead, self.now, values)
     }
-}
-
-/// That an id is not before the first one and before the end, each if given; begins with `and`.
-fn bounds(column: &str, first: Option<ContactId>, end: Option<ContactId>, values: &mut Values<'_>) -> String {
-    let first = first.map(|id| format!(" and {column} >= {}", values.bind(id)));
-    let end = end.map(|id| format!(" and {column} < {}", values.bind(id)));
-    first.into_iter().chain(end).collect()
 }
 
 /// How many contacts a filter finds.
@@ -278,8 +279,7 @@ pub async fn count(
     let query = Query::new(rx, project, tree, segments, now, FEW_OF_ALL).await?;
     let mut args = vec![project.into()];
     let mut values = Values::new(&mut args, rx.is_postgres());
-    let era = Era::of(tree, now);
-    let within = bounds("c.id", era.first(), era.end(), &mut values);
+    let within = query.within("c.id", None, &mut values);
     let condition = query.condition(None, &mut values)?;
     let sql =
         format!("select count(*) from contacts c where {plus}c.project_id = $1{within} and {condition}");

@@ -1,7 +1,7 @@
 //! Filters in the database: the SQL that a [`Tree`] becomes, the contacts it finds, and the facts that let
 //! [`Tree::matches`] judge contacts in memory.
 //!
-//! The SQL says what `core::filter` says; `tests/filter.rs` holds the two together on both engines. Every value and
+//! The SQL says what `core::filter` says; `tests/filter/` holds the two together on both engines. Every value and
 //! every name is a bound argument. Every condition is true or false, never null, so that nothing depends on where in
 //! a tree it stands.
 

@@ -1,5 +1,5 @@
 //! What conditions mean: every row of the table of semantics, in memory. The database is held to the same by
-//! `store/tests/filter.rs`.
+//! `store/tests/filter/`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

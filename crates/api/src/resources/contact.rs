@@ -166,6 +166,7 @@ pub(crate) async fn get(
 
 /// Changes to a contact.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = UpdateContactRequest)]
 pub(crate) struct UpdateRequest {
     email: Option<Email>,
     subscribed: Option<bool>,

@@ -84,6 +84,7 @@ pub(crate) async fn list(
 /// A segment to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CreateSegmentRequest)]
 pub(crate) struct CreateRequest {
     name: Name,
     description: Option<Description>,
@@ -157,6 +158,7 @@ pub(crate) async fn get(
 /// Changes to a segment. Its type stays.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = UpdateSegmentRequest)]
 pub(crate) struct UpdateRequest {
     name: Option<Name>,
     /// null clears it.
@@ -264,6 +266,7 @@ pub(crate) async fn contacts(
 /// Addresses to put on the list of a static segment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = AddMembersRequest)]
 pub(crate) struct AddRequest {
     /// 1 to 500 addresses.
     emails: Vec<Words>,

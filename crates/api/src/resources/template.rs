@@ -112,6 +112,7 @@ pub(crate) async fn list(
 /// A template to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CreateTemplateRequest)]
 pub(crate) struct CreateRequest {
     name: Name,
     description: Option<Description>,
@@ -189,6 +190,7 @@ pub(crate) async fn get(
 /// Changes to a template.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = UpdateTemplateRequest)]
 pub(crate) struct UpdateRequest {
     name: Option<Name>,
     /// null clears it.

@@ -3,15 +3,15 @@
 VENV := .venv
 NEXTEST := cargo nextest run --no-fail-fast
 
-.PHONY: run release setup test check bench clean
+.PHONY: run build setup test check bench clean
 
-# Builds and starts the service with a demo project. The build is quick rather than fast: see `release`.
+# Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
 run:
 	@echo "Building Mailwright. The first time this takes about four minutes on two processors, later a few seconds."
 	cargo run --bin mailwright -- serve --demo
 
 # Builds what is meant to be installed: optimised, in target/release.
-release:
+build:
 	@echo "Building Mailwright, optimised. The first time this takes about ten minutes on two processors."
 	cargo build --release
 

@@ -79,7 +79,25 @@ impl Opens {
     }
 }
 
+/// Names of path parameters that are identifiers.
+const IDS: [&str; 8] =
+    ["id", "jobId", "contactId", "projectId", "userId", "keyId", "invitationId", "sessionId"];
+
+/// Says of identifiers in a path that they are UUIDs. What recipients' links carry is no such thing.
+fn identify(operation: &mut Value) {
+    if operation["tags"][0] == "Recipients" {
+        return;
+    }
+    for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
+        let is_id = parameter["name"].as_str().is_some_and(|name| IDS.contains(&name));
+        if parameter["in"] == "path" && is_id {
+            parameter["schema"]["format"] = "uuid".into();
+        }
+    }
+}
+
 fn operation_of(path: &str, operation: &mut Value) {
+    identify(operation);
     let opens = Opens::of(operation);
     let takes_body = operation.get("requestBody").is_some();
     let project_in_header = opens.key && opens.session && !path.contains("/project");
@@ -100,6 +118,10 @@ fn operation_of(path: &str, operation: &mut Value) {
         statuses.extend(["400", "413", "422"]);
     } else if project_in_header {
         statuses.push("400");
+    }
+    if path.starts_with("/campaigns/{id}") {
+        // the form of these ids is part of the contract
+        statuses.push("422");
     }
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let Some(responses) = operation["responses"].as_object_mut() else { return };

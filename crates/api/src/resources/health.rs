@@ -52,7 +52,7 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness
 
 /// Figures for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "Service", operation_id = "getMetrics",
-    responses((status = 200, content_type = "text/plain", body = String)))]
+    responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], app.metrics().render())

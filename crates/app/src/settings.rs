@@ -128,6 +128,8 @@ pub struct DeliverySettings {
     pub connections: usize,
     /// Mails a second and project; 0 switches the throttle off.
     pub per_second: i64,
+    /// Mails a second of the whole instance; 0 for any number.
+    pub instance_per_second: i64,
     /// The first back-off after a temporary refusal; it doubles with every further one.
     pub retry_base: Duration,
     /// The longest back-off.

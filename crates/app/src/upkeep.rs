@@ -11,7 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
-use mailwright_store::{domain, email, idempotency, project, reception, search};
+use mailwright_store::{domain, email, idempotency, migrate, project, reception, search};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -120,19 +120,22 @@ impl App {
         }
     }
 
-    /// The projects that have a mail due in a lane.
+    /// The projects that have a mail due in a lane, and whether a newer program has migrated the database, so that
+    /// this one should leave them to it.
     pub(crate) async fn projects_with_mail(
         &self,
         lane: Lane,
         now: Timestamp,
-    ) -> mailwright_store::Result<Vec<ProjectNumber>> {
+    ) -> mailwright_store::Result<(bool, Vec<ProjectNumber>)> {
         let read = self.0.db.read(move |rx| {
             Box::pin(async move {
-                if lane == Lane::Campaign {
-                    queue::due_projects(rx, now).await
+                let superseded = migrate::is_superseded(rx).await?;
+                let projects = if lane == Lane::Campaign {
+                    queue::due_projects(rx, now).await?
                 } else {
-                    email::due_projects(rx, lane, now).await
-                }
+                    email::due_projects(rx, lane, now).await?
+                };
+                Ok((superseded, projects))
             })
         });
         read.await
@@ -142,7 +145,7 @@ impl App {
         let now = self.0.clock.now();
         for lane in Lane::ALL {
             let (mut depth, mut oldest) = (0, now);
-            for number in self.projects_with_mail(lane, now).await? {
+            for number in self.projects_with_mail(lane, now).await?.1 {
                 let backlog = self.0.db.read(move |rx| {
                     Box::pin(async move {
                         if lane == Lane::Campaign {

@@ -84,6 +84,7 @@ struct Delivery {
 #[serde(deny_unknown_fields)]
 struct Sending {
     per_second: i64,
+    instance_per_second: i64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -298,6 +299,7 @@ impl Config {
             delivery: DeliverySettings {
                 connections: self.delivery.connections.clamp(1, 1000),
                 per_second: self.sending.per_second,
+                instance_per_second: self.sending.instance_per_second.max(0),
                 retry_base: Duration::from_millis(self.delivery.retry_base_ms.max(1)),
                 retry_max: Duration::from_millis(self.delivery.retry_max_ms.max(1)),
                 lease: Duration::from_millis(self.delivery.lease_ms.max(100)),

@@ -19,7 +19,8 @@ use serde_json::Value as Json;
 use crate::args;
 use crate::campaign::ledger;
 use crate::counter::{Counter, Deltas};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::project;
 use crate::reception;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
@@ -167,15 +168,23 @@ pub struct Claimed {
     pub deadline_at: Timestamp,
 }
 
-/// The projects that have a mail due in a lane.
+/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next in
+/// the index of the queue, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
-        "select p.number from projects p where p.disabled_at is null and exists \
-         (select 1 from emails e where e.project_id = p.number and e.campaign_id is null and e.lane = $1 and e.due_at <= $2)",
-        args![lane.number(), now],
-        |r| r.get(0),
-    )
-    .await
+    let due = rx
+        .all(
+            "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+             (select e.project_id from emails e where e.project_id > w.project_id and e.due_at is not null \
+             and e.campaign_id is null order by e.project_id, e.lane, e.due_at limit 1) \
+             from waiting w where w.project_id is not null) \
+             select w.project_id from waiting w where w.project_id > 0 and (select e.due_at from emails e \
+             where e.project_id = w.project_id and e.campaign_id is null and e.lane = $1 and e.due_at is not null \
+             order by e.due_at limit 1) <= $2",
+            args![lane.number(), now],
+            |r| r.get(0),
+        )
+        .await?;
+    project::enabled(rx, due).await
 }
 
 /// How many mails of a lane are due, counted up to `most`.
@@ -203,8 +212,8 @@ pub async fn claim(
     limit: i64,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<Vec<Claimed>> {
-    tx.all(
+) -> Result<Taken> {
+    let rows = tx.all(
         format!(
             "with picked as (select id from emails where project_id = $1 and campaign_id is null and lane = $2 \
              and due_at <= $3 order by due_at limit $4 {{skip_locked}}) \
@@ -212,16 +221,144 @@ pub async fn claim(
              where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
         ),
         args![project, lane.number(), now, limit, lease_until],
-        read_claimed,
+        read_taken,
     )
-    .await
+    .await?;
+    Ok(Taken::of(rows))
+}
+
+/// What a claim took: mails, and rows that are no mail that can be read.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The mails.
+    pub mails: Vec<Claimed>,
+    /// The rows that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Taken {
+    pub(crate) fn of(rows: Vec<Result<Claimed, Unreadable>>) -> Self {
+        let mut taken = Self::default();
+        for row in rows {
+            match row {
+                Ok(mail) => taken.mails.push(mail),
+                Err(unreadable) => taken.unreadable.push(unreadable),
+            }
+        }
+        taken
+    }
+
+    /// How many rows were taken.
+    pub fn len(&self) -> usize {
+        self.mails.len() + self.unreadable.len()
+    }
+
+    /// Whether nothing was taken.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds what another claim took.
+    pub fn append(&mut self, more: Self) {
+        self.mails.extend(more.mails);
+        self.unreadable.extend(more.unreadable);
+    }
+}
+
+/// A claimed row that cannot be read as a mail.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Project.
+    pub project: ProjectNumber,
+    /// The claim; `None` where not even that can be read.
+    pub claim: Option<ClaimRef>,
+    /// The campaign of the mail.
+    pub campaign: Option<CampaignId>,
+    /// Whether its content may have been written to the next hop.
+    pub is_doubtful: bool,
+    /// The column that cannot be read.
+    pub column: &'static str,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+impl Unreadable {
+    /// The mail's identifier.
+    pub fn id(&self) -> Option<EmailId> {
+        self.claim.map(|claim| claim.id)
+    }
+}
+
+/// Reads a claimed row. That it cannot be read is not an error of the claim, which may have taken others.
+pub(crate) fn read_taken(row: &Row<'_>) -> Result<Result<Claimed, Unreadable>> {
+    let error = match read_claimed(row) {
+        Ok(mail) => return Ok(Ok(mail)),
+        Err(error) => error,
+    };
+    let project: ProjectNumber = row.get(0)?;
+    let claim = match (row.get(1), row.get(2)) {
+        (Ok(id), Ok(claim)) => Some(ClaimRef { project, id, claim }),
+        _ => None,
+    };
+    let place = if let Error::Corrupt { column, .. } = &error { Some(*column) } else { None };
+    let column = place.and_then(|place| CLAIMED.split(", ").nth(place)).unwrap_or("unknown");
+    let column = column.trim_start_matches("{json_out ").trim_end_matches('}');
+    let is_doubtful = row.get::<String>(15).is_ok_and(|status| status == EmailStatus::Sending.as_str());
+    let campaign = row.get(14).ok().flatten();
+    Ok(Err(Unreadable { project, claim, campaign, is_doubtful, column, error }))
+}
+
+/// Ends a claimed mail whose row cannot be read: it failed, or is in doubt where it may have been handed over. Changes
+/// nothing when the claim is no longer the newest.
+pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp) -> Result<()> {
+    let Some(claim) = row.claim else { return Ok(()) };
+    let (status, reason) = if row.is_doubtful {
+        (EmailStatus::InDoubt, None)
+    } else {
+        (EmailStatus::Failed, Some(Reason::Unrenderable))
+    };
+    let settlement = Settlement::of(status);
+    let touched = tx
+        .execute(
+            "update emails set claim = claim + 1, status = $4, due_at = null, reason = $5, settlement = $6, error = $7, \
+             in_doubt = in_doubt + $8, updated_at = $9 \
+             where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
+            args![
+                claim.project,
+                claim.id,
+                claim.claim,
+                status.as_str(),
+                reason.map(Reason::as_str),
+                row.campaign.map(|_| settlement.as_str()),
+                format!("The stored mail cannot be read: {}.", row.column),
+                i64::from(row.is_doubtful),
+                now,
+            ],
+        )
+        .await?;
+    if touched == 0 {
+        return Ok(());
+    }
+    let mut deltas = Deltas::default();
+    move_count(&mut deltas, claim.project, EmailStatus::Pending, status);
+    if let Some(campaign) = row.campaign {
+        ledger::shift(
+            &mut deltas,
+            claim.project,
+            campaign,
+            (Settlement::Waiting, None),
+            (settlement, reason),
+        );
+    }
+    reception::count(&mut deltas, claim.project, status, now);
+    deltas.save(tx).await
 }
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
      reply_to, content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
      {json_out log}, message_id, created_at, deadline_at";
 
-pub(crate) fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
+fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
         project: row.get(0)?,
         id: row.get(1)?,

@@ -10,6 +10,7 @@ use crate::args;
 use crate::error::Result;
 use crate::session::role;
 use crate::tx::{Row, Rx, Tx};
+use crate::value::Arg;
 
 pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at";
 
@@ -81,6 +82,18 @@ pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Resul
         args![after, limit],
         |r| r.get(0),
     )
+    .await
+}
+
+/// Those of some projects that may send.
+pub(crate) async fn enabled(rx: &mut Rx<'_>, numbers: Vec<ProjectNumber>) -> Result<Vec<ProjectNumber>> {
+    if numbers.is_empty() {
+        return Ok(numbers);
+    }
+    let set = Arg::Ints(numbers.into_iter().map(|number| Some(number.0)).collect());
+    rx.all("select p.number from projects p where p.disabled_at is null and p.number {in $1}", &[set], |r| {
+        r.get(0)
+    })
     .await
 }
 

@@ -3,8 +3,10 @@
 
 mod message;
 mod outcomes;
+mod pace;
 mod queue;
 mod transport;
+mod turns;
 
 use mailwright_testkit::{App, Value};
 use mailwright_tests::{items, text};

@@ -182,6 +182,9 @@ impl Delivery {
                     if let Some(record) = &record {
                         self.app.metrics().delivery(record.label);
                         self.let_go(record.outcome.claim.id);
+                        if let (Some(campaign), None) = (record.outcome.campaign, record.outcome.due_at) {
+                            self.app.0.campaigns.settled(record.outcome.claim.project, campaign);
+                        }
                         if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
                             self.app.0.docket.note(record.outcome.claim.project);
                         }

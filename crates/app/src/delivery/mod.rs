@@ -12,7 +12,10 @@ mod dispatcher;
 mod feeder;
 mod ledger;
 mod outcome;
+mod pace;
 mod press;
+mod rests;
+mod turns;
 mod worker;
 
 use std::collections::HashMap;
@@ -90,6 +93,11 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         letterheads: Mutex::default(),
         press: Press::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
+    if settings.instance_per_second > 0 {
+        app.0.dispatcher.limit();
+        let pace = pace::run(Arc::clone(&delivery), settings.instance_per_second);
+        tasks.spawn("delivery pace", pace);
+    }
     for lane in Lane::ALL {
         tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery), lane));
     }

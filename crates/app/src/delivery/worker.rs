@@ -96,7 +96,7 @@ impl Delivery {
             .await?
             .ok_or_else(|| never(Reason::Sender, &format!("The sender's domain {domain} was removed.")))?;
         let (urgency, app, mail) = (Urgency::of(mail), self.app.clone(), Arc::clone(mail));
-        let printed = self.press.run(urgency, move || {
+        let printed = self.press.run(urgency, mail.project, move || {
             let complete = app.with_link(&letterhead.project, &mail)?;
             let rendered = render(&app.settings().base_url, &letterhead, &complete, &content);
             let signature = key

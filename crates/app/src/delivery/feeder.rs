@@ -54,12 +54,17 @@ async fn feed(
     now: Timestamp,
     sweep_at: &mut Timestamp,
 ) -> mailwright_store::Result<bool> {
+    if !delivery.app.clock_is_right() {
+        *sweep_at = now.plus(SWEEP);
+        return Ok(false);
+    }
     let closed_until = delivery.breaker.closed_until();
     if closed_until > now {
         *sweep_at = closed_until;
         return Ok(false);
     }
-    if *sweep_at <= now {
+    // further away than a sweep where the way was closed until now, or the clock was set back since
+    if *sweep_at <= now || sweep_at.since(now) > SWEEP {
         delivery.app.0.dispatcher.add_due(lane, delivery.app.projects_with_mail(lane, now).await?);
         *sweep_at = now.plus(SWEEP);
     }

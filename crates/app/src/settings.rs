@@ -13,6 +13,10 @@ pub struct Settings {
     pub auto_project_disable: bool,
     /// How long an idempotency key is kept.
     pub idempotency_ttl: Duration,
+    /// Time between two comparisons of the machine's clock with the database's.
+    pub clock_check_interval: Duration,
+    /// How late a scheduled campaign may start.
+    pub latest_start: Duration,
     /// Attachments.
     pub attachments: AttachmentLimits,
     /// Sending.
@@ -136,7 +140,7 @@ pub struct DeliverySettings {
     pub retry_max: Duration,
     /// How long a claim holds without a sign of life.
     pub lease: Duration,
-    /// How long a mail is tried.
+    /// How long a mail waits between its attempts, all pauses together, before it is given up.
     pub deadline: Duration,
 }
 

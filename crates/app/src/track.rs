@@ -155,14 +155,15 @@ fn apply(operation: &Operation, contacts: &mut Contacts, events: &mut Vec<NewEve
         operation.at,
     );
     let contact = upserted.contact.id;
-    if let Some(subscribed) = upserted.flip {
-        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
-    }
     let event = NewEvent {
         data: operation.event_data.clone(),
         ..NewEvent::bare(operation.project, &operation.event, contact, operation.at)
     };
     let tracked = Tracked { contact, event: event.id, timestamp: operation.at };
     events.push(event);
+    // after the event that caused it, which has the earlier id
+    if let Some(subscribed) = upserted.flip {
+        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+    }
     tracked
 }

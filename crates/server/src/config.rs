@@ -40,6 +40,7 @@ pub(crate) struct Config {
     trusted_proxies: usize,
     platform_from: String,
     pub(crate) log: String,
+    drain_ms: u64,
     database: Database,
     delivery: Delivery,
     sending: Sending,
@@ -47,6 +48,7 @@ pub(crate) struct Config {
     domains: Domains,
     jobs: Jobs,
     segments: Segments,
+    campaigns: Campaigns,
     attachments: Attachments,
     login: Login,
     oauth: Oauth,
@@ -67,6 +69,7 @@ impl std::fmt::Debug for Hidden {
 #[serde(deny_unknown_fields)]
 struct Database {
     connections: usize,
+    clock_check_seconds: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -112,6 +115,12 @@ struct Jobs {
 #[serde(deny_unknown_fields)]
 struct Segments {
     refresh_interval_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Campaigns {
+    latest_start_hours: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -242,6 +251,11 @@ impl Config {
         Ok(Dns::with_server(server))
     }
 
+    /// How long requests are still taken after the process was asked to stop.
+    pub(crate) fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms)
+    }
+
     /// The secret, if one was configured.
     pub(crate) fn secret(&self) -> Result<Option<&str>> {
         match self.secret.0.len() {
@@ -291,6 +305,8 @@ impl Config {
             rate_limit_per_minute: self.rate_limit_per_minute,
             auto_project_disable: self.auto_project_disable,
             idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
+            clock_check_interval: Duration::from_secs(self.database.clock_check_seconds.max(1)),
+            latest_start: Duration::from_secs(self.campaigns.latest_start_hours.saturating_mul(3600)),
             attachments: AttachmentLimits {
                 count: self.attachments.count,
                 total_bytes: self.attachments.total_mb * 1024 * 1024,

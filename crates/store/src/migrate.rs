@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "instance rate",
         sql: include_str!("../migrations/0010_instance_rate.sql"),
     },
+    Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

@@ -36,6 +36,10 @@ pub(crate) struct Readiness {
     migrated: bool,
     /// The background work is alive.
     worker: bool,
+    /// The clock of this machine agrees with the database's. No mail is delivered while it does not.
+    clock: bool,
+    /// The process was not asked to stop.
+    staying: bool,
 }
 
 /// Whether the process can serve
@@ -45,9 +49,10 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness
     let schema = app.is_ready().await;
     let worker = app.worker_is_alive();
     let (database, migrated) = (schema.is_ok(), schema.unwrap_or(false));
-    let ready = migrated && worker;
+    let (clock, staying) = (app.clock_is_right(), !app.is_leaving());
+    let ready = migrated && worker && clock && staying;
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Readiness { ready, database, migrated, worker }))
+    (status, Json(Readiness { ready, database, migrated, worker, clock, staying }))
 }
 
 /// Figures for Prometheus

@@ -126,6 +126,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(member::update, member::remove))
         .routes(routes!(member::invitations))
         .routes(routes!(member::withdraw))
+        .routes(routes!(member::confirm))
         .routes(routes!(key::list, key::create))
         .routes(routes!(key::revoke))
         .routes(routes!(audit::list))

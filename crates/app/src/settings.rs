@@ -96,6 +96,8 @@ pub struct PlatformSettings {
 pub struct AccountSettings {
     /// Whether only the first account can be created by signing up.
     pub disable_signups: bool,
+    /// Projects that a user may own; 0 for no limit.
+    pub projects_per_user: i64,
     /// Wrong passwords for an address in a window.
     pub attempts_per_address: i64,
     /// Wrong passwords from a client in a window.

@@ -36,6 +36,7 @@ pub(crate) struct Config {
     dns_server: String,
     secret: Hidden,
     disable_signups: bool,
+    projects_per_user: i64,
     auto_project_disable: bool,
     trusted_proxies: usize,
     platform_from: String,
@@ -335,6 +336,7 @@ impl Config {
             },
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
+                projects_per_user: self.projects_per_user.max(0),
                 attempts_per_address: self.login.attempts_per_address.max(1),
                 attempts_per_client: self.login.attempts_per_client.max(1),
                 links_good_for: Duration::from_secs(self.login.link_seconds.max(1)),

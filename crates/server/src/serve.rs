@@ -122,6 +122,7 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
             .bootstrap(Bootstrap {
                 email: EmailAddress::parse(DEMO_USER).context("the demo address")?,
                 password: password.clone(),
+                reset_password: false,
                 project: "Demo".into(),
                 language: "en".into(),
                 domain: DomainName::parse("example.com").context("the demo domain")?,

@@ -133,17 +133,8 @@ impl Payload for CreateRequest {
     const MAX_BODY: usize = MAX_BODY;
 
     fn legacy(body: &Value) -> Option<&'static str> {
-        let missing = |field: &str| body.get(field).is_none_or(|v| v.is_null() || v == "");
-        if !body.is_object() {
-            return None;
-        }
-        let required = [
-            ("name", "name is required"),
-            ("subject", "subject is required"),
-            ("body", "body is required"),
-            ("from", "from is required"),
-        ];
-        required.into_iter().find(|(field, _)| missing(field)).map(|(_, message)| message)
+        let from = body.as_object()?.get("from").unwrap_or(&Value::Null);
+        (from.is_null() || from == "").then_some("from is required")
     }
 }
 
@@ -152,7 +143,7 @@ impl Payload for CreateRequest {
     request_body = CreateRequest,
     responses(
         (status = 201, body = TemplateView),
-        (status = 400, description = "A required field is missing (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
+        (status = 400, description = "Without from (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(

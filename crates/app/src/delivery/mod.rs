@@ -86,11 +86,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
             Box::pin(ledger::run(tx, steps))
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
-        backoff: Backoff {
-            base: settings.retry_base,
-            max: settings.retry_max,
-            patience: settings.deadline,
-        },
+        backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
         keys: Mutex::default(),
@@ -219,7 +215,9 @@ impl Delivery {
             .app
             .0
             .db
-            .read(move |rx| Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await }))
+            .read(move |rx| {
+                Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await })
+            })
             .await?;
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
         let Some(stored) = stored else { return Ok(Signing::Removed) };

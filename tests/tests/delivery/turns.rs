@@ -134,7 +134,6 @@ both_engines! {
             .await;
             let place = server.received().iter().position(|mail| mail.rcpt_to[0] == to).expect("it was received");
             let waited_for = place.saturating_sub(before);
-            eprintln!("WAITED {waited_for}");
             assert!(waited_for <= all + TURN, "probe {number} waited for {waited_for} mails of others");
         }
         app.eventually_within(Duration::from_mins(1), "three rounds are over", async || {

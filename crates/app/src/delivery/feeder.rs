@@ -78,19 +78,19 @@ struct Feeder<'d> {
 impl Feeder<'_> {
     /// One round. Returns whether anything was claimed.
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
+        let dispatcher = &self.delivery.app.0.dispatcher;
+        dispatcher.add_due(self.lane, self.rests.over(now));
         let closed_until = self.delivery.breaker.closed_until();
         if closed_until > now {
             self.sweep_at = closed_until;
             return Ok(false);
         }
-        let dispatcher = &self.delivery.app.0.dispatcher;
         if self.sweep_at <= now {
             self.sweep(now).await?;
         }
         if dispatcher.is_superseded() {
             return Ok(false);
         }
-        dispatcher.add_due(self.lane, self.rests.over(now));
         let settings = &self.delivery.app.settings().delivery;
         let capacity = pace::ahead(settings.connections, settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
@@ -349,7 +349,7 @@ impl Claim {
         for campaign in campaigns {
             let limit = share.min(allowed);
             if limit == 0 {
-                more = true;
+                more |= last.is_some();
                 break;
             }
             let claimed = queue::claim(tx, project, campaign, limit, now, self.lease_until).await?;

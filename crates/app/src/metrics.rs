@@ -55,6 +55,7 @@ pub struct Metrics {
     queue_depth: Family<LaneLabels, Gauge>,
     queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     deliveries: Family<OutcomeLabels, Counter>,
+    clock_offset: Gauge<f64, AtomicU64>,
 }
 
 impl Default for Metrics {
@@ -76,7 +77,22 @@ impl Default for Metrics {
         );
         let deliveries = Family::default();
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
-        Self { registry: Arc::new(registry), store, requests, latency, queue_depth, queue_age, deliveries }
+        let clock_offset = Gauge::default();
+        registry.register(
+            "clock_offset_seconds",
+            "How far the database's clock is ahead of this machine's",
+            clock_offset.clone(),
+        );
+        Self {
+            registry: Arc::new(registry),
+            store,
+            requests,
+            latency,
+            queue_depth,
+            queue_age,
+            deliveries,
+            clock_offset,
+        }
     }
 }
 
@@ -98,6 +114,11 @@ impl Metrics {
         let labels = LaneLabels { lane: lane.as_str() };
         self.queue_depth.get_or_create(&labels).set(depth);
         self.queue_age.get_or_create(&labels).set(age_seconds);
+    }
+
+    /// Notes how far the database's clock is ahead of this machine's.
+    pub fn clock(&self, seconds: f64) {
+        self.clock_offset.set(seconds);
     }
 
     /// The text that Prometheus reads.

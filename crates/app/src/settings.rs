@@ -13,6 +13,10 @@ pub struct Settings {
     pub auto_project_disable: bool,
     /// How long an idempotency key is kept.
     pub idempotency_ttl: Duration,
+    /// Time between two comparisons of the machine's clock with the database's.
+    pub clock_check_interval: Duration,
+    /// How late a scheduled campaign may start.
+    pub latest_start: Duration,
     /// Attachments.
     pub attachments: AttachmentLimits,
     /// Sending.
@@ -92,6 +96,8 @@ pub struct PlatformSettings {
 pub struct AccountSettings {
     /// Whether only the first account can be created by signing up.
     pub disable_signups: bool,
+    /// Projects that a user may own; 0 for no limit.
+    pub projects_per_user: i64,
     /// Wrong passwords for an address in a window.
     pub attempts_per_address: i64,
     /// Wrong passwords from a client in a window.
@@ -136,7 +142,7 @@ pub struct DeliverySettings {
     pub retry_max: Duration,
     /// How long a claim holds without a sign of life.
     pub lease: Duration,
-    /// How long a mail is tried.
+    /// How long a mail waits between its attempts, all pauses together, before it is given up.
     pub deadline: Duration,
 }
 

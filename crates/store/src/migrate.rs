@@ -32,6 +32,8 @@ const MIGRATIONS: &[Migration] = &[
         name: "instance rate",
         sql: include_str!("../migrations/0010_instance_rate.sql"),
     },
+    Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
+    Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

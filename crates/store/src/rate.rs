@@ -7,22 +7,23 @@ use crate::args;
 use crate::error::Result;
 use crate::tx::Tx;
 
-/// Takes up to `wanted` of the `limit` requests that the window starting at `window` allows. A process takes a handful
-/// at a time and counts them down in memory.
+/// Takes up to `wanted` of the `limit` requests that the window starting at `window` allows, in which `now` lies. A
+/// process takes a handful at a time and counts them down in memory. A window that begins in the future is one of a
+/// clock that was set back since: it does not count.
 ///
 /// To stay exact near the limit the handful shrinks with what is left.
 pub async fn take_requests(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
-    window: Timestamp,
+    [window, now]: [Timestamp; 2],
     limit: i64,
     wanted: i64,
 ) -> Result<i64> {
     tx.execute(
         "insert into rate_windows (project_id, started_at, used) values ($1, $2, 0) \
          on conflict (project_id) do update set started_at = excluded.started_at, used = 0 \
-         where rate_windows.started_at < excluded.started_at",
-        args![project, window],
+         where rate_windows.started_at < excluded.started_at or rate_windows.started_at > $3",
+        args![project, window, Timestamp(now.0 + AHEAD)],
     )
     .await?;
     let lock = if tx.is_postgres() { " for update" } else { "" };
@@ -158,6 +159,42 @@ mod tests {
             })
         });
         taken.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_window_of_a_clock_that_was_set_back_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("rate.db"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, Timestamp(NOW)).await.unwrap();
+        let take = |at: i64| {
+            let now = NOW + at;
+            let times = [Timestamp(now - now.rem_euclid(60_000)), Timestamp(now)];
+            let db = db.clone();
+            async move {
+                let taken = db.write(move |tx| {
+                    Box::pin(async move { take_requests(tx, ProjectNumber(1), times, 3, 100).await })
+                });
+                taken.await.unwrap()
+            }
+        };
+        let hour = 3_600_000;
+        let mut ahead = Vec::new();
+        for _ in 0..4 {
+            ahead.push(take(hour).await);
+        }
+        assert_eq!(ahead, [1, 1, 1, 0]);
+        // set back by an hour: the limit of that minute holds, not that of an hour later
+        let mut back = Vec::new();
+        for _ in 0..4 {
+            back.push(take(1_000).await);
+        }
+        assert_eq!(back, [1, 1, 1, 0]);
+        // a clock a moment behind ours does not begin our window anew
+        let (next, minute) = (60_000 - NOW.rem_euclid(60_000), 60_000);
+        assert_eq!(take(next + minute).await, 1);
+        assert_eq!([take(next + minute - 1).await, take(next + minute - 1).await], [1, 1]);
+        assert_eq!(take(next + minute).await, 0);
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Settlement};
@@ -20,7 +21,8 @@ use mailwright_store::campaign::ledger::{self, Retry};
 use mailwright_store::campaign::run::{self, Candidate, Entry, Lease, Run};
 use mailwright_store::campaign::{self as store, audience};
 use mailwright_store::counter::Deltas;
-use mailwright_store::{Tx, json_text, project};
+use mailwright_store::{Tx, audit, json_text, project};
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::state::start as start_campaign;
@@ -303,10 +305,15 @@ impl Runner {
         }
     }
 
-    /// Starts a campaign whose time has come, or cancels it when its project may not send.
+    /// Starts a campaign whose time has come, or cancels it when its project may not send. One that is too late becomes
+    /// a draft again.
     async fn fire(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
-        let now = self.app.clock().now();
-        let fired = self.app.retry(move |tx| Box::pin(fire(tx, number, id, now))).await?;
+        let rules = Rules {
+            now: self.app.clock().now(),
+            latest_start: self.app.settings().latest_start,
+            leaves: self.app.mail_leaves(),
+        };
+        let fired = self.app.retry(move |tx| Box::pin(fire(tx, number, id, rules))).await?;
         if let Some(campaign) = &fired {
             tracing::info!(campaign = %id, status = campaign.status.as_str(), "a scheduled campaign was due");
         }
@@ -332,7 +339,7 @@ impl Runner {
         });
         let chunk = page.await?;
         let last = chunk.len() < limit;
-        let (lease, deadline) = (self.lease(), self.app.settings().delivery.deadline);
+        let lease = self.lease();
         let frozen = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {
                 if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
@@ -342,7 +349,7 @@ impl Runner {
                 let entries: Vec<Entry> =
                     candidates.iter().map(|c| entry(&run, &content, c, lease.now)).collect();
                 let mut deltas = Deltas::default();
-                run::freeze(tx, &run, &entries, &mut deltas, (lease.now, lease.now.plus(deadline))).await?;
+                run::freeze(tx, &run, &entries, &mut deltas, lease.now).await?;
                 deltas.save(tx).await?;
                 if last {
                     let ledger = ledger::read(tx, project, &[run.id]).await?.remove(&run.id);
@@ -371,14 +378,13 @@ impl Runner {
 
     /// Puts the next mails of a retry back into the queue.
     async fn requeue(&self, number: ProjectNumber, id: CampaignId, retry: Retry) -> Result<bool> {
-        let (lease, deadline) = (self.lease(), self.app.settings().delivery.deadline);
+        let lease = self.lease();
         let requeued = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {
                 if !run::lease(tx, number, id, CampaignStatus::Sending, lease).await? {
                     return Ok(false);
                 }
-                let times = (lease.now, lease.now.plus(deadline));
-                let after = ledger::requeue(tx, number, id, &retry, CHUNK, times).await?;
+                let after = ledger::requeue(tx, number, id, &retry, CHUNK, lease.now).await?;
                 let rest = after.map(|place| Retry { after: Some(place), ..retry });
                 ledger::save_retry(tx, number, id, rest.as_ref()).await?;
                 Ok(true)
@@ -449,12 +455,22 @@ fn entry(run: &Run, content: &Prepared, candidate: &Candidate, now: Timestamp) -
     }
 }
 
+/// By what a scheduled campaign starts or does not.
+#[derive(Debug, Clone, Copy)]
+struct Rules {
+    now: Timestamp,
+    /// How late it may start.
+    latest_start: Duration,
+    /// Whether mail leaves the machine.
+    leaves: bool,
+}
+
 /// Starts a scheduled campaign. Returns it when its time had come.
 async fn fire(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     id: CampaignId,
-    now: Timestamp,
+    Rules { now, latest_start, leaves }: Rules,
 ) -> mailwright_store::Result<Option<Campaign>> {
     let due = |campaign: &Campaign| {
         campaign.status == CampaignStatus::Scheduled && campaign.scheduled_for.is_some_and(|at| at <= now)
@@ -462,11 +478,28 @@ async fn fire(
     let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(due) else {
         return Ok(None);
     };
+    if let Some(due_at) = campaign.scheduled_for.filter(|at| now.since(*at) > latest_start) {
+        // what was good news on Friday may do harm on Monday: somebody has to look at it
+        let note = format!(
+            "It was to start at {due_at}, when the service did not run, and would have been more than {} late. \
+             Send or schedule it anew.",
+            hours(latest_start)
+        );
+        let entry = audit::Entry::new(Action::CampaignMissed, id.to_string())
+            .with(json!({ "name": campaign.name, "scheduledFor": due_at }));
+        audit::record(tx, number, &Actor::Service, &entry, now).await?;
+        campaign.status = CampaignStatus::Draft;
+        campaign.scheduled_for = None;
+        campaign.note = Some(note);
+        campaign.updated_at = now;
+        store::save_state(tx, number, &campaign).await?;
+        return Ok(Some(campaign));
+    }
     let disabled = project::get(tx, number).await?.is_none_or(|project| project.disabled);
     let refused = if disabled {
         Some("The project was disabled when the campaign was due.".to_owned())
     } else {
-        sender_refused(tx, number, &campaign.from).await?.map(|refused| refused.to_string())
+        sender_refused(tx, number, &campaign.from, leaves).await?.map(|refused| refused.to_string())
     };
     if let Some(reason) = refused {
         campaign.status = CampaignStatus::Cancelled;
@@ -478,6 +511,13 @@ async fn fire(
     }
     store::save_state(tx, number, &campaign).await?;
     Ok(Some(campaign))
+}
+
+fn hours(time: Duration) -> String {
+    match time.as_secs() / 3600 {
+        1 => "1 hour".into(),
+        hours => format!("{hours} hours"),
+    }
 }
 
 /// How far the end of a campaign came.

@@ -24,6 +24,8 @@ use super::{Delivery, outcome, pace, reference};
 const SWEEP: Duration = Duration::from_millis(250);
 /// How many times as long as such a look took it is not repeated.
 const SWEEP_SHARE: u32 = 10;
+/// The longest time between two looks, however costly they are.
+const LONGEST_SWEEP: Duration = Duration::from_secs(30);
 /// How many mails a turn has while several projects wait, at least.
 const TURN: usize = 8;
 /// How long a project waits whose rate is used up.
@@ -80,12 +82,17 @@ impl Feeder<'_> {
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
         let dispatcher = &self.delivery.app.0.dispatcher;
         dispatcher.add_due(self.lane, self.rests.over(now));
+        if !self.delivery.app.clock_is_right() {
+            self.sweep_at = now.plus(SWEEP);
+            return Ok(false);
+        }
         let closed_until = self.delivery.breaker.closed_until();
         if closed_until > now {
             self.sweep_at = closed_until;
             return Ok(false);
         }
-        if self.sweep_at <= now {
+        // further away than any sweep where the clock was set back since
+        if self.sweep_at <= now || self.sweep_at.since(now) > LONGEST_SWEEP {
             self.sweep(now).await?;
         }
         if dispatcher.is_superseded() {
@@ -110,7 +117,7 @@ impl Feeder<'_> {
         let (superseded, projects) = self.delivery.app.projects_with_mail(self.lane, now).await?;
         self.note_superseded(superseded);
         self.delivery.app.0.dispatcher.add_due(self.lane, projects);
-        self.sweep_at = now.plus(SWEEP.max(began.elapsed() * SWEEP_SHARE));
+        self.sweep_at = now.plus((began.elapsed() * SWEEP_SHARE).clamp(SWEEP, LONGEST_SWEEP));
         Ok(())
     }
 

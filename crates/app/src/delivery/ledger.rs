@@ -79,7 +79,8 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
         email::mark_sending(tx, &marks, first.lease_until),
     )
     .await;
-    let (concluded, marked) = (concluded?, marked?);
+    let (mut concluded, marked) = (concluded?, marked?);
+    email::conclude_late(tx, &outcomes, &mut concluded, &mut deltas, first.now).await?;
     follow_up(tx, &records, concluded, deltas).await?;
     Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
 }
@@ -162,7 +163,9 @@ impl Delivery {
     }
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
+    /// While this process's clock is wrong, no mail may: nobody knows whether the claim on it still holds.
     pub(super) async fn step(&self, record: Option<Arc<Record>>, mail: Option<&Claimed>) -> bool {
+        let mail = mail.filter(|_| self.app.clock_is_right());
         let mark = mail.map(reference);
         if record.is_none() && mark.is_none() {
             return false;

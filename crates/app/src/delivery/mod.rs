@@ -1,6 +1,6 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! A **feeder** for each lane claims due mails, fairly between projects, into a short queue in memory. A **worker** per
+//! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** per
 //! connection takes one, has it rendered and signed by the **press**, and hands it over. The **ledger** writes what
 //! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
 //! after it.
@@ -86,7 +86,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
             Box::pin(ledger::run(tx, steps))
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
-        backoff: Backoff { base: settings.retry_base, max: settings.retry_max },
+        backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
         keys: Mutex::default(),
@@ -201,32 +201,47 @@ impl Delivery {
         Ok(Some(letterhead))
     }
 
-    /// The DKIM key of a sender's domain; `None` when the domain is gone.
-    async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Option<(String, SigningKey)>> {
+    /// The DKIM key of a sender's domain, if mail may be signed with it.
+    async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Signing> {
         let cache_key = (project, name.to_owned());
         let now = self.now();
         if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
             && now.since(cached.read_at) < KEY_CACHE
         {
-            return Ok(Some(cached.key.clone()));
+            return Ok(Signing::Key(cached.key.clone()));
         }
-        let wanted = cache_key.clone();
+        let (wanted, leaves) = (cache_key.clone(), self.app.mail_leaves());
         let stored = self
             .app
             .0
             .db
-            .read(move |rx| Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1).await }))
+            .read(move |rx| {
+                Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await })
+            })
             .await?;
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
-        let Some((selector, kind, sealed)) = stored else { return Ok(None) };
-        let der = self.app.0.secret.open("dkim", &sealed)?;
-        let kind = if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
+        let Some(stored) = stored else { return Ok(Signing::Removed) };
+        if !stored.may_send {
+            return Ok(Signing::Unverified);
+        }
+        let der = self.app.0.secret.open("dkim", &stored.private_key)?;
+        let kind = if stored.kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
         let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
-        let key = (selector, key);
+        let key = (stored.selector, key);
         let cached = CachedKey { read_at: now, key: key.clone() };
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
-        Ok(Some(key))
+        Ok(Signing::Key(key))
     }
+}
+
+/// Whether mail of a domain may be signed.
+enum Signing {
+    /// With this key, whose selector comes first.
+    Key((String, SigningKey)),
+    /// Not now: nobody knows whether the domain is the project's.
+    Unverified,
+    /// The project has no such domain.
+    Removed,
 }
 
 /// How long a signing key or a project is used without looking whether it is still the same.
@@ -255,7 +270,9 @@ impl Breaker {
 
     /// Until when nothing should be tried; in the past when the way is free.
     fn closed_until(&self) -> Timestamp {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).1
+        let until = self.state.lock().unwrap_or_else(PoisonError::into_inner).1;
+        // further away than any pause: the clock was set back since
+        if until > self.clock.now().plus(Duration::from_secs(30)) { Timestamp(0) } else { until }
     }
 
     /// Notes a failure. Those that follow from the same outage count once.

@@ -14,7 +14,7 @@ use mailwright_store::mailbox::Captured;
 use super::ledger::Record;
 use super::outcome::{self, End, Hop};
 use super::press::Urgency;
-use super::{Delivery, Transport, reference};
+use super::{Delivery, Signing, Transport, reference};
 use crate::content::Prepared;
 use crate::error::{Error, Result};
 use crate::render::{Rendered, render};
@@ -50,6 +50,8 @@ pub(super) async fn run(delivery: Arc<Delivery>, number: usize) {
 enum Unprepared {
     /// It never will.
     Never(Reason, String),
+    /// It waits until its sender's domain, which is named, is verified.
+    Withheld(String),
     /// It may have one later.
     Later(Error),
 }
@@ -84,17 +86,17 @@ impl Delivery {
     /// Renders and signs a mail.
     async fn prepare(&self, mail: &Arc<Claimed>) -> Result<Message, Unprepared> {
         let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
-        if self.now() > mail.deadline_at {
-            return Err(never(Reason::Expired, "Given up, it could not be handed over in time."));
-        }
         let letterhead = self.letterhead(mail.project).await?;
         let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
         let content = self.content(mail).await?;
         let domain = mail.from.domain();
-        let (selector, key) = self
-            .signing_key(mail.project, domain)
-            .await?
-            .ok_or_else(|| never(Reason::Sender, &format!("The sender's domain {domain} was removed.")))?;
+        let (selector, key) = match self.signing_key(mail.project, domain).await? {
+            Signing::Key(key) => key,
+            Signing::Unverified => return Err(Unprepared::Withheld(domain.to_owned())),
+            Signing::Removed => {
+                return Err(never(Reason::Sender, &format!("The sender's domain {domain} was removed.")));
+            }
+        };
         let (urgency, app, mail) = (Urgency::of(mail), self.app.clone(), Arc::clone(mail));
         let printed = self.press.run(urgency, mail.project, move || {
             let complete = app.with_link(&letterhead.project, &mail)?;
@@ -140,6 +142,10 @@ impl Delivery {
                 self.release(&[reference(mail)], self.now().plus(pause)).await;
                 None
             }
+            Err(Unprepared::Withheld(domain)) => {
+                self.withhold(mail, domain).await;
+                None
+            }
             Err(Unprepared::Never(reason, text)) => {
                 tracing::warn!(reason = text, email = %mail.id, "a mail cannot be sent");
                 let end = End::Impossible(reason, text);
@@ -147,6 +153,19 @@ impl Delivery {
                 None
             }
         }
+    }
+
+    /// Holds a mail back whose sender's domain is not verified. A campaign is paused, and its mails wait with it.
+    async fn withhold(&self, mail: &Claimed, domain: String) {
+        tracing::warn!(email = %mail.id, "a mail waits, because its sender's domain is not verified");
+        if mail.campaign.is_none() {
+            let end = End::Withheld(format!("The sender's domain {domain} is not verified."));
+            return self.record(self.outcome(mail, None, &end, false)).await;
+        }
+        if let Err(error) = self.app.withhold_campaigns(mail.project, domain).await {
+            tracing::warn!(%error, "the campaigns of a domain could not be paused, trying again");
+        }
+        self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
     }
 
     fn outcome(&self, mail: &Claimed, subject: Option<&str>, end: &End, tls: bool) -> Record {

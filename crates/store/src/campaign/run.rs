@@ -17,6 +17,7 @@ use super::read_audience;
 use crate::args;
 use crate::contact;
 use crate::counter::{Counter, Deltas};
+use crate::email::NO_DEADLINE;
 use crate::error::{Error, Result};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
@@ -265,7 +266,7 @@ pub async fn freeze(
     run: &Run,
     entries: &[Entry],
     deltas: &mut Deltas,
-    (now, deadline_at): (Timestamp, Timestamp),
+    now: Timestamp,
 ) -> Result<()> {
     fn texts<'a>(entries: &'a [Entry], text: impl Fn(&'a Entry) -> Option<&'a str>) -> Arg<'a> {
         Arg::Texts(entries.iter().map(|e| text(e).map(Into::into)).collect())
@@ -302,7 +303,7 @@ pub async fn freeze(
                 run.kind.as_str().into(),
                 Lane::Campaign.number().into(),
                 now.into(),
-                deadline_at.into(),
+                NO_DEADLINE.into(),
             ],
             |r| r.get(0),
         )

@@ -103,7 +103,9 @@ impl App {
                     };
                     fields.apply(&mut template);
                     template.updated_at = now;
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &template.from, leaves).await? {
+                    if check_sender
+                        && let Some(refused) = sender_refused(tx, number, &template.from, leaves).await?
+                    {
                         return Ok(Err(refused));
                     }
                     store::update(tx, number, &template).await?;
@@ -139,7 +141,9 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &stored.from, leaves).await? {
+                    if check_sender
+                        && let Some(refused) = sender_refused(tx, number, &stored.from, leaves).await?
+                    {
                         return Ok(Err(refused));
                     }
                     store::create(tx, number, &stored).await.map(Ok)

@@ -215,9 +215,7 @@ mod tests {
     fn ids_of_several_threads_are_unique_and_each_threads_own_in_order() {
         let now = Timestamp(1_763_000_100_000);
         let threads: Vec<_> = (0..4)
-            .map(|_| {
-                std::thread::spawn(move || (0..5_000).map(|_| EmailId::new(now)).collect::<Vec<_>>())
-            })
+            .map(|_| std::thread::spawn(move || (0..5_000).map(|_| EmailId::new(now)).collect::<Vec<_>>()))
             .collect();
         let made: Vec<Vec<EmailId>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert!(made.iter().all(|own| own.is_sorted_by(|a, b| a < b)));

@@ -124,7 +124,12 @@ pub async fn signing_key(
         ),
         args![project, name, leaves],
         |r| {
-            Ok(StoredKey { selector: r.get(0)?, kind: r.get(1)?, private_key: r.get(2)?, may_send: r.get(3)? })
+            Ok(StoredKey {
+                selector: r.get(0)?,
+                kind: r.get(1)?,
+                private_key: r.get(2)?,
+                may_send: r.get(3)?,
+            })
         },
     )
     .await

@@ -204,7 +204,9 @@ impl App {
         let leaves = self.mail_leaves();
         let written = self.0.db.write(move |tx| {
             Box::pin(async move {
-                if check_sender && let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
+                if check_sender
+                    && let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await?
+                {
                     return Ok(Err(refused));
                 }
                 store::create(tx, number, &campaign).await?;
@@ -271,7 +273,8 @@ impl App {
                 if current != before {
                     return Ok(Err(Error::Unavailable("the campaign was changed meanwhile".into())));
                 }
-                if check_sender && let Some(refused) = sender_refused(tx, number, &after.from, leaves).await? {
+                if check_sender && let Some(refused) = sender_refused(tx, number, &after.from, leaves).await?
+                {
                     return Ok(Err(refused));
                 }
                 store::update(tx, number, &after).await?;

@@ -417,7 +417,8 @@ async fn withhold(
     let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(is_sending) else {
         return Ok(());
     };
-    let note = format!("Paused, because the domain {domain} is not verified. Verify it, and resume the campaign.");
+    let note =
+        format!("Paused, because the domain {domain} is not verified. Verify it, and resume the campaign.");
     let entry = Entry::new(Action::CampaignPaused, id.to_string())
         .with(json!({ "name": campaign.name, "reason": note }));
     campaign.paused_at = Some(now);

@@ -17,6 +17,7 @@ mod worker;
 
 use std::collections::HashMap;
 use std::num::NonZero;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -83,11 +84,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
             Box::pin(ledger::run(tx, steps))
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
-        backoff: Backoff {
-            base: settings.retry_base,
-            max: settings.retry_max,
-            patience: settings.deadline,
-        },
+        backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
         held: Mutex::default(),
         keys: Mutex::default(),
@@ -200,9 +197,10 @@ impl Delivery {
     /// The DKIM key of a sender's domain, if mail may be signed with it.
     async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Signing> {
         let cache_key = (project, name.to_owned());
-        let now = self.now();
+        let (now, changes) = (self.now(), self.app.0.domain_changes.load(Ordering::SeqCst));
         if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
             && now.since(cached.read_at) < KEY_CACHE
+            && cached.changes == changes
         {
             return Ok(Signing::Key(cached.key.clone()));
         }
@@ -211,7 +209,9 @@ impl Delivery {
             .app
             .0
             .db
-            .read(move |rx| Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await }))
+            .read(move |rx| {
+                Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await })
+            })
             .await?;
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
         let Some(stored) = stored else { return Ok(Signing::Removed) };
@@ -222,7 +222,7 @@ impl Delivery {
         let kind = if stored.kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
         let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
         let key = (stored.selector, key);
-        let cached = CachedKey { read_at: now, key: key.clone() };
+        let cached = CachedKey { read_at: now, changes, key: key.clone() };
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
         Ok(Signing::Key(key))
     }
@@ -243,6 +243,8 @@ const KEY_CACHE: Duration = Duration::from_secs(5);
 
 struct CachedKey {
     read_at: Timestamp,
+    /// The count of changes to domains at that time.
+    changes: u64,
     key: (String, SigningKey),
 }
 

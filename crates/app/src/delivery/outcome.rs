@@ -105,7 +105,8 @@ pub(super) fn record(
         End::Withheld(_) => WITHHELD.min(backoff.max),
         _ => backoff.after(refusals(mail) + 1),
     };
-    let verdict = judge(mail, end, mail.in_doubt + i64::from(is_doubt), mail.waited + waits > backoff.patience);
+    let verdict =
+        judge(mail, end, mail.in_doubt + i64::from(is_doubt), mail.waited + waits > backoff.patience);
     let attempt = attempt(&verdict, end, hop, now);
     let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
     let at = |status| (verdict.status == status).then_some(now);

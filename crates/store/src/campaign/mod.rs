@@ -253,11 +253,7 @@ pub(crate) async fn leave_address(
 }
 
 /// The campaigns that are being sent, and not paused, from a domain.
-pub async fn sending_from(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    domain: &str,
-) -> Result<Vec<CampaignId>> {
+pub async fn sending_from(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) -> Result<Vec<CampaignId>> {
     let found = rx
         .all(
             "select id, from_address from campaigns where project_id = $1 and status = 'SENDING' and paused_at is null \

@@ -1,5 +1,6 @@
 //! Sender domains: adding, checking, removing.
 
+use futures_util::StreamExt;
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::domain::Domain;
@@ -8,7 +9,7 @@ use mailwright_core::project::Project;
 use mailwright_mail::dkim::{KeyType, SigningKey, dkim_record};
 use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
 use mailwright_store::audit::{self, Entry};
-use mailwright_store::{Rx, campaign, domain as store, template};
+use mailwright_store::{Rx, campaign, domain as store, project, template};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Resource, Result};
@@ -16,6 +17,9 @@ use crate::{App, Transport};
 
 /// Most domains of a project.
 const MOST_DOMAINS: usize = 100;
+/// How many projects are looked at with one query, and how many queries there are at once, before the service starts.
+const PROJECTS_AT_ONCE: i64 = 1000;
+const READS_AT_ONCE: usize = 8;
 
 /// A DNS record of a domain, with what the last check found.
 #[derive(Debug, Clone)]
@@ -166,6 +170,50 @@ impl App {
             })
             .await?;
         Ok(self.with_records(stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?))
+    }
+
+    /// Takes back what was verified without a check, while mail was captured. To be done before mail can leave: until its
+    /// records are found, a domain may be anybody's. Returns how many domains that were.
+    pub async fn doubt_unchecked_domains(&self) -> Result<usize> {
+        if matches!(self.0.transport, Transport::Capture) {
+            return Ok(0);
+        }
+        let (mut doubted, mut after) = (0, ProjectNumber(0));
+        loop {
+            let numbers = self
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { project::numbers(rx, after, PROJECTS_AT_ONCE).await }))
+                .await?;
+            let Some(last) = numbers.last() else { return Ok(doubted) };
+            after = *last;
+            let mut projects = futures_util::stream::iter(numbers)
+                .map(|number| self.doubt_domains_of(number))
+                .buffer_unordered(READS_AT_ONCE);
+            while let Some(found) = projects.next().await {
+                doubted += found?;
+            }
+        }
+    }
+
+    async fn doubt_domains_of(&self, project: ProjectNumber) -> Result<usize> {
+        let known = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await })).await?;
+        let unchecked: Vec<DomainId> = known
+            .iter()
+            .filter(|domain| domain.verified && !domain.vouched && domain.last_check.is_null())
+            .map(|domain| domain.id)
+            .collect();
+        let (doubted, now) = (unchecked.len(), self.0.clock.now());
+        for id in unchecked {
+            tracing::info!(domain = %id, "a domain that was verified while mail was captured is to be proven");
+            self.0
+                .db
+                .write(move |tx| {
+                    Box::pin(async move { store::checked(tx, project, id, false, &Value::Null, now).await })
+                })
+                .await?;
+        }
+        Ok(doubted)
     }
 
     /// Removes a domain that nothing sends from.

@@ -56,7 +56,7 @@ impl App {
     }
 
     /// Sets the subscription of a contact. `because_of` is the mail whose link was followed; it counts only when it
-    /// was sent to this contact. An event is emitted when something changes.
+    /// was sent to this contact. An event is emitted when something changes; a wish that is fulfilled already writes nothing.
     pub async fn set_subscription(
         &self,
         id: ContactId,
@@ -64,6 +64,16 @@ impl App {
         because_of: Option<EmailId>,
     ) -> Result<PublicContact> {
         let before = self.public_contact(id).await?;
+        if before.subscribed == subscribed {
+            return Ok(before);
+        }
+        // the way out is always open; the way back in is what the number of changes is bounded by
+        if subscribed {
+            let left = self.limiter().take_resubscription(id);
+            if !left.allowed {
+                return Err(Error::TooManyChanges { retry_after: left.reset });
+            }
+        }
         let (number, now) = (before.project.number, self.0.clock.now());
         let changed = self
             .retry(move |tx| {

@@ -1,11 +1,9 @@
 //! `mailwright serve`.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use axum::serve::ListenerExt;
 use clap::ValueEnum;
 use mailwright_app::App;
 use mailwright_app::bootstrap::Bootstrap;
@@ -15,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
+use crate::http::{self, Server};
 use crate::{print, setup};
 
 /// What a process does.
@@ -31,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result<()> {
+    let limits = config.limits(http::raise_open_files())?;
     let setup = setup::open(config)?;
     setup.migrate().await?;
     let app = setup.app(config)?;
@@ -40,6 +40,7 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
              this database must have the same one"
         );
     }
+    app.doubt_unchecked_domains().await?;
     if demo {
         show_demo(&app, config).await?;
     }
@@ -52,20 +53,10 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
         format!("cannot listen on {}: is the address in use? MAILWRIGHT_LISTEN sets another", config.listen)
     })?;
     tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let router = mailwright_api::router(app.clone());
-    let (stopped, stopping) = tokio::sync::oneshot::channel();
-    let server = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
-        .with_graceful_shutdown(async move {
-            asked_to_stop().await;
-            let _ = stopped.send(());
-        });
-    let server = tokio::spawn(async move { server.await });
-    let _ = stopping.await;
+    let mut server = Server::new(listener, mailwright_api::router(app.clone()), &limits);
+    server.accept_until(asked_to_stop()).await;
     tracing::info!("the service stops");
-    let requests = tokio::time::timeout(PATIENCE, server);
+    let requests = tokio::time::timeout(PATIENCE, server.drain());
     let (_, all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {
         tracing::warn!("background work did not end in time; what it held is taken over after its lease");

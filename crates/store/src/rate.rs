@@ -7,33 +7,53 @@ use crate::args;
 use crate::error::Result;
 use crate::tx::Tx;
 
+/// Which of a project's requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bucket {
+    /// Those with a secret key, and those of members.
+    Secret,
+    /// Those with the public key.
+    Public,
+}
+
+impl Bucket {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Secret => "rate_windows",
+            Self::Public => "public_rate_windows",
+        }
+    }
+}
+
 /// Takes up to `wanted` of the `limit` requests that the window starting at `window` allows. A process takes a handful
 /// at a time and counts them down in memory.
 ///
 /// To stay exact near the limit the handful shrinks with what is left.
 pub async fn take_requests(
     tx: &mut Tx<'_>,
+    bucket: Bucket,
     project: ProjectNumber,
     window: Timestamp,
     limit: i64,
     wanted: i64,
 ) -> Result<i64> {
+    let table = bucket.table();
     tx.execute(
-        "insert into rate_windows (project_id, started_at, used) values ($1, $2, 0) \
-         on conflict (project_id) do update set started_at = excluded.started_at, used = 0 \
-         where rate_windows.started_at < excluded.started_at",
+        format!(
+            "insert into {table} (project_id, started_at, used) values ($1, $2, 0) \
+             on conflict (project_id) do update set started_at = excluded.started_at, used = 0 \
+             where {table}.started_at < excluded.started_at"
+        ),
         args![project, window],
     )
     .await?;
     let lock = if tx.is_postgres() { " for update" } else { "" };
     let used: i64 = tx
-        .one(format!("select used from rate_windows where project_id = $1{lock}"), args![project], |r| {
-            r.get(0)
-        })
+        .one(format!("select used from {table} where project_id = $1{lock}"), args![project], |r| r.get(0))
         .await?;
     let left = (limit - used).max(0);
     let taken = wanted.min(left).min((left / 16).max(1)).min(left);
-    tx.execute("update rate_windows set used = used + $2 where project_id = $1", args![project, taken])
+    tx.execute(format!("update {table} set used = used + $2 where project_id = $1"), args![project, taken])
         .await?;
     Ok(taken)
 }
@@ -80,9 +100,16 @@ pub async fn take_sends(
 }
 
 /// How many requests are left in the current window.
-pub async fn requests_left(tx: &mut Tx<'_>, project: ProjectNumber, limit: i64) -> Result<i64> {
-    let used: i64 =
-        tx.one("select used from rate_windows where project_id = $1", args![project], |r| r.get(0)).await?;
+pub async fn requests_left(
+    tx: &mut Tx<'_>,
+    bucket: Bucket,
+    project: ProjectNumber,
+    limit: i64,
+) -> Result<i64> {
+    let table = bucket.table();
+    let used: i64 = tx
+        .one(format!("select used from {table} where project_id = $1"), args![project], |r| r.get(0))
+        .await?;
     Ok((limit - used).max(0))
 }
 

@@ -122,6 +122,21 @@ both_engines! {
         }
     }
 
+    async fn what_was_verified_while_mail_was_captured_is_proven_before_mail_leaves(engine: Engine) {
+        let mut app = App::start(engine).await;
+        let bank = add(&app, "bank.example").await.assert_status(201).json();
+        assert_eq!(bank["verified"], true);
+        app.stop().await;
+        app.restart_with(&[("MAILWRIGHT_TRANSPORT", "smtp://127.0.0.1:9?tls=none")]).await;
+        let from_bank = with(inline(&app, &json!("ann@example.com")), &json!({"from": "ceo@bank.example"}));
+        app.send(from_bank).await.assert_error(403, "INTERNAL_SERVER_ERROR");
+        let listed = read(&app, &format!("/domains/project/{}", app.project_id())).await;
+        let listed: Vec<_> = items(&listed).iter().filter(|domain| domain["id"] == bank["id"]).collect();
+        assert_eq!(listed[0]["verified"], false, "{listed:?}");
+        // the operator's own is vouched for
+        send_ok(&app, inline(&app, &json!("ann@example.com"))).await;
+    }
+
     async fn a_domain_must_be_a_host_name(engine: Engine) {
         let app = App::start(engine).await;
         assert_eq!(

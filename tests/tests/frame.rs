@@ -314,8 +314,10 @@ both_engines! {
         assert_eq!(required_header(&refused, "ratelimit-remaining"), "0");
         assert!(error["suggestion"].is_string(), "{error}");
 
-        // All keys and endpoints of a project share the limit; nobody else does.
-        app.track(event("a@example.com")).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        // All secret keys and endpoints of a project share the limit; nobody else does, nor its public key.
+        let track = app.request("POST", "/v1/track").bearer(app.secret_key()).json(&event("a@example.com"));
+        track.send().await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        app.track(event("a@example.com")).await.assert_status(200);
         let domain = app.domain().to_owned();
         let other = app.bootstrap("Neighbour", &format!("other.{domain}")).await;
         app.request("GET", "/contacts").bearer(&other.secret_key).send().await.assert_status(200);

@@ -7,10 +7,7 @@
 mod recent;
 mod site;
 
-use std::marker::PhantomData;
-use std::net::SocketAddr;
-
-use axum::extract::{ConnectInfo, FromRef, FromRequestParts, RawPathParams};
+use axum::extract::{FromRef, FromRequestParts, RawPathParams};
 use axum::http::header::{AUTHORIZATION, COOKIE, HeaderName, ORIGIN, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
@@ -24,16 +21,21 @@ use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder};
 use mailwright_store::session::Session;
 use mailwright_store::user::User;
+use std::marker::PhantomData;
 
 use crate::error::ApiError;
-use crate::frame::RequestLimit;
+use crate::frame::{RequestLimit, Visit};
 
 pub(crate) use recent::{ProofRequest, RecentProof};
-pub(crate) use site::path_of;
-use site::{client_address, is_own_site};
+use site::is_own_site;
+pub(crate) use site::{client_address, path_of};
 
-/// The cookie that holds a session's token.
+/// The cookie that holds a session's token, where the service is not published over HTTPS.
 pub(crate) const SESSION_COOKIE: &str = "mailwright_session";
+/// Over HTTPS. Browsers take a cookie with this prefix from this very host alone, and not from a neighbour in its domain.
+const HOST_COOKIE: &str = "__Host-mailwright_session";
+/// The same under a path, which the other prefix does not allow.
+const SECURE_COOKIE: &str = "__Secure-mailwright_session";
 const PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 
 /// A capability as a type, so that a handler's signature names it.
@@ -156,9 +158,9 @@ impl Remembered {
     /// A secret key with a capability.
     async fn secret_key(app: &App, parts: &Parts, capability: Capability) -> Result<Self, ApiError> {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
-        let caller = secret(Self::recall(app, token).await?)?;
+        let caller = secret(guarded(app, parts, token, Self::recall(app, token)).await?)?;
         permit(&caller.holder, capability)?;
-        admit(app, parts, &caller.project).await?;
+        admit(app, parts, &caller).await?;
         Ok(Self::new(caller, token))
     }
 
@@ -220,7 +222,7 @@ where
         keys_do_not_open(parts)?;
         let person = as_member(&app, parts, &place).await?;
         permit(&person.holder, C::CAPABILITY)?;
-        admit(&app, parts, &person.project).await?;
+        admit(&app, parts, &person).await?;
         let (project, caller) = split(person);
         Ok(Self(project, caller, PhantomData))
     }
@@ -294,7 +296,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let app = App::from_ref(state);
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
-        let Some(caller) = Remembered::recall(&app, token).await? else {
+        let Some(caller) = guarded(&app, parts, token, Remembered::recall(&app, token)).await? else {
             return Err(ApiError::invalid_key(
                 "The API key is not valid. This endpoint requires a public key.",
             ));
@@ -308,7 +310,8 @@ where
             }
             permit(&caller.holder, Capability::Track)?;
         }
-        admit(&app, parts, &caller.project).await?;
+        refuse_disabled(parts, &caller.project)?;
+        count(&app, parts, &caller).await?;
         Ok(Self(Remembered::new(caller, token)))
     }
 }
@@ -316,18 +319,11 @@ where
 /// The address that a request came from.
 pub(crate) struct Client(pub(crate) ClientKey);
 
-impl<S> FromRequestParts<S> for Client
-where
-    S: Send + Sync,
-    App: FromRef<S>,
-{
+impl<S: Send + Sync> FromRequestParts<S> for Client {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let app = App::from_ref(state);
-        let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        let address = client_address(&parts.headers, peer, app.settings().accounts.trusted_proxies);
-        Ok(Self(ClientKey::of(address)))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        visit(parts).map(|visit| Self(visit.client))
     }
 }
 
@@ -342,13 +338,22 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let app = App::from_ref(state);
-        if is_own_site(&parts.headers, &app.settings().base_url) {
+        if comes_from_own_site(&App::from_ref(state), parts)? {
             Ok(Self)
         } else {
             Err(ApiError::cross_site())
         }
     }
+}
+
+/// What the frame knows of a request.
+fn visit(parts: &Parts) -> Result<&Visit, ApiError> {
+    let unframed = || mailwright_app::Error::Internal("a request came past the frame".into());
+    parts.extensions.get::<Visit>().ok_or_else(|| unframed().into())
+}
+
+fn comes_from_own_site(app: &App, parts: &Parts) -> Result<bool, ApiError> {
+    Ok(is_own_site(&parts.headers, &app.settings().base_url, &visit(parts)?.edge.hosts))
 }
 
 /// How a request names its project, where no key does.
@@ -393,14 +398,15 @@ impl Place {
 async fn enter<C: Needs>(app: &App, parts: &Parts, place: &Place) -> Result<Identity, ApiError> {
     let caller = if parts.headers.contains_key(AUTHORIZATION) {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
-        let caller = secret(app.keyring().find(token).await?)?;
+        let look_up = async { Ok(app.keyring().find(token).await?) };
+        let caller = secret(guarded(app, parts, token, look_up).await?)?;
         if let Place::Path(asked, _) = place
             && *asked != Some(caller.project.id)
         {
             return Err(place.stranger());
         }
         caller
-    } else if session_cookie(&parts.headers).is_some() {
+    } else if session_cookie(app, &parts.headers).is_some() {
         as_member(app, parts, place).await?
     } else {
         return Err(ApiError::missing_auth());
@@ -409,7 +415,7 @@ async fn enter<C: Needs>(app: &App, parts: &Parts, place: &Place) -> Result<Iden
     if !C::ALSO_DISABLED {
         refuse_disabled(parts, &caller.project)?;
     }
-    count(app, parts, &caller.project).await?;
+    count(app, parts, &caller).await?;
     Ok(caller)
 }
 
@@ -446,8 +452,8 @@ async fn whoever_signed_in(
     parts: &Parts,
     project: Option<ProjectId>,
 ) -> Result<Session, ApiError> {
-    let token = session_cookie(&parts.headers).ok_or_else(ApiError::unauthorized)?;
-    if !parts.method.is_safe() && !is_own_site(&parts.headers, &app.settings().base_url) {
+    let token = session_cookie(app, &parts.headers).ok_or_else(ApiError::unauthorized)?;
+    if !parts.method.is_safe() && !comes_from_own_site(app, parts)? {
         return Err(ApiError::cross_site());
     }
     let id = app.named_session(token).ok_or_else(ApiError::unauthorized)?;
@@ -459,7 +465,7 @@ async fn whoever_signed_in(
 
 /// Who is signed in at the browser that opens one of the service's own pages; `None` when nobody is.
 pub(crate) async fn visitor(app: &App, headers: &HeaderMap) -> mailwright_app::Result<Option<User>> {
-    let Some(id) = session_cookie(headers).and_then(|token| app.named_session(token)) else {
+    let Some(id) = session_cookie(app, headers).and_then(|token| app.named_session(token)) else {
         return Ok(None);
     };
     Ok(app.keyring().session(id, None).await?.map(|found| found.user))
@@ -473,9 +479,18 @@ fn keys_do_not_open(parts: &Parts) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// The name of the session's cookie, where the service is published like this.
+pub(crate) fn session_cookie_name(base_url: &str) -> &'static str {
+    match (base_url.starts_with("https://"), path_of(base_url)) {
+        (false, _) => SESSION_COOKIE,
+        (true, "") => HOST_COOKIE,
+        (true, _) => SECURE_COOKIE,
+    }
+}
+
 /// The token of the session that the request came with.
-pub(crate) fn session_cookie(headers: &HeaderMap) -> Option<&str> {
-    cookie(headers, SESSION_COOKIE)
+pub(crate) fn session_cookie<'h>(app: &App, headers: &'h HeaderMap) -> Option<&'h str> {
+    cookie(headers, session_cookie_name(&app.settings().base_url))
 }
 
 /// The value of a cookie.
@@ -485,6 +500,31 @@ pub(crate) fn cookie<'h>(headers: &'h HeaderMap, wanted: &str) -> Option<&'h str
         let (name, value) = pair.split_once('=')?;
         (name.trim() == wanted).then(|| value.trim())
     })
+}
+
+/// Looks a key up, unless its client has tried too many that are not valid: each costs a look-up. A key that is known
+/// goes through all the same, since one address may have many people behind it.
+async fn guarded(
+    app: &App,
+    parts: &Parts,
+    token: &str,
+    look_up: impl Future<Output = Result<Option<Identity>, ApiError>>,
+) -> Result<Option<Identity>, ApiError> {
+    let client = visit(parts)?.client;
+    if let Some(left) = app.limiter().invalid_keys(client)
+        && !left.allowed
+        && !app.keyring().knows(token)
+    {
+        if let Some(limit) = parts.extensions.get::<RequestLimit>() {
+            limit.note(left);
+        }
+        return Err(ApiError::too_many_invalid_keys(left.reset, left.limit));
+    }
+    let found = look_up.await?;
+    if found.is_none() {
+        app.limiter().note_invalid_key(client);
+    }
+    Ok(found)
 }
 
 /// Accepts a secret key only.
@@ -518,9 +558,9 @@ fn permit(holder: &Holder, capability: Capability) -> Result<(), ApiError> {
 }
 
 /// Refuses writes to a disabled project, and counts the request.
-async fn admit(app: &App, parts: &Parts, project: &Project) -> Result<(), ApiError> {
-    refuse_disabled(parts, project)?;
-    count(app, parts, project).await
+async fn admit(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiError> {
+    refuse_disabled(parts, &caller.project)?;
+    count(app, parts, caller).await
 }
 
 /// Refuses writes to a disabled project.
@@ -532,8 +572,13 @@ fn refuse_disabled(parts: &Parts, project: &Project) -> Result<(), ApiError> {
 }
 
 /// Counts a request, and refuses what is beyond the limit.
-async fn count(app: &App, parts: &Parts, project: &Project) -> Result<(), ApiError> {
-    if let Some(allowance) = app.limiter().take(project.number).await {
+async fn count(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiError> {
+    let (limiter, project) = (app.limiter(), caller.project.number);
+    let taken = match caller.kind {
+        KeyKind::Secret => limiter.take(project).await,
+        KeyKind::Public => limiter.take_public(project, visit(parts)?.client).await,
+    };
+    if let Some(allowance) = taken {
         if let Some(limit) = parts.extensions.get::<RequestLimit>() {
             limit.note(allowance);
         }
@@ -547,13 +592,13 @@ async fn count(app: &App, parts: &Parts, project: &Project) -> Result<(), ApiErr
 /// Reads the `Idempotency-Key` of a request and refuses one that is taken, before the body is looked at.
 pub(crate) async fn idempotency_key(
     app: &App,
-    project: &Project,
+    caller: &Identity,
     headers: &HeaderMap,
     path: &'static str,
 ) -> Result<Option<IdempotencyKey>, ApiError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = IdempotencyKey::parse(value.as_bytes(), path)?;
-    app.check_key(project, &key).await?;
+    app.check_key(caller, &key).await?;
     Ok(Some(key))
 }
 
@@ -590,9 +635,21 @@ mod tests {
     fn the_session_cookie_is_found_among_others() {
         let found = |text: &'static str| {
             let headers = HeaderMap::from_iter([(COOKIE, HeaderValue::from_static(text))]);
-            session_cookie(&headers).map(str::to_owned)
+            cookie(&headers, SESSION_COOKIE).map(str::to_owned)
         };
         assert_eq!(found("a=1; mailwright_session=abc.def.ghi; b=2").as_deref(), Some("abc.def.ghi"));
         assert_eq!(found("xmailwright_session=abc"), None);
+        assert_eq!(found("__Host-mailwright_session=abc"), None);
+    }
+
+    #[test]
+    fn a_cookie_is_bound_to_the_host_where_browsers_can_do_that() {
+        for (base_url, name) in [
+            ("http://127.0.0.1:8080", "mailwright_session"),
+            ("https://mail.example.com", "__Host-mailwright_session"),
+            ("https://example.com/mail", "__Secure-mailwright_session"),
+        ] {
+            assert_eq!(session_cookie_name(base_url), name);
+        }
     }
 }

@@ -214,7 +214,47 @@ impl ApiError {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "PAYLOAD_TOO_LARGE",
-            format!("The request body is larger than {} MB.", limit / 1024 / 1024),
+            format!("The request body is larger than {}.", size(limit)),
+        )
+    }
+
+    pub(crate) fn too_many_values(most: usize) -> Self {
+        let message = format!("Must consist of at most {most} values, members and elements included.");
+        Self::invalid(vec![Issue::new("", "too_big", message)])
+    }
+
+    pub(crate) fn body_too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", "The request body took too long to arrive.")
+            .suggest("Send the body without long pauses. Nothing was done.")
+    }
+
+    pub(crate) fn no_room_for_body() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "SERVICE_UNAVAILABLE",
+            "Too many large request bodies are being read at once.",
+        )
+        .retry_after(1)
+        .suggest(
+            "Nothing was done. Send the same request again after the time that the Retry-After header gives.",
+        )
+    }
+
+    pub(crate) fn no_room() -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "SERVICE_UNAVAILABLE",
+            "The service has as many connections as it can take.",
+        )
+        .retry_after(1)
+        .suggest("Nothing was done. Send the same request again after the time that the Retry-After header gives, and keep connections for several requests.")
+    }
+
+    pub(crate) fn misdirected(host: &str) -> Self {
+        let shown: String = host.chars().take(255).collect();
+        let message = format!("This service is not known under the name {shown:?}.");
+        Self::new(StatusCode::MISDIRECTED_REQUEST, "UNKNOWN_HOST", message).suggest(
+            "The operator sets the service's address with MAILWRIGHT_BASE_URL, and further names with MAILWRIGHT_ALLOWED_HOSTS. API keys work under any name.",
         )
     }
 
@@ -246,6 +286,16 @@ impl ApiError {
             .retry_after(retry_after)
             .details(json!({ "retryAfter": retry_after }))
             .suggest("Wait as long as the Retry-After header says, and spread requests over time.")
+    }
+
+    pub(crate) fn too_many_invalid_keys(retry_after: i64, limit: i64) -> Self {
+        let message = format!(
+            "More than {limit} requests in a minute came from here with keys that are not valid. Try again in {retry_after} seconds."
+        );
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+            .retry_after(retry_after)
+            .details(json!({ "retryAfter": retry_after }))
+            .suggest("Check the API key.")
     }
 
     pub(crate) fn not_found(resource: Resource, id: &str) -> Self {
@@ -313,6 +363,14 @@ impl ApiError {
             timestamp: now,
         }
     }
+}
+
+/// A number of bytes for people.
+fn size(bytes: usize) -> String {
+    if bytes < 1024 * 1024 {
+        return format!("{} KB", bytes / 1024);
+    }
+    format!("{} MB", bytes / 1024 / 1024)
 }
 
 impl IntoResponse for ApiError {
@@ -403,6 +461,14 @@ impl From<mailwright_app::Error> for ApiError {
             E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
+            E::TooManyChanges { retry_after } => {
+                let message =
+                    format!("This subscription was changed too often. Try again in {retry_after} seconds.");
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
+                    .retry_after(retry_after)
+                    .details(json!({ "retryAfter": retry_after }))
+                    .suggest("Unsubscribing works at any time.")
+            }
             E::QueueFull(message) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
             }

@@ -1,18 +1,67 @@
-//! What every answer has in common: request id, error envelope, limit and security headers, CORS, figures.
+//! What every request meets first, and every answer has in common: which host and which client, request id, error
+//! envelope, limit and security headers, CORS, figures.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use mailwright_app::App;
 use mailwright_app::limit::Allowance;
+use mailwright_app::session::ClientKey;
 use mailwright_core::time::Timestamp;
 
+use crate::auth::client_address;
+use crate::body::{self, Bodies};
 use crate::error::ApiError;
+use crate::host::{self, KnownHosts};
+use crate::resources::subscription;
+
+/// Says that the service has no room for a request's connection: probes alone are answered.
+#[derive(Debug, Clone, Copy)]
+pub struct NoRoom;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    app: App,
+    bodies: Arc<Bodies>,
+    pub(crate) hosts: KnownHosts,
+}
+
+impl Edge {
+    pub(crate) fn new(app: App) -> Arc<Self> {
+        let settings = app.settings();
+        let bodies = Bodies::new(settings.bodies);
+        let hosts = KnownHosts::new(&settings.base_url, &settings.allowed_hosts);
+        Arc::new(Self { app, bodies, hosts })
+    }
+}
+
+/// What is known of a request before anybody looks at it; an extension of each.
+#[derive(Debug, Clone)]
+pub(crate) struct Visit {
+    pub(crate) edge: Arc<Edge>,
+    /// Who sends it.
+    pub(crate) client: ClientKey,
+}
+
+impl Visit {
+    fn new(edge: &Arc<Edge>, request: &Request) -> Self {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        let proxies = edge.app.settings().accounts.trusted_proxies;
+        let client = ClientKey::of(client_address(request.headers(), peer, proxies));
+        Self { edge: Arc::clone(edge), client }
+    }
+
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.edge.bodies
+    }
+}
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id taken over from a client.
@@ -29,7 +78,8 @@ impl RequestLimit {
 }
 
 /// Wraps every request.
-pub(crate) async fn frame(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
+    let app = &edge.app;
     let started = Instant::now();
     let now = app.clock().now();
     let request_id = request_id(request.headers(), now);
@@ -37,16 +87,28 @@ pub(crate) async fn frame(State(app): State<App>, mut request: Request, next: Ne
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let limit = RequestLimit::default();
-    request.extensions_mut().insert(limit.clone());
+    let visit = Visit::new(&edge, &request);
+    let rest = body::watch(&mut request, &edge.bodies, visit.client);
     let mut response = if public && method == Method::OPTIONS {
         StatusCode::OK.into_response()
+    } else if let Err(refused) = admit(&visit, &request, &limit) {
+        refused.into_response()
     } else {
+        request.extensions_mut().insert(limit.clone());
+        request.extensions_mut().insert(visit);
         next.run(request).await
+    };
+    let goes_on = match rest {
+        Some(rest) => rest.read().await,
+        None => true,
     };
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
         response = with_envelope(response, error, &request_id, now);
     }
     let headers = response.headers_mut();
+    if !goes_on {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
     }
@@ -66,6 +128,50 @@ pub(crate) async fn frame(State(app): State<App>, mut request: Request, next: Ne
     );
     tracing::debug!(%request_id, %method, route, status = response.status().as_u16(), seconds, "request answered");
     response
+}
+
+/// What asks whether the service works; it is answered whatever the state of affairs.
+const PROBES: [&str; 3] = ["/health", "/ready", "/metrics"];
+/// What acts without a key for whoever asks: signing in, and pages for people.
+const KEYLESS: [&str; 8] =
+    ["/", "/auth", "/config", "/docs", "/inbox", "/inbox.js", "/oauth", "/openapi.json"];
+
+/// Whether a path is one of these or below it.
+fn is_under(path: &str, roots: &[&str]) -> bool {
+    roots.iter().any(|root| match path.strip_prefix(root) {
+        Some(rest) => rest.is_empty() || (rest.starts_with('/') && *root != "/"),
+        None => false,
+    })
+}
+
+/// Refuses what is not for this service, or too much.
+fn admit(visit: &Visit, request: &Request, limit: &RequestLimit) -> Result<(), ApiError> {
+    let path = request.uri().path();
+    if is_under(path, &PROBES) {
+        return Ok(());
+    }
+    if request.extensions().get::<NoRoom>().is_some() {
+        return Err(ApiError::no_room());
+    }
+    let headers = request.headers();
+    let (keyless, recipients) = (is_under(path, &KEYLESS), is_under(path, &subscription::PATHS));
+    // a key is no use to a page that does not have it; and links in old mails may have an old name
+    let by_cookie = headers.contains_key(header::COOKIE) && !headers.contains_key(header::AUTHORIZATION);
+    if keyless || (by_cookie && !recipients) {
+        let host = host::of(request.uri(), headers).unwrap_or_default();
+        if !visit.edge.hosts.knows(host) {
+            return Err(ApiError::misdirected(host));
+        }
+    }
+    if (keyless || recipients)
+        && !subscription::is_way_out(request.method(), path)
+        && let Some(allowance) = visit.edge.app.limiter().take_keyless(visit.client)
+        && !allowance.allowed
+    {
+        limit.note(allowance);
+        return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
+    }
+    Ok(())
 }
 
 /// The method as a label. Any token is a method in HTTP, and each value of a label is kept for good.
@@ -146,6 +252,21 @@ fn security_headers(headers: &mut HeaderMap, https: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_under_its_root_alone() {
+        for (path, keyless) in [
+            ("/", true),
+            ("/auth/login", true),
+            ("/oauth/github/callback", true),
+            ("/docs", true),
+            ("/authors", false),
+            ("/contacts", false),
+            ("/v1/send", false),
+        ] {
+            assert_eq!(is_under(path, &KEYLESS), keyless, "{path}");
+        }
+    }
 
     #[test]
     fn a_method_of_the_clients_own_is_no_label() {

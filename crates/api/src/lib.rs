@@ -4,10 +4,12 @@
 //! resource under `resources`, its handlers in the order of the contract.
 
 mod auth;
+mod body;
 mod document;
 mod error;
 mod filter;
 mod frame;
+mod host;
 mod query;
 mod resources;
 mod schema;
@@ -22,6 +24,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::error::ApiError;
+pub use crate::frame::NoRoom;
 use crate::resources::{
     audit, bulk, campaign, config, contact, contact_field, docs, domain, email, event, health, import,
     invitation, key, mailbox, member, oauth, project, proof, security, segment, send, session, subscription,
@@ -151,7 +154,7 @@ pub fn router(app: App) -> Router {
         .merge(docs::routes(&document::complete(&document, &app.settings().base_url)))
         .fallback(|OriginalUri(uri): OriginalUri| async move { ApiError::no_such_route(uri.path()) })
         .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
-        .layer(from_fn_with_state(app.clone(), frame::frame))
+        .layer(from_fn_with_state(frame::Edge::new(app.clone()), frame::frame))
         .with_state(app)
 }
 

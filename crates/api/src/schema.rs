@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use axum::body::Body as RequestBody;
 use axum::extract::{FromRequest, Request};
-use axum::http::header::CONTENT_LENGTH;
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
 use mailwright_core::issue::Issue;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
@@ -15,14 +17,20 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::body;
 use crate::error::{ApiError, Failure};
+use crate::frame::Visit;
 use crate::text;
 
 /// How many issues of one body are reported.
 const MAX_ISSUES: usize = 100;
+/// How many values a body consists of at most. In memory each takes many times the two bytes that it can have in JSON.
+const MAX_VALUES: usize = 200_000;
+/// Bodies that are longer are read apart from the threads that requests are answered on.
+const LONG: usize = 256 * 1024;
 
 /// A request body.
-pub(crate) trait Payload: DeserializeOwned + ToSchema + 'static {
+pub(crate) trait Payload: DeserializeOwned + ToSchema + Send + 'static {
     /// Most bytes of the body: 1 MB where nothing is said, well above the largest `data`.
     const MAX_BODY: usize = 1024 * 1024;
 
@@ -58,13 +66,15 @@ impl<T: Payload> Body<T> {
 /// A body that is read when it is first asked for, and can be parsed again.
 pub(crate) struct KeptBody {
     unread: Option<Request>,
-    read: Result<bytes::Bytes, ApiError>,
+    visit: Option<Visit>,
+    read: Result<Bytes, ApiError>,
 }
 
 impl KeptBody {
     /// The body of a request.
     pub(crate) fn of(request: Request) -> Self {
-        Self { unread: Some(request), read: Ok(bytes::Bytes::new()) }
+        let visit = request.extensions().get::<Visit>().cloned();
+        Self { unread: Some(request), visit, read: Ok(Bytes::new()) }
     }
 
     /// Reads the body, unless that was done, and parses it as [`Body`] does.
@@ -73,27 +83,83 @@ impl KeptBody {
             self.read = read(request, T::MAX_BODY).await;
         }
         let bytes = self.read.clone()?;
-        parse(if bytes.is_empty() { b"{}" } else { &bytes })
+        match &self.visit {
+            Some(visit) if bytes.len() > LONG => visit.bodies().apart(move || parse(&bytes)).await?,
+            _ => parse(if bytes.is_empty() { b"{}" } else { &bytes }),
+        }
     }
 }
 
-async fn read(request: Request, limit: usize) -> Result<bytes::Bytes, ApiError> {
-    let length = request.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<usize>().ok());
+async fn read(request: Request, limit: usize) -> Result<Bytes, ApiError> {
+    let length = body::length(request.headers());
     if length.is_some_and(|length| length > limit) {
         return Err(ApiError::body_too_large(limit));
     }
-    axum::body::to_bytes(request.into_body(), limit).await.map_err(|error| {
-        let too_large =
-            std::error::Error::source(&error).is_some_and(|e| e.to_string().contains("length limit"));
-        if too_large {
-            ApiError::body_too_large(limit)
-        } else {
-            ApiError::bad_request("The body could not be read.")
+    collect(request.into_body(), length, limit).await
+}
+
+/// The whole of a body that is at most so long.
+async fn collect(body: RequestBody, length: Option<usize>, limit: usize) -> Result<Bytes, ApiError> {
+    let mut pieces = body.into_data_stream();
+    let Some(first) = pieces.next().await else { return Ok(Bytes::new()) };
+    let first = first.map_err(|error| body::failure(&error))?;
+    if length == Some(first.len()) {
+        return Ok(first);
+    }
+    // memory that is not written to yet costs nothing
+    let mut all = BytesMut::with_capacity(length.unwrap_or_default().max(first.len()));
+    let mut next = Some(first);
+    while let Some(piece) = next {
+        if all.len() + piece.len() > limit {
+            return Err(ApiError::body_too_large(limit));
         }
-    })
+        all.extend_from_slice(&piece);
+        next = pieces.next().await.transpose().map_err(|error| body::failure(&error))?;
+    }
+    Ok(all.freeze())
+}
+
+/// Whether JSON consists of more than so many values, as far as it is JSON: there is a comma or an opening bracket before
+/// each but the first.
+fn has_more_values(json: &[u8], most: usize) -> bool {
+    // not even if every other byte were a comma
+    if json.len() / 2 < most {
+        return false;
+    }
+    let (mut values, mut at) = (0, 0);
+    while let Some(&byte) = json.get(at) {
+        at += 1;
+        match byte {
+            b',' | b'[' | b'{' => {
+                values += 1;
+                if values > most {
+                    return true;
+                }
+            }
+            b'"' => at += string(&json[at..]),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// How long a string is, after its first quotation mark and with the last.
+fn string(json: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        match memchr::memchr2(b'"', b'\\', &json[at..]) {
+            None => return json.len(),
+            Some(found) if json[at + found] == b'"' => return at + found + 1,
+            // what comes after a backslash ends nothing
+            Some(found) => at = (at + found + 2).min(json.len()),
+        }
+    }
 }
 
 pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
+    if has_more_values(bytes, MAX_VALUES) {
+        return Err(ApiError::too_many_values(MAX_VALUES).into());
+    }
     if let Ok(Object(value)) = serde_json::from_slice::<Object<T>>(bytes) {
         return checked(value);
     }
@@ -341,6 +407,8 @@ fn wrong_type(schema: &Value, value: &Value, at: &str) -> Issue {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header::CONTENT_LENGTH;
+
     use super::*;
     use crate::text::{Email, Subject};
 
@@ -402,6 +470,29 @@ mod tests {
 
     async fn read(request: Request) -> Result<Sample, Failure> {
         Body::read(request).await.map(|Body(sample)| sample)
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        for (json, values) in [
+            ("[0,0,0]", 3),
+            (r#"{"a": [1], "b": ",[{", "c": "\\", "d": "\",[{", "e": 1}"#, 6),
+            (r#"{"a": "no end, [[["#, 1),
+            (r#"["\"#, 1),
+            ("", 0),
+        ] {
+            // long enough that the quick look does not decide
+            let json = format!("{json}{}", " ".repeat(100));
+            assert!(!has_more_values(json.as_bytes(), values), "{json}");
+            assert!(values == 0 || has_more_values(json.as_bytes(), values - 1), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_body_of_countless_values_is_refused() {
+        let body = format!(r#"{{"to": [{}0]}}"#, "0,".repeat(MAX_VALUES));
+        let error = refused(parse::<Sample>(body.as_bytes()));
+        assert_eq!((&error["statusCode"], &error["errors"][0]["code"]), (&422.into(), &"too_big".into()));
     }
 
     #[tokio::test]

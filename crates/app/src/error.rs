@@ -135,6 +135,12 @@ pub enum Error {
         /// Seconds until the next one can be asked for.
         retry_after: i64,
     },
+    /// A subscription was changed many times in a short time without a key.
+    #[error("too many changes of a subscription")]
+    TooManyChanges {
+        /// Seconds until it can be changed again.
+        retry_after: i64,
+    },
     /// The key was revoked while the request was on its way.
     #[error("the key was revoked")]
     KeyRevoked,

@@ -1,11 +1,11 @@
 //! Idempotency keys (contract, Limits; reference 1.4).
 
-use mailwright_core::ids::ProjectNumber;
-use mailwright_core::project::Project;
-use mailwright_store::idempotency::{self, Claim, Used};
+use mailwright_store::api_key::KeyKind;
+use mailwright_store::idempotency::{self, Claim, Scope, ScopedKey, Used};
 
 use crate::App;
 use crate::error::{Error, Result};
+use crate::key::Identity;
 
 /// A checked `Idempotency-Key` of a request to one of the endpoints that take it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,26 +41,34 @@ pub(crate) fn reused(key: String, used: Used) -> Error {
 impl App {
     /// Refuses a key that is taken, before anything else of the request is looked at. The claim itself is made in the
     /// transaction that does the work.
-    pub async fn check_key(&self, project: &Project, key: &IdempotencyKey) -> Result<()> {
-        let (number, text, now) = (project.number, key.key.clone(), self.0.clock.now());
+    pub async fn check_key(&self, caller: &Identity, key: &IdempotencyKey) -> Result<()> {
+        let (number, now) = (caller.project.number, self.0.clock.now());
+        let wanted = ScopedKey::new(scope(caller), &key.key);
         let used = self
             .0
             .db
-            .read(move |rx| Box::pin(async move { idempotency::holder(rx, number, &text, now).await }))
+            .read(move |rx| Box::pin(async move { idempotency::holder(rx, number, &wanted, now).await }))
             .await?;
         used.map_or(Ok(()), |used| Err(reused(key.key.clone(), used)))
     }
 
-    pub(crate) fn claim(&self, project: ProjectNumber, key: Option<IdempotencyKey>) -> Option<Claim> {
+    pub(crate) fn claim(&self, caller: &Identity, key: Option<IdempotencyKey>) -> Option<Claim> {
         let now = self.0.clock.now();
         key.map(|key| Claim {
-            project,
-            key: key.key,
+            project: caller.project.number,
+            key: ScopedKey::new(scope(caller), &key.key),
             method: "POST",
             path: key.path,
             at: now,
             expires_at: now.plus(self.0.settings.idempotency_ttl),
         })
+    }
+}
+
+fn scope(caller: &Identity) -> Scope {
+    match caller.kind {
+        KeyKind::Secret => Scope::Project,
+        KeyKind::Public => Scope::Public,
     }
 }
 

@@ -183,6 +183,11 @@ impl Keyring {
         }
     }
 
+    /// Whether a token belonged to somebody when it was last looked up, without looking.
+    pub fn knows(&self, token: &str) -> bool {
+        self.remembered.get(&hash(token)).is_some()
+    }
+
     /// A session that has not ended, and the project that was asked for, if its user is a member there.
     pub async fn session(&self, id: SessionId, project: Option<ProjectId>) -> Result<Option<Session>> {
         match self.lookups.call(0, Lookup::Session(id, project)).await? {

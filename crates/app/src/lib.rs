@@ -139,7 +139,7 @@ impl App {
         let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
         Self(Arc::new(Inner {
             keyring: Keyring::new(&db, clock.clone()),
-            limiter: Limiter::new(db.clone(), clock.clone(), settings.rate_limit_per_minute),
+            limiter: Limiter::new(&db, clock.clone(), settings.requests),
             passwords: Passwords::default(),
             platform: OnceCell::new(),
             outgoing: Outgoing::default(),

@@ -145,19 +145,26 @@ impl App {
     /// Signs in who comes back from a provider. The text of a [`Error::NotAllowed`] is for that person.
     pub async fn arrive(&self, provider: Provider, arrival: Arrival, client: ClientKey) -> Result<SignedIn> {
         let settings = self.provider(provider).ok_or_else(|| refused("This provider is not configured."))?;
-        let verifier = self.verifier(provider, &arrival).ok_or_else(|| {
-            refused("This sign-in was not begun in this browser, or took too long. Try again.")
-        })?;
+        let stranded =
+            || refused("This sign-in was not begun in this browser, was used, or took too long. Try again.");
+        let verifier = self.verifier(provider, &arrival).ok_or_else(stranded)?;
         let code = arrival
             .code
             .filter(|code| code.len() <= LONGEST)
             .ok_or_else(|| Error::NotAllowed(format!("{} did not sign you in.", provider.label())))?;
+        // whoever is let on from here makes us ask the provider
+        let attempt = self.count_attempt("oauth", client).await?;
+        if !self.is_first_use("journey", verifier.as_bytes()).await? {
+            return Err(stranded());
+        }
         let token = self.exchange(provider, settings, &code, &verifier).await?;
         let person = match provider {
             Provider::GitHub => self.github_person(settings, &token).await?,
             Provider::Google => self.google_person(settings, &token).await?,
         };
-        self.sign_in_person(provider, person, client).await
+        let signed_in = self.sign_in_person(provider, person, client).await?;
+        self.take_back(attempt).await?;
+        Ok(signed_in)
     }
 
     /// The PKCE verifier of the journey that a browser is back from, if it is the browser that left.

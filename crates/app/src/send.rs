@@ -217,7 +217,7 @@ impl App {
             reply_to,
             template: template_id,
             kind,
-            claim: self.claim(project.number, key),
+            claim: self.claim(caller, key),
             at,
             leaves: self.mail_leaves(),
         })

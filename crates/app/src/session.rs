@@ -37,7 +37,7 @@ const PURPOSE: &str = "session";
 const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 
 /// A client as failed logins are counted: a hash of its address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientKey {
     client: [u8; 32],
     /// The network around it, of which one customer may have thousands like this client.
@@ -277,6 +277,35 @@ impl App {
         self.count(client.counted(what, limit)).await
     }
 
+    /// The same for what may be taken back when it turns out to be fine.
+    pub(crate) async fn count_attempt(&self, what: &str, client: ClientKey) -> Result<Attempt> {
+        let limit = self.settings().accounts.attempts_per_client;
+        let attempt =
+            Attempt { subject: digest(what, &[client.as_bytes()]), counted: client.counted(what, limit) };
+        self.count(attempt.counted.clone()).await?;
+        Ok(attempt)
+    }
+
+    /// Notes that something is used which can be used once. Whether this is the first time; it is remembered for as long
+    /// as a journey to a provider takes.
+    pub(crate) async fn is_first_use(&self, what: &str, of: &[u8]) -> Result<bool> {
+        let once = [Counted { key: digest(what, &[of]), limit: 1 }];
+        let now = self.0.clock.now();
+        let since = now.minus(self.remembered_for());
+        let used_before = self
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { login::attempt(tx, &once, since, now).await }))
+            .await?;
+        Ok(used_before.is_none())
+    }
+
+    /// How long it is remembered what was counted.
+    fn remembered_for(&self) -> std::time::Duration {
+        // a journey that was over at this very moment is refused by its own clock
+        self.settings().accounts.attempts_window.max(self.settings().oauth.journey * 2)
+    }
+
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {
         let (now, window) = (self.0.clock.now(), self.settings().accounts.attempts_window);
         let refused = self
@@ -304,7 +333,7 @@ impl App {
     }
 
     /// Takes an attempt back that was neither right nor wrong.
-    async fn take_back(&self, attempt: Attempt) -> Result<()> {
+    pub(crate) async fn take_back(&self, attempt: Attempt) -> Result<()> {
         self.0
             .db
             .write(move |tx| Box::pin(async move { login::succeeded(tx, &[], &attempt.counted).await }))
@@ -555,7 +584,7 @@ impl App {
     /// Removes what has ended by itself.
     pub(crate) async fn sweep_sessions(&self) -> Result<()> {
         let now = self.0.clock.now();
-        let window = now.minus(self.settings().accounts.attempts_window);
+        let window = now.minus(self.remembered_for());
         let unseen = now.minus(CLIENT_KNOWN);
         let db = &self.0.db;
         while db.write_bulk(move |tx| Box::pin(async move { session::sweep(tx, now).await })).await? > 0 {}

@@ -7,8 +7,12 @@ use std::time::Duration;
 pub struct Settings {
     /// Where clients and recipients reach the service, without a final slash.
     pub base_url: String,
-    /// Requests a minute and project; 0 switches the limit off.
-    pub rate_limit_per_minute: i64,
+    /// Requests a minute.
+    pub requests: RequestLimits,
+    /// Names under which the service is reached beside the base URL's, in small letters and without ports.
+    pub allowed_hosts: Vec<String>,
+    /// Bodies of requests.
+    pub bodies: BodySettings,
     /// Whether a project is disabled when too much of its mail comes back; otherwise the operator is only told.
     pub auto_project_disable: bool,
     /// How long an idempotency key is kept.
@@ -33,6 +37,32 @@ pub struct Settings {
     pub platform: PlatformSettings,
     /// Providers that people sign in with.
     pub oauth: OauthSettings,
+}
+
+/// Requests a minute.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLimits {
+    /// Of a project, with its secret keys and by its members; 0 switches all of these limits off.
+    pub per_project: i64,
+    /// Of a project, with its public key.
+    pub public: i64,
+    /// Of these, how many a client may make even when others have used up the project's.
+    pub public_share: i64,
+    /// Of a client, without any key.
+    pub keyless: i64,
+    /// Of a client, with keys that are not valid.
+    pub invalid_keys: i64,
+}
+
+/// How bodies of requests are read.
+#[derive(Debug, Clone, Copy)]
+pub struct BodySettings {
+    /// How long a client may pause within a body.
+    pub pause: Duration,
+    /// How long a whole body may take.
+    pub whole: Duration,
+    /// Most bytes of bodies in memory.
+    pub budget: usize,
 }
 
 /// Providers that people sign in with; `None` where one is not configured.

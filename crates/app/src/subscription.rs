@@ -93,7 +93,7 @@ impl App {
     }
 
     /// Sets the subscription of a contact by a link to its pages. The mail that the link was in counts only when it was
-    /// sent to this contact. An event is emitted when something changes.
+    /// sent to this contact. An event is emitted when something changes; a wish that is fulfilled already writes nothing.
     pub async fn set_subscription(
         &self,
         id: ContactId,
@@ -102,6 +102,16 @@ impl App {
     ) -> Result<PublicContact> {
         let before = self.public_contact(id, pass).await?;
         let because_of = pass.mail;
+        if before.subscribed == subscribed {
+            return Ok(before);
+        }
+        // the way out is always open; the way back in is what the number of changes is bounded by
+        if subscribed {
+            let left = self.limiter().take_resubscription(id);
+            if !left.allowed {
+                return Err(Error::TooManyChanges { retry_after: left.reset });
+            }
+        }
         let (number, now) = (before.project.number, self.0.clock.now());
         let changed = self
             .retry(move |tx| {

@@ -102,7 +102,7 @@ impl App {
             patch: DataPatch::new(track.data.unwrap_or_default()),
             email: track.email,
             event: track.event,
-            claim: self.claim(project.number, key),
+            claim: self.claim(caller, key),
             at: self.0.clock.now(),
         };
         let route = route(project.number, &operation.email);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
 use mailwright_app::settings::{
-    AccountSettings, AttachmentLimits, ClientSecret, DeliverySettings, DomainSettings, JobSettings,
-    OauthSettings, PlatformSettings, ProviderSettings, SegmentSettings, Settings,
+    AccountSettings, AttachmentLimits, BodySettings, ClientSecret, DeliverySettings, DomainSettings,
+    JobSettings, OauthSettings, PlatformSettings, ProviderSettings, RequestLimits, SegmentSettings, Settings,
 };
 use mailwright_core::address::EmailAddress;
 use mailwright_mail::dkim::KeyType;
@@ -17,8 +17,12 @@ use mailwright_store::Location;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use crate::http::{Bounds, Limits};
+
 const DEFAULTS: &str = include_str!("defaults.toml");
 const PREFIX: &str = "MAILWRIGHT_";
+/// Files that the embedded database has open at most: a few for each of its connections.
+const SQLITE_FILES: usize = 24;
 /// Variables of the test suite, which the program may inherit.
 const IGNORED: [&str; 3] = ["MAILWRIGHT_TEST_", "MAILWRIGHT_BENCH_", "MAILWRIGHT_BIN"];
 
@@ -32,6 +36,11 @@ pub(crate) struct Config {
     base_url: String,
     transport: Hidden,
     rate_limit_per_minute: i64,
+    public_rate_limit_per_minute: i64,
+    public_share_per_minute: i64,
+    keyless_requests_per_minute: i64,
+    invalid_keys_per_minute: i64,
+    allowed_hosts: String,
     allow_private_networks: bool,
     dns_server: String,
     secret: Hidden,
@@ -42,6 +51,7 @@ pub(crate) struct Config {
     platform_from: String,
     pub(crate) log: String,
     drain_ms: u64,
+    http: Http,
     database: Database,
     delivery: Delivery,
     sending: Sending,
@@ -65,6 +75,34 @@ impl std::fmt::Debug for Hidden {
         f.write_str(if self.0.is_empty() { "not set" } else { "***" })
     }
 }
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Http {
+    connections: usize,
+    connections_per_client: usize,
+    header_seconds: u64,
+    header_kb: usize,
+    idle_seconds: u64,
+    body_pause_seconds: u64,
+    body_seconds: u64,
+    write_seconds: u64,
+    body_budget_mb: usize,
+}
+
+impl Http {
+    fn bodies(&self) -> BodySettings {
+        BodySettings {
+            pause: Duration::from_secs(self.body_pause_seconds.max(1)),
+            whole: Duration::from_secs(self.body_seconds.max(1)),
+            // a body of the largest kind fits, whatever was set
+            budget: self.body_budget_mb.max(SMALLEST_BUDGET_MB) * 1024 * 1024,
+        }
+    }
+}
+
+/// Twice the largest body: one client has half of the budget at most.
+const SMALLEST_BUDGET_MB: usize = 100;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -257,6 +295,44 @@ impl Config {
         Duration::from_millis(self.drain_ms)
     }
 
+    /// What connections are held to, where `files` can be open at once.
+    pub(crate) fn limits(&self, files: usize) -> Result<Limits> {
+        if !(8..=1024).contains(&self.http.header_kb) {
+            bail!("MAILWRIGHT_HTTP_HEADER_KB must be 8 to 1024");
+        }
+        let database = if self.database_url.0.is_empty() { SQLITE_FILES } else { self.database.connections };
+        let taken = database + self.delivery.connections.clamp(1, 1000);
+        let connections = crate::http::connections(self.http.connections, files, taken);
+        let per_client = match self.http.connections_per_client {
+            0 => connections.div_ceil(2),
+            wanted => wanted.min(connections),
+        };
+        Ok(Limits {
+            connections,
+            // behind proxies all connections are the proxies'
+            connections_per_client: (self.trusted_proxies == 0).then_some(per_client),
+            bounds: Bounds {
+                header: Duration::from_secs(self.http.header_seconds.max(1)),
+                idle: Duration::from_secs(self.http.idle_seconds.max(1)),
+                write: Duration::from_secs(self.http.write_seconds.max(1)),
+                header_bytes: self.http.header_kb * 1024,
+            },
+        })
+    }
+
+    /// Names of hosts, in small letters and without ports.
+    fn allowed_hosts(&self) -> Result<Vec<String>> {
+        let names = self.allowed_hosts.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names
+            .map(|name| {
+                if name.contains(['/', ' ', '*']) {
+                    bail!("MAILWRIGHT_ALLOWED_HOSTS must be names of hosts, separated by commas: not {name}");
+                }
+                Ok(name.to_lowercase())
+            })
+            .collect()
+    }
+
     /// The secret, if one was configured.
     pub(crate) fn secret(&self) -> Result<Option<&str>> {
         match self.secret.0.len() {
@@ -303,7 +379,15 @@ impl Config {
         }
         Ok(Settings {
             base_url,
-            rate_limit_per_minute: self.rate_limit_per_minute,
+            requests: RequestLimits {
+                per_project: self.rate_limit_per_minute,
+                public: self.public_rate_limit_per_minute.max(1),
+                public_share: self.public_share_per_minute.max(0),
+                keyless: self.keyless_requests_per_minute.max(1),
+                invalid_keys: self.invalid_keys_per_minute.max(1),
+            },
+            allowed_hosts: self.allowed_hosts()?,
+            bodies: self.http.bodies(),
             auto_project_disable: self.auto_project_disable,
             idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
             clock_check_interval: Duration::from_secs(self.database.clock_check_seconds.max(1)),

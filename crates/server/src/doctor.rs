@@ -20,6 +20,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
             config.settings().map(|_| "it can be read".to_owned()).map_err(|e| format!("{e:#}")),
         ),
         ("base URL", Ok(base_url(&config.base_url()))),
+        ("data directory", data_dir(config)),
         ("database", database(config).await),
         ("transport", transport(config).await),
         ("name server", dns(config).await),
@@ -42,6 +43,21 @@ fn base_url(url: &str) -> String {
         return format!("{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it");
     }
     url.to_owned()
+}
+
+fn data_dir(config: &Config) -> Result<String, String> {
+    let folder = config.data_dir.display();
+    match setup::open_to_others(&config.data_dir).as_slice() {
+        [] if config.data_dir.exists() => Ok(format!("{folder} can be read by its owner only")),
+        [] => Ok(format!("{folder} will be made when it is needed")),
+        open => {
+            let names: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
+            Err(format!(
+                "other users of this machine can read {}; the next start takes what it can away from them, and chmod -R go= {folder} does it now",
+                names.join(", ")
+            ))
+        }
+    }
 }
 
 async fn database(config: &Config) -> Result<String, String> {

@@ -3,6 +3,7 @@
 mod config;
 mod doctor;
 mod export;
+mod http;
 mod import;
 mod operate;
 mod serve;
@@ -118,6 +119,7 @@ fn run() -> Result<ExitCode> {
     let cli = Cli::parse();
     let config = Config::load(cli.config.as_ref(), std::env::vars())?;
     log_to_stderr(&config.log)?;
+    setup::keep_files_private();
     if rustls::crypto::ring::default_provider().install_default().is_err() {
         bail!("a TLS provider is installed already");
     }

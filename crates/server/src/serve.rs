@@ -1,11 +1,9 @@
 //! `mailwright serve`.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use axum::serve::ListenerExt;
 use clap::ValueEnum;
 use mailwright_app::App;
 use mailwright_app::bootstrap::Bootstrap;
@@ -15,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
+use crate::http::{self, Server};
 use crate::{print, setup};
 
 /// What a process does.
@@ -31,6 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result<()> {
+    let limits = config.limits(http::raise_open_files())?;
     let setup = setup::open(config)?;
     setup.migrate().await?;
     let app = setup.app(config)?;
@@ -53,30 +53,21 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
         format!("cannot listen on {}: is the address in use? MAILWRIGHT_LISTEN sets another", config.listen)
     })?;
     tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let router = mailwright_api::router(app.clone());
-    let (drained, closing) = tokio::sync::oneshot::channel::<()>();
-    let server = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
-        .with_graceful_shutdown(async move {
-            let _ = closing.await;
-        });
-    let mut server = tokio::spawn(async move { server.await });
+    let mut server = Server::new(listener, mailwright_api::router(app.clone()), &limits);
     let mut signals = Signals::new()?;
-    let drain = tokio::select! {
-        signal = signals.next() => if signal == SignalKind::terminate() { config.drain() } else { Duration::ZERO },
-        _ = &mut server => Duration::ZERO,
-    };
+    let mut asked = SignalKind::interrupt();
+    server.accept_until(async { asked = signals.next().await }).await;
     app.leave();
     tracing::info!("the service stops");
-    let requests = async move {
-        // whoever sends requests here learns from /ready that others should get them now
-        tokio::select! { () = tokio::time::sleep(drain) => {}, _ = signals.next() => {} }
-        let _ = drained.send(());
-        if !server.is_finished() {
-            let _ = tokio::time::timeout(PATIENCE, server).await;
+    let requests = async {
+        if asked == SignalKind::terminate() {
+            // whoever sends requests here learns from /ready that others should get them now
+            let drained = async {
+                tokio::select! { () = tokio::time::sleep(config.drain()) => {}, _ = signals.next() => {} }
+            };
+            server.accept_until(drained).await;
         }
+        let _ = tokio::time::timeout(PATIENCE, server.drain()).await;
     };
     let ((), all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {

@@ -1,5 +1,8 @@
 //! Idempotency keys: of all requests of a project that carry the same key, one does its work.
 //!
+//! What comes with the project's public key is kept apart. Anybody can read that key in a web page, and who guesses an
+//! order's number must not keep its receipt from being sent.
+//!
 //! A key is claimed in the transaction that does the work, before the work. So the key is taken exactly when the work
 //! is done: a crash in between leaves neither.
 
@@ -13,13 +16,43 @@ use crate::error::{Error, Result};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
+/// Whose keys are the same when their texts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// All requests of a project but those with its public key.
+    Project,
+    /// Requests with the public key.
+    Public,
+}
+
+/// Comes before the text of a key in [`Scope::Public`]. The keys of clients are printable, so this is in none of them.
+const PUBLIC: &str = "public\u{1f}";
+
+/// A key of a client as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ScopedKey(String);
+
+impl ScopedKey {
+    /// The key with this text.
+    pub fn new(scope: Scope, text: &str) -> Self {
+        match scope {
+            Scope::Project => Self(text.to_owned()),
+            Scope::Public => Self(format!("{PUBLIC}{text}")),
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A key to claim.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// Project.
     pub project: ProjectNumber,
     /// The key.
-    pub key: String,
+    pub key: ScopedKey,
     /// Method of the request.
     pub method: &'static str,
     /// Path of the request.
@@ -48,11 +81,16 @@ fn read(row: &Row<'_>) -> Result<Used> {
 }
 
 /// Who uses a key now, if anybody does.
-pub async fn holder(rx: &Rx<'_>, project: ProjectNumber, key: &str, now: Timestamp) -> Result<Option<Used>> {
+pub async fn holder(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    key: &ScopedKey,
+    now: Timestamp,
+) -> Result<Option<Used>> {
     rx.optional(
         "select method, path, status_code, created_at from idempotency_keys \
          where project_id = $1 and key = $2 and expires_at > $3",
-        args![project, key, now],
+        args![project, key.as_str(), now],
         read,
     )
     .await
@@ -89,7 +127,7 @@ pub async fn claim(tx: &Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used>>> 
     let mut given = HashMap::new();
     let mut outcomes = Vec::with_capacity(claims.len());
     for claim in claims {
-        let key = (claim.project, claim.key.clone());
+        let key = (claim.project, claim.key.as_str().to_owned());
         outcomes.push(if let Some(used) = given.get(&key) {
             Some(Used::clone(used))
         } else if won.contains(&key) {
@@ -114,9 +152,12 @@ pub async fn claim(tx: &Tx<'_>, claims: &[&Claim]) -> Result<Vec<Option<Used>>> 
 }
 
 /// Gives a key back: its request did no work after all.
-pub async fn release(tx: &mut Tx<'_>, project: ProjectNumber, key: &str) -> Result<()> {
-    tx.execute("delete from idempotency_keys where project_id = $1 and key = $2", args![project, key])
-        .await?;
+pub async fn release(tx: &mut Tx<'_>, project: ProjectNumber, key: &ScopedKey) -> Result<()> {
+    tx.execute(
+        "delete from idempotency_keys where project_id = $1 and key = $2",
+        args![project, key.as_str()],
+    )
+    .await?;
     Ok(())
 }
 

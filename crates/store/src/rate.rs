@@ -7,6 +7,24 @@ use crate::args;
 use crate::error::Result;
 use crate::tx::Tx;
 
+/// Which of a project's requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bucket {
+    /// Those with a secret key, and those of members.
+    Secret,
+    /// Those with the public key.
+    Public,
+}
+
+impl Bucket {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Secret => "rate_windows",
+            Self::Public => "public_rate_windows",
+        }
+    }
+}
+
 /// Takes up to `wanted` of the `limit` requests that the window starting at `window` allows, in which `now` lies. A
 /// process takes a handful at a time and counts them down in memory. A window that begins in the future is one of a
 /// clock that was set back since: it does not count.
@@ -14,27 +32,29 @@ use crate::tx::Tx;
 /// To stay exact near the limit the handful shrinks with what is left.
 pub async fn take_requests(
     tx: &mut Tx<'_>,
+    bucket: Bucket,
     project: ProjectNumber,
     [window, now]: [Timestamp; 2],
     limit: i64,
     wanted: i64,
 ) -> Result<i64> {
+    let table = bucket.table();
     tx.execute(
-        "insert into rate_windows (project_id, started_at, used) values ($1, $2, 0) \
-         on conflict (project_id) do update set started_at = excluded.started_at, used = 0 \
-         where rate_windows.started_at < excluded.started_at or rate_windows.started_at > $3",
+        format!(
+            "insert into {table} (project_id, started_at, used) values ($1, $2, 0) \
+             on conflict (project_id) do update set started_at = excluded.started_at, used = 0 \
+             where {table}.started_at < excluded.started_at or {table}.started_at > $3"
+        ),
         args![project, window, Timestamp(now.0 + AHEAD)],
     )
     .await?;
     let lock = if tx.is_postgres() { " for update" } else { "" };
     let used: i64 = tx
-        .one(format!("select used from rate_windows where project_id = $1{lock}"), args![project], |r| {
-            r.get(0)
-        })
+        .one(format!("select used from {table} where project_id = $1{lock}"), args![project], |r| r.get(0))
         .await?;
     let left = (limit - used).max(0);
     let taken = wanted.min(left).min((left / 16).max(1)).min(left);
-    tx.execute("update rate_windows set used = used + $2 where project_id = $1", args![project, taken])
+    tx.execute(format!("update {table} set used = used + $2 where project_id = $1"), args![project, taken])
         .await?;
     Ok(taken)
 }
@@ -66,7 +86,7 @@ pub async fn take_sends(
             |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?)),
         )
         .await?;
-    let bucket = Bucket { tokens, refilled_at }.refilled(per_second, capacity.max(1000), now);
+    let bucket = Tokens { tokens, refilled_at }.refilled(per_second, capacity.max(1000), now);
     let taken = wanted.min(bucket.tokens / 1000 - reserved).max(0);
     tx.execute_one(
         "update throttles set millitokens = $2, refilled_at = $3 where project_id = $1",
@@ -78,12 +98,12 @@ pub async fn take_sends(
 
 /// A token bucket: thousandths of tokens, and when they were last counted.
 #[derive(Debug, Clone, Copy)]
-struct Bucket {
+struct Tokens {
     tokens: i64,
     refilled_at: i64,
 }
 
-impl Bucket {
+impl Tokens {
     fn refilled(self, per_second: i64, capacity: i64, now: Timestamp) -> Self {
         // as much as fills it, so that nothing overflows
         let elapsed = (now.0 - self.refilled_at).clamp(0, capacity / per_second.max(1) + 1);
@@ -124,7 +144,7 @@ pub async fn take_instance(
             Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))
         })
         .await?;
-    let bucket = Bucket { tokens, refilled_at }.refilled(per_second, capacity, now);
+    let bucket = Tokens { tokens, refilled_at }.refilled(per_second, capacity, now);
     let mut left = bucket.tokens;
     for (wanted, kept) in wanted.into_iter().zip([0, capacity / 8, capacity / 4]) {
         left -= wanted.min((left - kept) / 1000).max(0) * 1000;
@@ -138,9 +158,16 @@ pub async fn take_instance(
 }
 
 /// How many requests are left in the current window.
-pub async fn requests_left(tx: &mut Tx<'_>, project: ProjectNumber, limit: i64) -> Result<i64> {
-    let used: i64 =
-        tx.one("select used from rate_windows where project_id = $1", args![project], |r| r.get(0)).await?;
+pub async fn requests_left(
+    tx: &mut Tx<'_>,
+    bucket: Bucket,
+    project: ProjectNumber,
+    limit: i64,
+) -> Result<i64> {
+    let table = bucket.table();
+    let used: i64 = tx
+        .one(format!("select used from {table} where project_id = $1"), args![project], |r| r.get(0))
+        .await?;
     Ok((limit - used).max(0))
 }
 
@@ -243,7 +270,7 @@ mod tests {
     fn the_slowest_instance_sends_of_every_lane() {
         let kept = instance_depth(1) * 1000 / 4;
         assert!(instance_depth(1) * 1000 - kept >= 1000);
-        let bucket = Bucket { tokens: 0, refilled_at: 0 };
+        let bucket = Tokens { tokens: 0, refilled_at: 0 };
         assert_eq!(bucket.refilled(1, 4000, Timestamp(2500)).tokens, 2500);
         assert_eq!(bucket.refilled(1, 4000, Timestamp(1 << 40)).tokens, 4000);
     }

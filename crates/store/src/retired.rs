@@ -46,6 +46,7 @@ pub const WIPED: &[(&str, &str, u32)] = &[
     ("templates", "id", 50),
     ("domains", "id", 100),
     ("rate_windows", "project_id", 1),
+    ("public_rate_windows", "project_id", 1),
     ("throttles", "project_id", 1),
     ("search_indexes", "project_id", 1),
 ];

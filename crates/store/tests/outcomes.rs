@@ -92,7 +92,7 @@ impl Database {
         let claimed = self.db.write(move |tx| {
             Box::pin(async move { email::claim(tx, PROJECT, Lane::Transactional, 1, now, until).await })
         });
-        claimed.await.unwrap().pop().expect("a mail that is due")
+        claimed.await.unwrap().mails.pop().expect("a mail that is due")
     }
 
     /// Notes that the content is about to be written; whether it may be.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 26] = [
+const TENANT_TABLES: [&str; 27] = [
     "attachments",
     "audit",
     "campaigns",
@@ -22,6 +22,7 @@ const TENANT_TABLES: [&str; 26] = [
     "jobs",
     "mailbox",
     "rate_windows",
+    "public_rate_windows",
     "search_indexes",
     "segment_members",
     "segment_removals",

@@ -81,10 +81,39 @@ both_engines! {
         app.request("POST", "/auth/signup").json(&taken).send().await.assert_error(409, "CONFLICT");
     }
 
-    async fn over_https_the_cookie_is_secure(engine: Engine) {
+    async fn over_https_the_cookie_is_secure_and_bound_to_its_host(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_BASE_URL", "https://mail.example").start().await;
-        let set = try_log_in(&app, OWNER.0, OWNER.1).await.assert_status(200);
-        assert!(required_header(&set, "set-cookie").ends_with("; Secure"), "{}", shown(&set));
+        let answer = try_log_in(&app, OWNER.0, OWNER.1).await.assert_status(200);
+        let set = required_header(&answer, "set-cookie");
+        assert!(set.starts_with("__Host-mailwright_session=") && set.ends_with("; Secure"), "{set}");
+        assert!(set.contains("; Path=/;") && !set.contains("Domain"), "{set}");
+        let browser = Browser::of(&answer);
+        browser.request(&app, "GET", "/users/@me").send().await.assert_status(200);
+        // a neighbour in the domain can set a cookie of the plain name, so that one counts for nothing
+        let plain = browser.cookie.trim_start_matches("__Host-").to_owned();
+        let tossed = app.request("GET", "/users/@me").header("cookie", &plain).send().await;
+        tossed.assert_error(401, "UNAUTHORIZED");
+        let both = format!("mailwright_session=tossed; {}", browser.cookie);
+        app.request("GET", "/users/@me").header("cookie", &both).send().await.assert_status(200);
+        let left = browser.request(&app, "GET", "/auth/logout").send().await.assert_status(200);
+        let cleared = left.headers.get_all("set-cookie");
+        for name in ["__Host-mailwright_session=;", "mailwright_session=;"] {
+            let found = cleared.iter().find(|cookie| cookie.starts_with(name));
+            assert!(found.is_some_and(|cookie| cookie.contains("Max-Age=0")), "{name} in {cleared:?}");
+        }
+    }
+
+    async fn under_a_path_the_cookie_is_bound_to_the_path(engine: Engine) {
+        for (base_url, begins) in [
+            ("https://example.com/mail/", "__Secure-mailwright_session="),
+            ("http://example.com/mail", "mailwright_session="),
+        ] {
+            let app = App::builder(engine).env("MAILWRIGHT_BASE_URL", base_url).start().await;
+            let answer = try_log_in(&app, OWNER.0, OWNER.1).await.assert_status(200);
+            let set = required_header(&answer, "set-cookie");
+            assert!(set.starts_with(begins) && set.contains("; Path=/mail;"), "{set}");
+            Browser::of(&answer).request(&app, "GET", "/users/@me").send().await.assert_status(200);
+        }
     }
 
     async fn addresses_are_the_same_in_any_case(engine: Engine) {

@@ -112,9 +112,31 @@ both_engines! {
         assert_refused(&app, &arrive(&app, &forged).await, why);
         let changed = Traveller { cookie: ada.cookie.clone(), back: ada.back.replace("state=", "state=x") };
         assert_refused(&app, &arrive(&app, &changed).await, why);
-        // the journey itself was fine, and its code is good once
+        // the journey itself was fine, and ends once
         session(&app, &arrive(&app, &ada).await);
-        assert_refused(&app, &arrive(&app, &ada).await, "could not be asked");
+        assert_refused(&app, &arrive(&app, &ada).await, why);
+    }
+
+    async fn a_journey_asks_the_provider_once_and_a_client_not_for_ever(engine: Engine) {
+        let provider = Provider::start().await;
+        let builder = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_CLIENT", "3");
+        let app = builder.start().await;
+        let account = Account::new(1, "ada@example.com");
+        let made_up = async || {
+            let mut traveller = travel(&app, &provider, "github", &account).await;
+            let (before, state) = traveller.back.split_once('&').expect("a code and a state");
+            let path = before.split('?').next().unwrap_or_default();
+            traveller.back = format!("{path}?code=made-up&{state}");
+            traveller
+        };
+        let first = made_up().await;
+        assert_refused(&app, &arrive(&app, &first).await, "could not be asked");
+        for _ in 0..2 {
+            assert_refused(&app, &arrive(&app, &first).await, "not begun in this browser");
+        }
+        let later = made_up().await;
+        let refused = app.request("GET", &later.back).header("cookie", &later.cookie).send().await;
+        refused.assert_error(429, "RATE_LIMIT_EXCEEDED");
     }
 
     async fn a_journey_that_took_too_long_is_begun_anew(engine: Engine) {

@@ -145,7 +145,7 @@ both_engines! {
         }
     }
 
-    async fn recipients_are_never_rate_limited(engine: Engine) {
+    async fn recipients_do_not_use_up_the_limit_of_the_project(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "3").start().await;
         let known = create_contact(&app, "ann@example.com", true, json!({})).await;
         let id = text(&known["id"]);

@@ -5,12 +5,14 @@ use std::net::IpAddr;
 use axum::http::HeaderMap;
 use axum::http::header::{HOST, HeaderName, ORIGIN};
 
+use crate::host::KnownHosts;
+
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Whether a request can be meant by whoever sits at the browser: it comes from a page of this service, or from no page
 /// at all. Browsers say where a request comes from; other programs do not carry anybody's cookies unasked.
-pub(super) fn is_own_site(headers: &HeaderMap, base_url: &str) -> bool {
+pub(super) fn is_own_site(headers: &HeaderMap, base_url: &str, hosts: &KnownHosts) -> bool {
     let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
     if let Some(site) = text(&FETCH_SITE) {
         return site == "same-origin" || site == "none";
@@ -22,6 +24,7 @@ pub(super) fn is_own_site(headers: &HeaderMap, base_url: &str) -> bool {
     origin.eq_ignore_ascii_case(origin_of(base_url))
         || (sound
             && !authority.is_empty()
+            && hosts.knows(authority)
             && text(&HOST).is_some_and(|host| host.eq_ignore_ascii_case(authority)))
 }
 
@@ -38,7 +41,7 @@ pub(crate) fn path_of(url: &str) -> &str {
 
 /// The client's address: the connection's, or what the outermost of our own proxies says of it. Each proxy appends the
 /// address that it sees, so that what stands further left was written by anybody.
-pub(super) fn client_address(headers: &HeaderMap, peer: Option<IpAddr>, proxies: usize) -> IpAddr {
+pub(crate) fn client_address(headers: &HeaderMap, peer: Option<IpAddr>, proxies: usize) -> IpAddr {
     let peer = peer.unwrap_or(IpAddr::from([0, 0, 0, 0]));
     if proxies == 0 {
         return peer;
@@ -65,6 +68,7 @@ mod tests {
     #[test]
     fn only_own_pages_and_programs_are_of_the_own_site() {
         let base = "https://mail.example.com/sub";
+        let hosts = KnownHosts::new(base, &["mail.local".to_owned()]);
         for (given, own) in [
             (&[][..], true),
             (&[("sec-fetch-site", "same-origin")], true),
@@ -76,13 +80,15 @@ mod tests {
             (&[("origin", "http://mail.example.com")], false),
             (&[("origin", "null")], false),
             (&[("origin", "https://mail.local"), ("host", "mail.local")], true),
+            (&[("origin", "https://mail.evil"), ("host", "mail.evil")], false),
+            (&[("origin", "https://10.0.0.7:8080"), ("host", "10.0.0.7:8080")], true),
             (&[("origin", "http://mail.example.com"), ("host", "mail.example.com")], false),
             (&[("origin", "https://evil.example"), ("host", "127.0.0.1:8080")], false),
         ] {
-            assert_eq!(is_own_site(&headers(given), base), own, "{given:?}");
+            assert_eq!(is_own_site(&headers(given), base, &hosts), own, "{given:?}");
         }
         let local = [("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")];
-        assert!(is_own_site(&headers(&local), "http://mail.local"), "where nothing has TLS");
+        assert!(is_own_site(&headers(&local), "http://mail.local", &hosts), "where nothing has TLS");
     }
 
     #[test]

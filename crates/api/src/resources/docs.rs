@@ -36,7 +36,7 @@ impl Modify for Keys {
         }
         let cookie = ApiKeyValue::with_description(
             crate::auth::SESSION_COOKIE,
-            "Set by POST /auth/login. Project endpoints also take the project's id, in X-Project-Id.",
+            "Set by POST /auth/login; over HTTPS its name begins with __Host-, or under a path with __Secure-. Project endpoints also take the project's id, in X-Project-Id.",
         );
         components.add_security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     }

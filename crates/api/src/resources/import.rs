@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 use super::job::{JobView, QueuedJob, not_found};
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
+use crate::body::failure;
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::query::PathText;
 
@@ -153,7 +154,7 @@ async fn collect(body: Body) -> Result<Bytes> {
     let mut stream = body.into_data_stream();
     let (mut content, mut dropped) = (Vec::new(), 0);
     while let Some(piece) = futures_util::StreamExt::next(&mut stream).await {
-        let piece = piece.map_err(|_| ApiError::bad_request("The body could not be read."))?;
+        let piece = piece.map_err(|error| failure(&error))?;
         if dropped == 0 && content.len() + piece.len() <= MAX_UPLOAD + AROUND {
             content.extend_from_slice(&piece);
             continue;

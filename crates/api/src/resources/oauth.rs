@@ -14,8 +14,14 @@ use crate::auth::{Client, cookie, path_of};
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::Params;
 
-/// The cookie of a journey to a provider and back.
-const JOURNEY_COOKIE: &str = "mailwright_oauth";
+/// The cookie of a journey to a provider and back; over HTTPS no page without it can set it.
+fn journey_cookie(app: &App) -> &'static str {
+    if app.settings().base_url.starts_with("https://") {
+        "__Secure-mailwright_oauth"
+    } else {
+        "mailwright_oauth"
+    }
+}
 
 /// Which providers people can sign in with.
 #[derive(Debug, Serialize, ToSchema)]
@@ -95,7 +101,7 @@ async fn arrive(
     client: mailwright_app::session::ClientKey,
 ) -> Result<Response> {
     let text = |name: &str| params.text(name).map(str::to_owned);
-    let journey = cookie(headers, JOURNEY_COOKIE).map(str::to_owned);
+    let journey = cookie(headers, journey_cookie(app)).map(str::to_owned);
     let arrival = Arrival { journey, state: text("state"), code: text("code") };
     // a journey ends here, however it ends
     let over = journey_header(app, "", 0);
@@ -114,8 +120,8 @@ async fn arrive(
 fn journey_header(app: &App, value: &str, seconds: u64) -> String {
     let base_url = &app.settings().base_url;
     let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
-    let path = path_of(base_url);
-    format!("{JOURNEY_COOKIE}={value}; Path={path}/oauth; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+    let (name, path) = (journey_cookie(app), path_of(base_url));
+    format!("{name}={value}; Path={path}/oauth; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
 
 fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {

@@ -265,7 +265,7 @@ async fn accept(
     headers: &HeaderMap,
     body: &mut KeptBody,
 ) -> Result<SendResult, Failure> {
-    let key = idempotency_key(app, &caller.project, headers, "/v1/send").await?;
+    let key = idempotency_key(app, caller, headers, "/v1/send").await?;
     let body: SendRequest = body.parse().await?;
     let send = checked(body, app)?;
     let (accepted, timestamp) = app.send(caller, send, key).await?;

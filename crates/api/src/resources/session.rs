@@ -10,7 +10,7 @@ use mailwright_core::ids::UserId;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::auth::{Client, SESSION_COOKIE, SameSite, session_cookie};
+use crate::auth::{Client, SESSION_COOKIE, SameSite, path_of, session_cookie, session_cookie_name};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::schema::{Body, Payload};
 use crate::text::{Code, Email, LinkToken, NewPassword, Password, PlainName};
@@ -116,10 +116,17 @@ fn signed_in(app: &App, found: SignedIn) -> Response {
 #[utoipa::path(get, path = "/auth/logout", tag = "Accounts", operation_id = "logOut", security((), ("session" = [])),
     responses((status = 200, description = "Always true", content_type = "application/json", body = bool)))]
 pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: HeaderMap) -> Result<Response> {
-    if let Some(id) = session_cookie(&headers).and_then(|token| app.named_session(token)) {
+    if let Some(id) = session_cookie(&app, &headers).and_then(|token| app.named_session(token)) {
         app.log_out(id).await?;
     }
-    Ok(with_cookie(&app, Json(true).into_response(), "", 0))
+    let mut response = with_cookie(&app, Json(true).into_response(), "", 0);
+    if session_cookie_name(&app.settings().base_url) != SESSION_COOKIE
+        && let Ok(cookie) = HeaderValue::from_str(&format!("{SESSION_COOKIE}=; Path=/; Max-Age=0"))
+    {
+        // one that an earlier version, or the service without HTTPS, has set
+        response.headers_mut().append(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
 }
 
 fn with_cookie(app: &App, mut response: Response, value: &str, seconds: u64) -> Response {
@@ -136,8 +143,11 @@ pub(crate) fn session_header(app: &App, found: &SignedIn) -> String {
     cookie_header(app, found.token.reveal(), LASTS.as_secs())
 }
 
-/// The cookie is for this host alone, out of reach of scripts, and is not sent along with other sites' requests.
+/// The cookie is for this host and path alone, out of reach of scripts, and is not sent along with other sites' requests.
 fn cookie_header(app: &App, value: &str, seconds: u64) -> String {
-    let secure = if app.settings().base_url.starts_with("https://") { "; Secure" } else { "" };
-    format!("{SESSION_COOKIE}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+    let base_url = &app.settings().base_url;
+    let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
+    let (name, path) = (session_cookie_name(base_url), path_of(base_url));
+    let path = if path.is_empty() { "/" } else { path };
+    format!("{name}={value}; Path={path}; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }

@@ -7,7 +7,7 @@ mod page;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Method, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use mailwright_app::subscription::{Pass, PublicContact};
@@ -20,6 +20,17 @@ use self::page::Purpose;
 use super::page::failed;
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::{self, Params, PathText};
+
+/// Below these are the links of mails.
+pub(crate) const PATHS: [&str; 4] = ["/contacts/public", "/manage", "/subscribe", "/unsubscribe"];
+
+/// Whether a request unsubscribes somebody. That is never refused for being one of many: a provider of mailboxes asks for
+/// all of its people from a few addresses.
+pub(crate) fn is_way_out(method: &Method, path: &str) -> bool {
+    let ends = path.starts_with("/unsubscribe/")
+        || (path.starts_with("/contacts/public/") && path.ends_with("/unsubscribe"));
+    ends && method == Method::POST
+}
 
 /// Most bytes of a form that are read. A form of RFC 8058 has 26, or some hundred as `multipart/form-data`.
 const MAX_FORM: usize = 64 * 1024;

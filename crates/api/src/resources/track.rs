@@ -119,7 +119,7 @@ async fn record(
     headers: &HeaderMap,
     body: &mut KeptBody,
 ) -> Result<TrackResult, Failure> {
-    let key = idempotency_key(app, &caller.project, headers, "/v1/track").await?;
+    let key = idempotency_key(app, caller, headers, "/v1/track").await?;
     let body: TrackRequest = body.parse().await?;
     let tracked = app.track(caller, body.into_track()?, key).await?;
     Ok(TrackResult { contact: tracked.contact, event: tracked.event, timestamp: tracked.timestamp })

@@ -335,6 +335,15 @@ impl App {
         self.launch(false).await;
     }
 
+    /// The most memory that the process had at once, in bytes.
+    pub fn peak_memory(&self) -> usize {
+        let id = self.server.child.as_ref().expect("a running server").id();
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the status of a process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
+        let kilobytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number of kilobytes");
+        kilobytes * 1024
+    }
+
     /// From now on the server starts without, or with another, wrapper command; see [`AppBuilder::wrapper`].
     pub fn set_wrapper(&mut self, command: &[&str]) {
         self.server.wrapper = command.iter().map(|&part| part.to_owned()).collect();

@@ -1,5 +1,7 @@
 //! Putting the parts together.
 
+mod private;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,6 +14,8 @@ use mailwright_core::time::Clock;
 use mailwright_store::{Db, Error, Location, migrate};
 
 use crate::config::Config;
+
+pub(crate) use self::private::{create as create_private, keep_files_private, open_to_others};
 
 /// How long an unreachable database is waited for.
 const PATIENCE: u32 = 30;
@@ -27,7 +31,7 @@ pub(crate) struct Setup {
 pub(crate) fn open(config: &Config) -> Result<Setup> {
     let location = config.location()?;
     if matches!(location, Location::Sqlite(_)) {
-        make_private_folder(&config.data_dir)?;
+        private::make_folder(&config.data_dir)?;
     }
     let metrics = Metrics::default();
     let db = Db::open(&location, metrics.store.clone()).context("the database cannot be opened")?;
@@ -51,6 +55,7 @@ impl Setup {
 
     /// The application on this database.
     pub(crate) fn app(&self, config: &Config) -> Result<App> {
+        private::tighten(&config.data_dir);
         Ok(App::new(Parts {
             db: self.db.clone(),
             clock: self.clock.clone(),
@@ -68,13 +73,13 @@ fn secret(config: &Config) -> Result<InstanceSecret> {
     if let Some(secret) = known_secret(config)? {
         return Ok(secret);
     }
-    make_private_folder(&config.data_dir)?;
+    private::make_folder(&config.data_dir)?;
     let path = secret_file(config);
     let made = hex::encode(rand::random::<[u8; 32]>());
     // The file appears with all of its text or not at all, whatever happens meanwhile; of several processes that start
     // at once, one puts its file there and the others read it.
     let draft = config.data_dir.join(format!("secret.{}", hex::encode(rand::random::<[u8; 8]>())));
-    let written = create_private(&draft)
+    let written = private::create(&draft)
         .and_then(|mut file| file.write_all(made.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::hard_link(&draft, &path))
         .and_then(|()| std::fs::File::open(&config.data_dir)?.sync_all());
@@ -112,25 +117,8 @@ fn secret_file(config: &Config) -> PathBuf {
 
 /// Writes a file that only its owner can read.
 pub(crate) fn write_private(path: &Path, text: &str) -> Result<()> {
-    make_private_folder(path.parent().unwrap_or(path))?;
+    private::make_folder(path.parent().unwrap_or(path))?;
     let _ = std::fs::remove_file(path);
-    let written = create_private(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = private::create(path).and_then(|mut file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Creates a file that only its owner can read.
-pub(crate) fn create_private(path: &Path) -> std::io::Result<std::fs::File> {
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-fn make_private_folder(path: &Path) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).with_context(|| format!("cannot create the data directory {}", path.display()))
 }

@@ -1,0 +1,389 @@
+//! Bodies of requests on their way in: how long they may take, how many bytes of them are in memory at once, and what
+//! becomes of one that nobody reads.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, EXPECT};
+use bytes::Bytes;
+use futures_util::Stream;
+use futures_util::stream::poll_fn;
+use mailwright_app::session::ClientKey;
+use mailwright_app::settings::BodySettings;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::{Instant, Sleep, sleep_until, timeout};
+
+use crate::error::ApiError;
+
+/// The first bytes of a body, which find room even where large bodies find none.
+const SMALL: usize = 64 * 1024;
+/// How long a body waits for room.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Most bytes of a body that are read although the request is answered already, and for how long.
+const MOST_DRAINED: usize = 256 * 1024;
+const DRAINED_FOR: Duration = Duration::from_secs(1);
+
+/// Why a body could not be read to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trouble {
+    TooSlow,
+    NoRoom,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooSlow => "the body took too long",
+            Self::NoRoom => "there is no room for the body",
+        })
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+/// What a client is told whose body could not be read.
+pub(crate) fn failure(error: &axum::Error) -> ApiError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        match error.downcast_ref::<Trouble>() {
+            Some(Trouble::TooSlow) => return ApiError::body_too_slow(),
+            Some(Trouble::NoRoom) => return ApiError::no_room_for_body(),
+            None => cause = error.source(),
+        }
+    }
+    ApiError::bad_request("The body could not be read.")
+}
+
+/// The bodies of all requests under way.
+#[derive(Debug)]
+pub(crate) struct Bodies {
+    settings: BodySettings,
+    held: Mutex<Held>,
+    freed: Notify,
+    /// Turns for reading what is long: it takes a processor for a while, and several times the memory.
+    parsers: Semaphore,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    all: usize,
+    clients: HashMap<ClientKey, usize>,
+}
+
+impl Bodies {
+    pub(crate) fn new(settings: BodySettings) -> Arc<Self> {
+        let parsers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Arc::new(Self {
+            settings,
+            held: Mutex::default(),
+            freed: Notify::new(),
+            parsers: Semaphore::new(parsers),
+        })
+    }
+
+    /// Does something that takes long away from the threads that requests are answered on.
+    pub(crate) async fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let _turn = self.parsers.acquire().await;
+        tokio::task::spawn_blocking(work).await.map_err(|error| {
+            ApiError::from(mailwright_app::Error::Internal(format!("reading a body failed: {error}")))
+        })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes room for more of a body of which `before` bytes are there. The large bodies of a client have half of it,
+    /// and those of all three quarters.
+    fn take(&self, client: ClientKey, before: usize, bytes: usize) -> bool {
+        let most = self.settings.budget;
+        let is_small = before + bytes <= SMALL;
+        let (most_of_all, most_of_client) = if is_small { (most, most) } else { (most / 4 * 3, most / 2) };
+        let mut held = self.held();
+        let of_client = held.clients.get(&client).copied().unwrap_or_default();
+        if held.all + bytes > most_of_all || of_client + bytes > most_of_client {
+            return false;
+        }
+        held.all += bytes;
+        held.clients.insert(client, of_client + bytes);
+        true
+    }
+
+    async fn wait_for_room(self: Arc<Self>, client: ClientKey, before: usize, bytes: usize) -> bool {
+        let room = async {
+            loop {
+                let freed = self.freed.notified();
+                if self.take(client, before, bytes) {
+                    return;
+                }
+                freed.await;
+            }
+        };
+        timeout(PATIENCE, room).await.is_ok()
+    }
+
+    fn give_back(&self, client: ClientKey, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let mut held = self.held();
+        held.all -= bytes;
+        if let Some(of_client) = held.clients.get_mut(&client) {
+            *of_client -= bytes;
+            if *of_client == 0 {
+                held.clients.remove(&client);
+            }
+        }
+        drop(held);
+        self.freed.notify_waiters();
+    }
+}
+
+/// A body that is being read by whoever answers the request, or by nobody.
+struct Source {
+    stream: BodyDataStream,
+    bodies: Arc<Bodies>,
+    client: ClientKey,
+    read: usize,
+    taken: usize,
+    /// A piece that waits for room.
+    waiting: Option<(Bytes, Pin<Box<dyn Future<Output = bool> + Send>>)>,
+    silence: Option<Pin<Box<Sleep>>>,
+    until: Option<Instant>,
+    state: State,
+    /// Nobody keeps what is read.
+    dropping: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Unread,
+    Reading,
+    Ended,
+    Failed,
+}
+
+impl Source {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        if matches!(self.state, State::Ended | State::Failed) {
+            return Poll::Ready(None);
+        }
+        self.state = State::Reading;
+        if let Some((_, room)) = &mut self.waiting {
+            let found = ready!(room.as_mut().poll(cx));
+            let Some((piece, _)) = self.waiting.take() else { return self.fail(Trouble::NoRoom) };
+            return if found { self.pass(piece) } else { self.fail(Trouble::NoRoom) };
+        }
+        let now = Instant::now();
+        let until = *self.until.get_or_insert(now + self.bodies.settings.whole);
+        match Pin::new(&mut self.stream).poll_next(cx) {
+            Poll::Ready(Some(Ok(piece))) => {
+                self.silence = None;
+                if now > until {
+                    return self.fail(Trouble::TooSlow);
+                }
+                self.admit(piece, cx)
+            }
+            Poll::Ready(Some(Err(error))) => {
+                self.state = State::Failed;
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(None) => {
+                self.state = State::Ended;
+                Poll::Ready(None)
+            }
+            Poll::Pending => {
+                let end = until.min(now + self.bodies.settings.pause);
+                let silence = self.silence.get_or_insert_with(|| Box::pin(sleep_until(end)));
+                ready!(silence.as_mut().poll(cx));
+                self.fail(Trouble::TooSlow)
+            }
+        }
+    }
+
+    fn admit(&mut self, piece: Bytes, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        let (client, before, bytes) = (self.client, self.taken, piece.len());
+        if self.dropping {
+            self.read += bytes;
+            return Poll::Ready(Some(Ok(piece)));
+        }
+        if self.bodies.take(client, before, bytes) {
+            return self.pass(piece);
+        }
+        let room = Arc::clone(&self.bodies).wait_for_room(client, before, bytes);
+        self.waiting = Some((piece, Box::pin(room)));
+        self.poll(cx)
+    }
+
+    fn pass(&mut self, piece: Bytes) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        self.read += piece.len();
+        self.taken += piece.len();
+        Poll::Ready(Some(Ok(piece)))
+    }
+
+    fn fail(&mut self, trouble: Trouble) -> Poll<Option<Result<Bytes, axum::Error>>> {
+        self.state = State::Failed;
+        Poll::Ready(Some(Err(axum::Error::new(trouble))))
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.bodies.give_back(self.client, self.taken);
+    }
+}
+
+/// The part of a body that nobody has read when its request is answered.
+pub(crate) struct Rest {
+    source: Arc<Mutex<Source>>,
+    length: Option<usize>,
+    /// The client sends the body only when it is told to go on.
+    waits: bool,
+}
+
+/// Watches over the body of a request. `None` when there is none.
+pub(crate) fn watch(request: &mut Request, bodies: &Arc<Bodies>, client: ClientKey) -> Option<Rest> {
+    if request.body().is_end_stream() {
+        return None;
+    }
+    let body = std::mem::take(request.body_mut());
+    let source = Source {
+        stream: body.into_data_stream(),
+        bodies: Arc::clone(bodies),
+        client,
+        read: 0,
+        taken: 0,
+        waiting: None,
+        silence: None,
+        until: None,
+        state: State::Unread,
+        dropping: false,
+    };
+    let source = Arc::new(Mutex::new(source));
+    let reader = Arc::clone(&source);
+    *request.body_mut() = Body::from_stream(poll_fn(move |cx| lock(&reader).poll(cx)));
+    let headers = request.headers();
+    Some(Rest { source, length: length(headers), waits: headers.contains_key(EXPECT) })
+}
+
+fn lock(source: &Mutex<Source>) -> MutexGuard<'_, Source> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How long the body is, as far as the client says so.
+pub(crate) fn length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+impl Rest {
+    /// Reads a little of what is left. Whether the connection can take another request afterwards: it cannot while
+    /// there is more, and must say so, or the client's next request would meet its end.
+    pub(crate) async fn read(self) -> bool {
+        {
+            let mut source = lock(&self.source);
+            match source.state {
+                State::Ended => return true,
+                State::Failed => return false,
+                State::Unread if self.waits => return false,
+                State::Unread | State::Reading => {}
+            }
+            if self.length.is_some_and(|length| length.saturating_sub(source.read) > MOST_DRAINED) {
+                return false;
+            }
+            source.dropping = true;
+            if let Some((piece, _)) = source.waiting.take() {
+                source.read += piece.len();
+            }
+        }
+        let most = lock(&self.source).read + MOST_DRAINED;
+        let mut pieces = poll_fn(|cx| lock(&self.source).poll(cx));
+        let reading = async {
+            while let Some(Ok(_)) = futures_util::StreamExt::next(&mut pieces).await {
+                if lock(&self.source).read > most {
+                    break;
+                }
+            }
+        };
+        let _ = timeout(DRAINED_FOR, reading).await;
+        lock(&self.source).state == State::Ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+
+    const MB: usize = 1024 * 1024;
+
+    fn client(last: u8) -> ClientKey {
+        ClientKey::of(IpAddr::from([10, 0, 0, last]))
+    }
+
+    fn bodies() -> Arc<Bodies> {
+        let (pause, whole) = (Duration::from_millis(20), Duration::from_mins(5));
+        Bodies::new(BodySettings { pause, whole, budget: 100 * MB })
+    }
+
+    /// A request whose body comes in these pieces and then, if it is not `complete`, no further.
+    fn request(pieces: &[&'static str], complete: bool) -> Request {
+        let pieces: Vec<_> =
+            pieces.iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(*piece))).collect();
+        let pieces = futures_util::stream::iter(pieces);
+        let rest = poll_fn(move |_| if complete { Poll::Ready(None) } else { Poll::Pending });
+        Request::new(Body::from_stream(futures_util::StreamExt::chain(pieces, rest)))
+    }
+
+    #[tokio::test]
+    async fn what_nobody_reads_is_read_a_little() {
+        let bodies = bodies();
+        let mut short = request(&["some", "more"], true);
+        assert!(watch(&mut short, &bodies, client(1)).unwrap().read().await);
+        let mut long = request(&["x"; 2], true);
+        long.headers_mut().insert(CONTENT_LENGTH, (MOST_DRAINED + 1).into());
+        assert!(!watch(&mut long, &bodies, client(1)).unwrap().read().await);
+        let mut waits = request(&["x"], true);
+        waits.headers_mut().insert(EXPECT, axum::http::HeaderValue::from_static("100-continue"));
+        assert!(!watch(&mut waits, &bodies, client(1)).unwrap().read().await);
+        assert!(watch(&mut Request::new(Body::empty()), &bodies, client(1)).is_none());
+    }
+
+    #[tokio::test]
+    async fn who_pauses_too_long_is_told() {
+        let bodies = bodies();
+        let mut request = request(&["some"], false);
+        let rest = watch(&mut request, &bodies, client(1)).unwrap();
+        let error = axum::body::to_bytes(request.into_body(), MB).await.unwrap_err();
+        let answer = axum::response::IntoResponse::into_response(failure(&error));
+        assert_eq!(answer.status(), 408);
+        assert!(!rest.read().await, "the connection is of no use any more");
+        assert_eq!(bodies.held().all, 0, "what was taken is given back");
+    }
+
+    #[tokio::test]
+    async fn bodies_share_what_there_is() {
+        let bodies = bodies();
+        assert!(bodies.take(client(1), SMALL, 50 * MB), "the largest body fits");
+        assert!(!bodies.take(client(1), SMALL, 1), "a client has half");
+        assert!(bodies.take(client(1), 0, 1), "and small ones beside that");
+        bodies.give_back(client(1), 1);
+        assert!(bodies.take(client(2), SMALL, 25 * MB));
+        assert!(!bodies.take(client(2), SMALL, 1), "a quarter is for small ones");
+        assert!(bodies.take(client(2), 0, SMALL));
+        assert!(!Arc::clone(&bodies).wait_for_room(client(3), SMALL, MB).await);
+        bodies.give_back(client(1), 50 * MB);
+        assert!(Arc::clone(&bodies).wait_for_room(client(3), SMALL, MB).await);
+        assert_eq!(bodies.held().clients.len(), 2);
+    }
+}

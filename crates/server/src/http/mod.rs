@@ -1,0 +1,157 @@
+//! The HTTP server: accepts connections within bounds, serves them, and lets them end.
+//!
+//! One connection costs a descriptor and some memory for as long as it is open, whoever holds it, so everything about
+//! it is bounded: how many there are ([`places`]), how long a header, a pause and an answer may take ([`connection`]).
+
+mod connection;
+mod limits;
+mod places;
+mod stream;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+pub(crate) use self::connection::Bounds;
+use self::connection::{Conditions, Seat};
+pub(crate) use self::limits::{Limits, connections, raise_open_files};
+use self::places::Places;
+
+/// Connections beyond the cap that are served all the same: probes are answered, everything else is told to come
+/// again.
+pub(crate) const BEYOND_CAP: usize = 32;
+/// What a client is told for whom there is not even that.
+const TURNED_AWAY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+/// How long accepting rests when it fails.
+const REST: Duration = Duration::from_millis(50);
+/// How many connections that only wait are closed when there are no descriptors left.
+const CLOSED_AT_ONCE: usize = 32;
+/// How often the same trouble is logged.
+const TOLD_EVERY: Duration = Duration::from_secs(10);
+
+/// The server, listening.
+pub(crate) struct Server {
+    listener: TcpListener,
+    places: Arc<Places>,
+    beyond_cap: Arc<Semaphore>,
+    conditions: Arc<Conditions>,
+    bounds: Bounds,
+    connections: JoinSet<()>,
+    full: Told,
+    broken: Told,
+}
+
+impl Server {
+    /// A server on a listener. Nothing is accepted yet.
+    pub(crate) fn new(listener: TcpListener, router: Router, limits: &Limits) -> Self {
+        tracing::info!(
+            connections = limits.connections,
+            per_client = limits.connections_per_client,
+            "connections are bounded"
+        );
+        Self {
+            listener,
+            places: Arc::new(Places::new(limits.connections, limits.connections_per_client)),
+            beyond_cap: Arc::new(Semaphore::new(BEYOND_CAP)),
+            conditions: Arc::new(Conditions { router, stopping: watch::Sender::new(false) }),
+            bounds: limits.bounds,
+            connections: JoinSet::new(),
+            full: Told::default(),
+            broken: Told::default(),
+        }
+    }
+
+    /// Accepts connections until `stop` is there. Those that are open go on.
+    pub(crate) async fn accept_until(&mut self, stop: impl Future<Output = ()>) {
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            tokio::select! {
+                () = &mut stop => return,
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, peer)) => self.admit(stream, peer),
+                    Err(error) => self.rest_after(&error).await,
+                },
+                Some(_) = self.connections.join_next() => {}
+            }
+        }
+    }
+
+    /// Stops listening, closes connections that only wait, and waits for the answers to requests that are there.
+    pub(crate) async fn drain(self) {
+        let Self { listener, conditions, mut connections, .. } = self;
+        drop(listener);
+        conditions.stopping.send_replace(true);
+        while connections.join_next().await.is_some() {}
+    }
+
+    /// Gives a connection a place, or turns it away.
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
+        let _ = stream.set_nodelay(true);
+        let seat = match self.places.take(peer.ip()) {
+            Some(place) => Seat::Place(place),
+            None => {
+                if let Some(silent) = self.full.again() {
+                    tracing::warn!(
+                        silent,
+                        "all places for connections are taken by requests under way, and clients are turned away; \
+                         MAILWRIGHT_HTTP_CONNECTIONS and the limit on open files say how many there are"
+                    );
+                }
+                let Ok(permit) = Arc::clone(&self.beyond_cap).try_acquire_owned() else {
+                    let _ = stream.try_write(TURNED_AWAY);
+                    return;
+                };
+                Seat::BeyondCap(permit)
+            }
+        };
+        let conditions = Arc::clone(&self.conditions);
+        self.connections.spawn(connection::serve(stream, peer, seat, self.bounds, conditions));
+    }
+
+    /// What to do about a connection that could not be accepted.
+    async fn rest_after(&mut self, error: &std::io::Error) {
+        use std::io::ErrorKind;
+        // the client's own doing, about that one connection
+        if matches!(
+            error.kind(),
+            ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused
+        ) {
+            return;
+        }
+        // most likely there are no descriptors left, in the process or on the machine
+        let closed = self.places.make_room(CLOSED_AT_ONCE);
+        if let Some(silent) = self.broken.again() {
+            tracing::error!(
+                %error, closed, silent,
+                "connections cannot be accepted; if too many files are open, raise the limit (ulimit -n, LimitNOFILE) or lower MAILWRIGHT_HTTP_CONNECTIONS"
+            );
+        }
+        tokio::time::sleep(REST).await;
+    }
+}
+
+/// What is logged every now and then only.
+#[derive(Debug, Default)]
+struct Told {
+    last: Option<Instant>,
+    silent: u64,
+}
+
+impl Told {
+    /// Whether it is time to say it again, and how often it was not said meanwhile.
+    fn again(&mut self) -> Option<u64> {
+        if self.last.is_some_and(|last| last.elapsed() < TOLD_EVERY) {
+            self.silent += 1;
+            return None;
+        }
+        self.last = Some(Instant::now());
+        Some(std::mem::take(&mut self.silent))
+    }
+}

@@ -1,0 +1,115 @@
+//! What only the owner of the service may read: the data directory and what is in it.
+
+use std::fs::Permissions;
+use std::io::{Error, Result};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// What others than the owner may do with a file.
+const OTHERS: u32 = 0o077;
+/// How the names of our own files begin.
+const OWN: [&str; 3] = ["mailwright.sqlite", "secret", "demo-keys.json"];
+
+/// From now on files of this process are made for their owner alone.
+pub(crate) fn keep_files_private() {
+    rustix::process::umask(rustix::fs::Mode::from_bits_truncate(OTHERS));
+}
+
+/// Makes a folder that only its owner can look into, unless it is there.
+pub(super) fn make_folder(path: &Path) -> anyhow::Result<()> {
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot create the data directory {}", path.display()))
+}
+
+/// Creates a file that only its owner can read.
+pub(crate) fn create(path: &Path) -> Result<std::fs::File> {
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// What others than the owner can read of a data directory: the folder, and our files in it.
+pub(crate) fn open_to_others(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let own = files.filter(|file| is_own(&file.file_name().to_string_lossy())).map(|file| file.path());
+    std::iter::once(folder.to_owned()).chain(own).filter(|path| is_open(path)).collect()
+}
+
+/// Takes away from others what they can read of a data directory that is there, and says what cannot be taken away.
+/// A folder that holds other things than ours is left as it is, since others may have business there.
+pub(super) fn tighten(folder: &Path) {
+    for path in open_to_others(folder) {
+        let tightened = if path == folder && !holds_only_ours(folder) {
+            Err(Error::other("it holds other files than ours"))
+        } else {
+            let mode = if path == folder { 0o700 } else { 0o600 };
+            std::fs::set_permissions(&path, Permissions::from_mode(mode))
+        };
+        match tightened {
+            Ok(()) => tracing::warn!(
+                path = %path.display(), "other users of this machine could read this; now they cannot"
+            ),
+            Err(error) => tracing::warn!(
+                path = %path.display(), %error, "other users of this machine can read this; take it away from them with chmod"
+            ),
+        }
+    }
+}
+
+fn is_open(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.permissions().mode() & OTHERS != 0)
+}
+
+fn is_own(name: &str) -> bool {
+    OWN.iter().any(|own| name.starts_with(own))
+}
+
+fn holds_only_ours(folder: &Path) -> bool {
+    let Ok(files) = std::fs::read_dir(folder) else { return false };
+    files.flatten().all(|file| {
+        let name = file.file_name();
+        // a folder that is a file system of its own
+        name == "lost+found" || is_own(&name.to_string_lossy())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    fn open_folder(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            std::fs::write(folder.path().join(file), "x").unwrap();
+            std::fs::set_permissions(folder.path().join(file), Permissions::from_mode(0o644)).unwrap();
+        }
+        std::fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_folder_of_ours_is_closed() {
+        let folder = open_folder(&["mailwright.sqlite", "mailwright.sqlite-wal", "secret"]);
+        assert_eq!(open_to_others(folder.path()).len(), 4);
+        tighten(folder.path());
+        assert_eq!(mode(folder.path()), 0o700);
+        assert_eq!(mode(&folder.path().join("mailwright.sqlite-wal")), 0o600);
+        assert!(open_to_others(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_folder_of_others_stays_open_and_our_files_in_it_do_not() {
+        let folder = open_folder(&["mailwright.sqlite", "notes.txt"]);
+        tighten(folder.path());
+        assert_eq!(mode(folder.path()), 0o755);
+        assert_eq!(mode(&folder.path().join("mailwright.sqlite")), 0o600);
+        assert_eq!(mode(&folder.path().join("notes.txt")), 0o644);
+    }
+}

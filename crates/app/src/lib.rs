@@ -14,6 +14,7 @@ pub mod domain;
 pub mod email;
 mod error;
 pub mod event;
+mod forge;
 pub mod idempotency;
 pub mod import;
 pub mod job;
@@ -60,6 +61,7 @@ pub use mailwright_store::api_key::KeyKind;
 use crate::campaign::runner::Wake;
 use crate::content::Contents;
 use crate::delivery::Dispatcher;
+use crate::forge::Forge;
 use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
@@ -92,8 +94,9 @@ struct Inner {
     address_books: AddressBooks,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
-    upserts: Coalescer<contact::Operation, contact::Upserted>,
+    upserts: Coalescer<contact::Operation, contact::Outcome>,
     dispatcher: Dispatcher,
+    forge: Forge,
     jobs: job::Board,
     segments: Desk,
     campaigns: Wake,
@@ -141,6 +144,7 @@ impl App {
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
+            forge: Forge::default(),
             jobs: job::Board::default(),
             segments: Desk::default(),
             campaigns: Wake::default(),

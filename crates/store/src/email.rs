@@ -369,6 +369,9 @@ pub struct Concluded {
 /// meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer claim. There must be
 /// one outcome per mail. It ends the claim, so that nothing late can change what it says.
 ///
+/// A mail that is not rendered again forgets the values of its variables, which may open an account. One of a campaign
+/// that did not go out can be tried once more, and keeps them.
+///
 /// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
 pub async fn conclude(
     tx: &Tx<'_>,
@@ -383,6 +386,8 @@ pub async fn conclude(
             "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, attempts = r.attempts, \
              in_doubt = r.in_doubt, settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, \
              bounced_at = r.bounced_at, updated_at = $15, \
+             variables = case when r.due_at is null and (r.status = 'SENT' or emails.campaign_id is null) \
+             then {json $16} else emails.variables end, \
              log = case when emails.recipient = '' then emails.log else r.log end, \
              error = case when emails.recipient = '' then null else r.error end, \
              subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
@@ -408,6 +413,7 @@ pub async fn conclude(
                 ),
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 now.into(),
+                Arg::Json("{}".into()),
             ],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )

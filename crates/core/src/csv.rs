@@ -62,7 +62,7 @@ impl std::fmt::Display for Fault {
             ),
             Self::Unclosed(line) => write!(
                 f,
-                "The quotation mark that a cell begins with on line {line} is not closed as it should. Close it behind the cell's text, or write \"\"\" for one that is part of the text. A row has at most {MAX_LINES} line ends inside its cells."
+                "The quotation mark that a cell begins with on line {line} is not closed as it should. Close it behind the cell's text, or write \"\" for one that is part of the text. A row has at most {MAX_LINES} line ends inside its cells."
             ),
         }
     }
@@ -466,6 +466,9 @@ mod tests {
                 (5, vec!["", ""]),
             ]
         );
+        let marked = records("\u{feff}\n\na,\"b\"\n".as_bytes(), 1);
+        assert_eq!(plain(&marked), [(3, vec!["a", "b"])]);
+        assert!(records("\u{feff}".as_bytes(), 2).is_empty());
         assert!(records(b"", 1).is_empty());
         assert!(records(b"\n\r\n\n", 1).is_empty());
     }

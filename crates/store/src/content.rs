@@ -176,3 +176,81 @@ pub async fn attachment(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) ->
     )
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::ids::CampaignId;
+    use serde_json::json;
+
+    use super::*;
+    use crate::db::{Db, Location, StoreMetrics};
+    use crate::migrate::migrate;
+
+    const ONE: ProjectNumber = ProjectNumber(1);
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+
+    fn content(hash: u8) -> Content {
+        let (subject, body) = ("Hello".to_owned(), "<p>Hello</p>".to_owned());
+        Content { hash: [hash; 32], subject, body, headers: json!([]), attachments: json!([]), shared: Data::new() }
+    }
+
+    async fn use_on(db: &Db, day: i64, hashes: &'static [u8]) {
+        let used = db.write(move |tx| {
+            Box::pin(async move {
+                let contents: Vec<_> = hashes.iter().map(|hash| content(*hash)).collect();
+                let contents: Vec<_> = contents.iter().map(|content| (ONE, content)).collect();
+                save(tx, &contents, Timestamp(day * DAY)).await
+            })
+        });
+        used.await.unwrap();
+    }
+
+    async fn left_on(db: &Db, day: i64) -> Vec<u8> {
+        let left = db.write(move |tx| {
+            Box::pin(async move {
+                while forget(tx, ONE, Timestamp(day * DAY)).await? > 0 {}
+                let sql = "select hash from contents where project_id = $1 order by hash";
+                tx.all(sql, args![ONE], |r| r.get::<Vec<u8>>(0)).await
+            })
+        });
+        left.await.unwrap().iter().map(|hash| hash[0]).collect()
+    }
+
+    #[tokio::test]
+    async fn a_content_goes_when_nobody_was_sent_it_for_a_while() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("content.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, Timestamp(0)).await.unwrap();
+        use_on(&db, 100, &[1, 2, 3, 4]).await;
+        // one is a campaign's, one a mail waits with, one is used again
+        let prepared = db.write(|tx| {
+            Box::pin(async move {
+                let campaign = CampaignId::new(Timestamp(DAY));
+                tx.execute(
+                    "insert into campaigns (project_id, id, name, subject, body, from_address, type, audience_type, \
+                     status, content_hash, search, recipients, lease_until, lease_holder, created_at, updated_at) \
+                     values ($1, $2, 'c', 's', 'b', 'f', 'MARKETING', 'ALL', 'SENT', $3, 'c', 0, 0, 0, 0, 0)",
+                    args![ONE, campaign, &[2_u8; 32][..]],
+                )
+                .await?;
+                tx.execute(
+                    "insert into emails (project_id, id, contact_id, recipient, from_address, subject, content_hash, \
+                     variables, source, type, lane, status, due_at, claim, attempts, in_doubt, log, message_id, opens, \
+                     clicks, deadline_at, created_at, updated_at) values ($1, $2, $2, 'r', 'f', 's', $3, {json '[]'}, \
+                     'TRANSACTIONAL', 'TRANSACTIONAL', 0, 'PENDING', 1, 0, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0)",
+                    args![ONE, campaign, &[3_u8; 32][..]],
+                )
+                .await
+            })
+        });
+        prepared.await.unwrap();
+        use_on(&db, 105, &[4]).await;
+        assert_eq!(left_on(&db, 106).await, [1, 2, 3, 4]);
+        assert_eq!(left_on(&db, 108).await, [2, 3, 4]);
+        assert_eq!(left_on(&db, 113).await, [2, 3]);
+        // what is used again is stored again
+        use_on(&db, 113, &[1]).await;
+        assert_eq!(left_on(&db, 113).await, [1, 2, 3]);
+    }
+}

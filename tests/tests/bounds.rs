@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 use mailwright_testkit::{App, Engine, Response, both_engines};
 use mailwright_tests::{
-    column, contact, contact_by_email, create_contact, holds, inline, issue, items, mail_to, read, send_ok, shown, text,
-    track_ok, with,
+    column, contact, contact_by_email, create_contact, holds, inline, issue, items, mail_to, read, send_ok,
+    shown, text, track_ok, with,
 };
 use serde_json::{Map, Value, json};
 

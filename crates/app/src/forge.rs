@@ -80,7 +80,7 @@ mod tests {
     async fn the_queue_of_a_project_is_bounded_and_forgotten() {
         let forge = Forge::default();
         let turn = forge.place(ProjectNumber(1)).unwrap().wait().await;
-        let waiting: Vec<_> = (1..WAITING).map(|_| forge.place(ProjectNumber(1)).unwrap()).collect();
+        let waiting: Vec<_> = (0..WAITING).map(|_| forge.place(ProjectNumber(1)).unwrap()).collect();
         assert!(matches!(forge.place(ProjectNumber(1)), Err(Error::QueueFull(_))));
         assert!(forge.place(ProjectNumber(2)).is_ok(), "another project has a queue of its own");
         drop((turn, waiting));

@@ -335,10 +335,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     for operation in operations {
         wanted.fields(operation.project, operation.names.iter().map(String::as_str));
     }
-    let found = join(
-        Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED),
-        Names::load(tx, &wanted),
-    );
+    let found = join(Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED), Names::load(tx, &wanted));
     let (stale, holders, domains, (contacts, names)) = join4(
         recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),

@@ -111,11 +111,12 @@ impl App {
         let route = route(project.number, &operation.email);
         // the event and the contact each keep it
         let bytes = 2 * operation.event_data.as_ref().map_or(0, String::len);
-        let tracked = self.0.tracks.call_sized(route, bytes, operation).await?.map_err(|refusal| match refusal {
-            Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
-            Refusal::Stale(stale) => self.stale(caller, stale),
-            Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
-        })?;
+        let tracked =
+            self.0.tracks.call_sized(route, bytes, operation).await?.map_err(|refusal| match refusal {
+                Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
+                Refusal::Stale(stale) => self.stale(caller, stale),
+                Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
+            })?;
         self.hint();
         Ok(tracked)
     }
@@ -160,11 +161,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
 }
 
 /// Whether contact and project can hold what an operation brings.
-fn check(
-    operation: &Operation,
-    contacts: &Contacts,
-    names: &mut Names,
-) -> std::result::Result<(), Excess> {
+fn check(operation: &Operation, contacts: &Contacts, names: &mut Names) -> std::result::Result<(), Excess> {
     contacts.check(operation.project, &operation.email, &operation.patch)?;
     names.take(operation.project, operation.patch.names(), Some(&operation.event), operation.at)
 }

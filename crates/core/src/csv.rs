@@ -223,7 +223,11 @@ impl Reader {
 
     /// Whether the line holds nothing but the mark of Unicode.
     fn is_mark_alone(&self) -> bool {
-        !self.leading && self.state == State::Start && self.position.bytes == 0 && self.text.is_empty() && self.ends.is_empty()
+        !self.leading
+            && self.state == State::Start
+            && self.position.bytes == 0
+            && self.text.is_empty()
+            && self.ends.is_empty()
     }
 
     /// Takes an empty line for what it is.
@@ -319,7 +323,8 @@ impl Reader {
 
     /// Whether a byte behind the end of a quoted cell says that the cell was not meant to begin where it did.
     fn is_misplaced(&self, byte: u8) -> bool {
-        !matches!(byte, b',' | b'"' | b'\r' | b'\n') && self.raw[self.quote..].iter().copied().any(is_line_end)
+        !matches!(byte, b',' | b'"' | b'\r' | b'\n')
+            && self.raw[self.quote..].iter().copied().any(is_line_end)
     }
 
     /// The record is too long. Where it is long for the lines that a quotation mark swallowed, these are read again;
@@ -342,7 +347,8 @@ impl Reader {
     fn fail_unclosed(&mut self) {
         let line = self.position.line_ends + newlines(&self.raw[..self.quote]) + 1;
         let quoted = &self.raw[self.quote..];
-        let end = quoted.iter().position(|byte| is_line_end(*byte)).map_or(self.raw.len(), |end| self.quote + end);
+        let end =
+            quoted.iter().position(|byte| is_line_end(*byte)).map_or(self.raw.len(), |end| self.quote + end);
         self.again = self.raw.split_off(end);
         self.complete();
         self.fault = Some(Fault::Unclosed(line));
@@ -571,7 +577,10 @@ mod tests {
         // behind a cell of several lines, whose lines are not rows
         expect("a,\"1\n2\",\"oops\nb,x\n", &[(1, "unclosed on 2"), (3, "b|x")]);
         // two of them
-        expect("a,\"oops\nb,1\nc,\"oops\nd,2\n", &[(1, "unclosed on 1"), (2, "b|1"), (3, "unclosed on 3"), (4, "d|2")]);
+        expect(
+            "a,\"oops\nb,1\nc,\"oops\nd,2\n",
+            &[(1, "unclosed on 1"), (2, "b|1"), (3, "unclosed on 3"), (4, "d|2")],
+        );
         // where no line is swallowed, it may stand
         expect("a,\"x\"y\nb,5\"\n", &[(1, "a|xy"), (2, "b|5\"")]);
         expect("a,\"1\n\"\"2\"\"\n3\"\nb\n", &[(1, "a|1\n\"2\"\n3"), (4, "b")]);
@@ -612,7 +621,8 @@ mod tests {
                 }
             }
             let starts = std::iter::once(0).chain(ends[..cells].iter().copied());
-            let cell = |(start, end): (usize, &usize)| String::from_utf8_lossy(&text[start..*end]).into_owned();
+            let cell =
+                |(start, end): (usize, &usize)| String::from_utf8_lossy(&text[start..*end]).into_owned();
             found.push(starts.zip(&ends[..cells]).map(cell).collect());
         }
     }

@@ -182,10 +182,8 @@ impl Row {
 }
 
 /// Words of the column `subscribed`, in any case: those for true, then those for false.
-const WORDS: [[&str; 6]; 2] = [
-    ["true", "yes", "y", "1", "on", "subscribed"],
-    ["false", "no", "n", "0", "off", "unsubscribed"],
-];
+const WORDS: [[&str; 6]; 2] =
+    [["true", "yes", "y", "1", "on", "subscribed"], ["false", "no", "n", "0", "off", "unsubscribed"]];
 const NO_TRUTH: &str = "The column subscribed takes true, yes, y, 1, on or subscribed, and false, no, n, 0, off or unsubscribed, or nothing.";
 
 /// What a cell of the column `subscribed` means, if it is not blank.

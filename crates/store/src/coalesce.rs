@@ -272,7 +272,8 @@ async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     let operations = Arc::new(operations);
     let mut results = Vec::with_capacity(count);
     // parts that wait, the next one last
-    let mut parts = vec![0..count];
+    let whole = 0..count;
+    let mut parts = vec![whole];
     while let Some(part) = parts.pop() {
         match attempt(db, &operations, part.clone(), body).await {
             Ok(done) if done.len() == part.len() => results.extend(done.into_iter().map(Ok)),
@@ -435,15 +436,16 @@ mod tests {
         let write: WriteGroup<u8, usize> = |_, operations| {
             Box::pin(async move {
                 let sum: usize = operations.iter().map(|o| usize::from(*o)).sum();
-                if sum > 10 { Err(Error::Excess(Excess::Contacts)) } else { Ok(vec![operations.len(); operations.len()]) }
+                if sum > 10 {
+                    Err(Error::Excess(Excess::Contacts))
+                } else {
+                    Ok(vec![operations.len(); operations.len()])
+                }
             })
         };
         let found = run_group(&db, vec![3, 3, 3, 11, 1, 1], Body::Write(write)).await;
         assert!(
-            matches!(
-                found[..],
-                [Ok(3), Ok(3), Ok(3), Err(Error::Excess(Excess::Contacts)), Ok(2), Ok(2)]
-            ),
+            matches!(found[..], [Ok(3), Ok(3), Ok(3), Err(Error::Excess(Excess::Contacts)), Ok(2), Ok(2)]),
             "{found:?}"
         );
     }

@@ -191,7 +191,14 @@ mod tests {
 
     fn content(hash: u8) -> Content {
         let (subject, body) = ("Hello".to_owned(), "<p>Hello</p>".to_owned());
-        Content { hash: [hash; 32], subject, body, headers: json!([]), attachments: json!([]), shared: Data::new() }
+        Content {
+            hash: [hash; 32],
+            subject,
+            body,
+            headers: json!([]),
+            attachments: json!([]),
+            shared: Data::new(),
+        }
     }
 
     async fn use_on(db: &Db, day: i64, hashes: &'static [u8]) {

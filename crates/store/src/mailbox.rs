@@ -175,9 +175,11 @@ pub async fn get(
 /// Removes one captured mail; whether there was one.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<bool> {
     let gone = tx
-        .all("delete from mailbox where project_id = $1 and id = $2 returning size", args![project, id], |r| {
-            r.get::<i64>(0)
-        })
+        .all(
+            "delete from mailbox where project_id = $1 and id = $2 returning size",
+            args![project, id],
+            |r| r.get::<i64>(0),
+        )
         .await?;
     uncount(tx, project, &gone).await?;
     Ok(!gone.is_empty())

@@ -62,7 +62,11 @@ impl Kind {
     }
 
     /// The new ones of some names, each once; `None` when there are more than the project may still have.
-    fn fitting<'n>(&self, project: ProjectNumber, names: impl Iterator<Item = &'n str>) -> Option<HashSet<&'n str>> {
+    fn fitting<'n>(
+        &self,
+        project: ProjectNumber,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Option<HashSet<&'n str>> {
         let new: HashSet<&str> = names.filter(|name| !self.knows(project, name)).collect();
         (new.len() <= self.room.get(&project).copied().unwrap_or(0)).then_some(new)
     }
@@ -196,9 +200,7 @@ pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
 }
 
 async fn count(tx: &Tx<'_>, project: ProjectNumber, table: &str, most: usize) -> Result<usize> {
-    let sql = format!(
-        "select count(*) from (select 1 from {table} where project_id = $1 limit $2) as names"
-    );
+    let sql = format!("select count(*) from (select 1 from {table} where project_id = $1 limit $2) as names");
     let found = tx.all(sql, args![project, most], |r| r.get::<i64>(0)).await?;
     Ok(found.first().copied().unwrap_or(0) as usize)
 }

@@ -211,9 +211,7 @@ pub async fn fitting(rx: &mut Rx<'_>, project: ProjectNumber, ids: &[ContactId])
     let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
     let sizes = rx
         .all(
-            format!(
-                "select id, {size} from contacts where project_id = $1 and id {{in $2}} order by id"
-            ),
+            format!("select id, {size} from contacts where project_id = $1 and id {{in $2}} order by id"),
             &[project.into(), set],
             |r| Ok((r.get::<ContactId>(0)?, r.get::<i64>(1)?)),
         )

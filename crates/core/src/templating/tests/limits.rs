@@ -35,7 +35,8 @@ fn endless_loops_end_and_the_footer_is_written() {
 #[test]
 fn the_output_is_cut_off() {
     let text = "x".repeat(20_000);
-    let out = bounded("{% for i in (1..999999999) %}ä{{ x }}{% endfor %}", &json!({"x": "<&>", "text": text}));
+    let out =
+        bounded("{% for i in (1..999999999) %}ä{{ x }}{% endfor %}", &json!({"x": "<&>", "text": text}));
     assert!(out.len() > MAX_OUTPUT - 10);
     let source = "{{ (1..999999999) }}";
     let out = bounded(source, &json!({}));

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use futures_util::future::join3;
+use futures_util::future::{join, join3};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::contact::{Contact, Subscription};
-use mailwright_core::custom_data::{Data, DataPatch};
+use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::event::subscription_event;
+use mailwright_core::excess::{Excess, MAX_LOADED};
 use mailwright_core::given::Given;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::project::Project;
@@ -17,6 +18,7 @@ use mailwright_store::audit::{self, Entry};
 use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Total, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
+use mailwright_store::names::{Names, Wanted};
 
 use crate::error::{Error, Resource, Result};
 use crate::{App, track};
@@ -72,7 +74,9 @@ impl App {
             email,
         };
         let route = track::route(project.number, &operation.email);
-        let upserted = self.0.upserts.call(route, operation).await?;
+        let bytes = custom_data::size(&operation.patch.stored);
+        let upserted = self.0.upserts.call_sized(route, bytes, operation).await?;
+        let upserted = upserted.map_err(|excess| Error::Invalid(vec![excess.issue()]))?;
         self.hint();
         Ok(upserted)
     }
@@ -250,14 +254,29 @@ pub(crate) fn check_locale(data: &Data) -> Result<()> {
     }
 }
 
-pub(crate) async fn run(
-    tx: &mut Tx<'_>,
-    operations: &[Operation],
-) -> mailwright_store::Result<Vec<Upserted>> {
-    let mut contacts = Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))).await?;
+pub(crate) type Outcome = std::result::Result<Upserted, Excess>;
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let mut wanted = Wanted::default();
+    for operation in operations {
+        wanted.fields(operation.project, operation.patch.names());
+    }
+    let (contacts, names) = join(
+        Contacts::load_within(tx, operations.iter().map(|o| (o.project, &o.email)), MAX_LOADED),
+        Names::load(tx, &wanted),
+    )
+    .await;
+    let (mut contacts, mut names) = (contacts?, names?);
     let mut events = Vec::new();
     let mut outcomes = Vec::with_capacity(operations.len());
     for operation in operations {
+        let fits = contacts
+            .check(operation.project, &operation.email, &operation.patch)
+            .and_then(|()| names.take(operation.project, operation.patch.names(), None, operation.at));
+        if let Err(excess) = fits {
+            outcomes.push(Err(excess));
+            continue;
+        }
         let upsert = Upsert {
             project: operation.project,
             email: &operation.email,
@@ -273,7 +292,7 @@ pub(crate) async fn run(
                 operation.at,
             ));
         }
-        outcomes.push(upserted);
+        outcomes.push(Ok(upserted));
     }
     let mut deltas = Deltas::default();
     let saved = contacts.save(tx, &mut deltas);

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mailwright_core::contact::Contact;
-use mailwright_core::custom_data::Data;
+use mailwright_core::custom_data::{self, Data};
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::template::TemplateType;
 use mailwright_core::templating::Template;
 use mailwright_mail::message::Attachment;
-use mailwright_store::Db;
 use mailwright_store::content::{self, Bytes, Content, ContentHash};
+use mailwright_store::{Db, json_text};
 use quick_cache::sync::Cache;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -27,6 +27,8 @@ pub(crate) struct Prepared {
     pub(crate) attachments: Vec<Attachment>,
     /// Names that subject and body use, at the top level.
     pub(crate) names: BTreeSet<String>,
+    /// Values that are the same for everybody who is sent this; a mail's own come before them.
+    pub(crate) shared: Data,
     size: u64,
 }
 
@@ -44,8 +46,26 @@ impl Prepared {
             .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned())))
             .collect();
         let bytes: usize = attachments.iter().map(|a| a.content.len()).sum();
-        let size = (content.subject.len() + content.body.len() * 2 + bytes + 512) as u64;
-        Self { subject, body, headers, attachments, names, size }
+        let shared = content.shared.clone();
+        let text = content.subject.len() + content.body.len() * 2;
+        let size = (text + bytes + custom_data::size(&shared) + 512) as u64;
+        Self { subject, body, headers, attachments, names, shared, size }
+    }
+
+    /// The request's values that the content uses.
+    fn used<'r>(&self, request: &'r Data) -> impl Iterator<Item = (&'r String, &'r Value)> {
+        let all = self.names.contains("data");
+        request.iter().filter(move |(name, _)| all || *name == "locale" || self.names.contains(*name))
+    }
+
+    /// Bytes of the request's values that the content uses.
+    pub(crate) fn request_bytes(&self, request: &Data) -> usize {
+        self.used(request).map(|(name, value)| name.len() + 4 + custom_data::value_size(value)).sum()
+    }
+
+    /// Bytes of a contact's data that a mail keeps.
+    pub(crate) fn kept_bytes(&self, contact: &Contact) -> usize {
+        self.request_bytes(&contact.data)
     }
 
     /// Whether the body links to the recipient's own subscription pages.
@@ -54,20 +74,36 @@ impl Prepared {
     }
 
     /// The values a mail is rendered with, as they are now: of the names its content uses, the request's values before
-    /// the contact's. `data` as a whole, when the content refers to it.
+    /// the contact's. `data` as a whole, when the content refers to it. What all recipients share is left out.
     pub(crate) fn variables(&self, contact: &Contact, request: &Data) -> Data {
-        let value = |name: &str| request.get(name).or_else(|| contact.data.get(name));
+        // a recipient's own name is the one value of a request that is not everybody's
+        let is_shared = |name: &str| match self.shared.get(name) {
+            Some(shared) => name != "name" || request.get(name) == Some(shared),
+            None => false,
+        };
+        let value = |name: &str| {
+            let found = request.get(name).or_else(|| contact.data.get(name));
+            found.filter(|_| !is_shared(name))
+        };
         let mut variables = Data::new();
         if self.names.contains("data") {
-            variables.clone_from(&contact.data);
-            variables.extend(request.clone());
+            for name in contact.data.keys().chain(request.keys()) {
+                if let Some(found) = value(name)
+                    && !variables.contains_key(name)
+                {
+                    variables.insert(name.clone(), found.clone());
+                }
+            }
         }
         for name in &self.names {
             if let Some(found) = value(name) {
                 variables.insert(name.clone(), found.clone());
             }
         }
-        if self.names.contains("subscribed") && !variables.contains_key("subscribed") {
+        if self.names.contains("subscribed")
+            && !variables.contains_key("subscribed")
+            && !self.shared.contains_key("subscribed")
+        {
             variables.insert("subscribed".into(), contact.subscribed.into());
         }
         if let Some(locale @ Value::String(_)) = value("locale") {
@@ -118,17 +154,28 @@ pub(crate) fn compose(
         })
         .collect();
     let (headers, attachments) = (json!(headers), Value::Array(attachments));
+    let mut content = Content { hash: [0; 32], subject, body, headers, attachments, shared: Data::new() };
+    content.hash = identity(&content);
+    (content, bytes)
+}
+
+/// The hash of all that a content consists of.
+fn identity(content: &Content) -> ContentHash {
+    let (headers, attachments) = (content.headers.to_string(), content.attachments.to_string());
+    let shared = (!content.shared.is_empty()).then(|| json_text(&content.shared));
+    let parts = [&content.subject, &content.body, &headers, &attachments];
     let mut hasher = Sha256::new();
-    for part in [
-        subject.as_bytes(),
-        body.as_bytes(),
-        headers.to_string().as_bytes(),
-        attachments.to_string().as_bytes(),
-    ] {
+    for part in parts.into_iter().chain(&shared) {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    (Content { hash: hasher.finalize().into(), subject, body, headers, attachments }, bytes)
+    hasher.finalize().into()
+}
+
+/// Puts the values of a request with a content, so that they are stored once for all recipients.
+pub(crate) fn share(content: &mut Content, prepared: &Prepared, request: &Data) {
+    content.shared = prepared.used(request).map(|(name, value)| (name.clone(), value.clone())).collect();
+    content.hash = identity(content);
 }
 
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use mailwright_core::audit::{Action, Actor};
 use mailwright_core::domain::Domain;
 use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_core::project::Project;
-use mailwright_mail::dkim::{KeyType, SigningKey, dkim_record};
+use mailwright_mail::dkim::{KeyType, dkim_record};
 use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::{Rx, campaign, domain as store, template};
@@ -82,20 +82,16 @@ impl App {
         vouched: bool,
     ) -> Result<Domain> {
         // a key costs a second of a processor, so what cannot be added is refused before
+        let _place = self.0.forge.place(project)?.wait().await;
         let known = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await })).await?;
         if known.iter().any(|domain| domain.name == name) {
             return Err(taken(&name));
         }
         if known.len() >= MOST_DOMAINS {
-            return Err(Error::BadRequest(format!(
-                "A project can have {MOST_DOMAINS} domains. Remove one that is not used before you add another."
-            )));
+            return Err(too_many());
         }
         let kind = self.settings().domains.key_type;
-        let (private, public_key) = tokio::task::spawn_blocking(move || SigningKey::generate(kind))
-            .await
-            .map_err(|e| Error::Internal(e.to_string()))?
-            .map_err(|e| Error::Internal(e.to_string()))?;
+        let (private, public_key) = self.0.forge.make(kind).await?;
         let sealed = self.0.secret.seal("dkim", &private)?;
         let now = self.0.clock.now();
         let domain = Domain {
@@ -117,14 +113,20 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    // another process may have added some meanwhile
+                    if store::count_for_update(tx, project).await? >= MOST_DOMAINS {
+                        return Ok(false);
+                    }
                     store::create(tx, project, &stored, &sealed, check_at).await?;
                     let entry = Entry::new(Action::DomainAdded, stored.name.to_string());
-                    audit::record(tx, project, &actor, &entry, now).await
+                    audit::record(tx, project, &actor, &entry, now).await?;
+                    Ok(true)
                 })
             })
             .await;
         match created {
-            Ok(()) => Ok(domain),
+            Ok(true) => Ok(domain),
+            Ok(false) => Err(too_many()),
             Err(error) if error.is_conflict_on("domains", "name") => Err(taken(&domain.name)),
             Err(error) => Err(error.into()),
         }
@@ -268,6 +270,12 @@ pub(crate) async fn sender_refused(
             "The domain {name} is not registered for this project. Add it and verify it before sending from it."
         ))),
     })
+}
+
+fn too_many() -> Error {
+    Error::BadRequest(format!(
+        "A project can have {MOST_DOMAINS} domains. Remove one that is not used before you add another."
+    ))
 }
 
 fn taken(name: &DomainName) -> Error {

@@ -167,6 +167,9 @@ impl Error {
 
 impl From<mailwright_store::Error> for Error {
     fn from(error: mailwright_store::Error) -> Self {
+        if let mailwright_store::Error::Excess(excess) = error {
+            return Self::Invalid(vec![excess.issue()]);
+        }
         // an unknown outcome is not temporary, but it is no bug either: the caller has to look, or to ask again
         if error.is_temporary() || matches!(error, mailwright_store::Error::Unknown(_)) {
             Self::Unavailable(error.to_string())

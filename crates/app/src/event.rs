@@ -10,7 +10,7 @@ use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
-use mailwright_store::event as store;
+use mailwright_store::{event as store, names};
 
 use crate::error::{Error, Result};
 use crate::{App, contact};
@@ -117,6 +117,9 @@ impl App {
             let step = self.0.db.write_bulk(move |tx| {
                 Box::pin(async move {
                     let removed = store::remove(tx, number, &name, until, now).await?;
+                    if removed == 0 {
+                        names::forget_event(tx, number, &name).await?;
+                    }
                     if is_first && removed > 0 {
                         let entry = Entry::new(Action::EventsDeleted, name);
                         audit::record(tx, number, &actor, &entry, now).await?;

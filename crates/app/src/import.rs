@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::contact::Subscription;
-use mailwright_core::csv::{MAX_RECORD, Position, Read, Reader};
+use mailwright_core::csv::{Position, Read, Reader};
 use mailwright_core::event::subscription_event;
+use mailwright_core::excess::MAX_LOADED;
 use mailwright_core::ids::{JobId, ProjectNumber};
 use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES, Row, RowFailure};
 use mailwright_core::job::{JobKind, JobState};
@@ -15,6 +16,7 @@ use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::job::{self as store, ClaimRef, Progress};
+use mailwright_store::names::{Names, Wanted};
 use mailwright_store::{Error as StoreError, Tx};
 use serde_json::Value;
 
@@ -37,12 +39,14 @@ pub struct Imported {
 }
 
 /// What writing a chunk did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Applied {
     /// Rows that created a contact.
     pub created: u64,
     /// Rows that found their contact.
     pub updated: u64,
+    /// Rows whose contact, or the project, has no room for what they bring.
+    pub failures: Vec<RowFailure>,
 }
 
 impl App {
@@ -154,7 +158,7 @@ impl Chunks {
 
     /// The last chunk, which may be empty, once all input was read.
     pub fn finish(&mut self) -> Result<Chunk, String> {
-        if self.reader.finish() == Read::Record {
+        while self.reader.finish() == Read::Record {
             self.record()?;
         }
         if self.columns.is_none() {
@@ -171,16 +175,16 @@ impl Chunks {
 
     fn record(&mut self) -> Result<(), String> {
         let line = self.reader.line();
-        let Some(cells) = self.reader.cells() else {
-            if self.columns.is_none() {
-                return Err(format!("The header is longer than {} MB.", MAX_RECORD / 1024 / 1024));
+        let cells = match self.reader.cells() {
+            Ok(cells) => cells,
+            Err(fault) if self.columns.is_none() => {
+                return Err(format!("The header cannot be read. {fault}"));
             }
-            self.chunk.failures.push(RowFailure {
-                row: line,
-                email: String::new(),
-                error: "The row is too long. Perhaps a quotation mark was not closed.".to_owned(),
-            });
-            return Ok(());
+            Err(fault) => {
+                let error = fault.to_string();
+                self.chunk.failures.push(RowFailure { row: line, email: String::new(), error });
+                return Ok(());
+            }
         };
         let cells =
             cells.map(std::str::from_utf8).collect::<Result<Vec<_>, _>>().map_err(|_| not_utf8(line))?;
@@ -277,14 +281,16 @@ impl Piece for Rows {
     ) -> BoxFuture<'t, mailwright_store::Result<Step>> {
         Box::pin(async move {
             let applied = apply(tx, self.project, &self.chunk.rows, true, now).await?;
+            let mut failures: Vec<_> = self.chunk.failures.iter().chain(&applied.failures).collect();
+            failures.sort_by_key(|failure| failure.row);
             let room = MAX_FAILURES.saturating_sub(self.before.failed) as usize;
-            let kept = self.chunk.failures.iter().take(room).map(|failure| to_value(failure).to_string());
+            let kept = failures.iter().take(room).map(|failure| to_value(failure).to_string());
             store::add_failures(tx, claim, self.before.failed, &kept.collect::<Vec<_>>()).await?;
             let counts = ImportProgress {
                 rows: self.before.rows + self.chunk.len() as u64,
                 created: self.before.created + applied.created,
                 updated: self.before.updated + applied.updated,
-                failed: self.before.failed + self.chunk.failures.len() as u64,
+                failed: self.before.failed + failures.len() as u64,
                 ..self.before.at(self.chunk.end)
             };
             let percent = (counts.bytes * 100 / self.size.max(1)) as i64;
@@ -302,27 +308,83 @@ async fn apply(
     default_for_new: bool,
     now: Timestamp,
 ) -> mailwright_store::Result<Applied> {
-    let mut applied = Applied::default();
-    let mut contacts = Contacts::load(tx, rows.iter().map(|row| (project, &row.email))).await?;
-    let mut events = Vec::new();
+    let mut wanted = Wanted::default();
     for row in rows {
-        let subscription = Subscription { given: row.subscribed, default_for_new, preserve_existing: false };
-        let upserted =
-            contacts.upsert(Upsert { project, email: &row.email, subscription, patch: &row.patch }, now);
-        if upserted.is_new {
-            applied.created += 1;
-        } else {
-            applied.updated += 1;
-        }
-        if let Some(subscribed) = upserted.flip {
-            events.push(NewEvent::bare(project, subscription_event(subscribed), upserted.contact.id, now));
-        }
+        wanted.fields(project, row.patch.names());
     }
+    let mut names = Names::load(tx, &wanted).await?;
+    let mut applied = Applied::default();
     let mut deltas = Deltas::default();
-    contacts.save(tx, &mut deltas).await?;
-    event::append(tx, &events, &mut deltas).await?;
+    let mut parts = vec![rows];
+    while let Some(part) = parts.pop() {
+        let addresses = part.iter().map(|row| (project, &row.email));
+        let contacts = match Contacts::load_within(tx, addresses, MAX_LOADED).await {
+            Ok(contacts) => contacts,
+            // contacts with much data are taken a few at a time
+            Err(StoreError::Excess(_)) if part.len() > 1 => {
+                let (first, second) = part.split_at(part.len() / 2);
+                parts.extend([second, first]);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let changes = Changes { project, default_for_new, now };
+        let (contacts, events) = changes.make(part, contacts, &mut names, &mut applied);
+        contacts.save(tx, &mut deltas).await?;
+        event::append(tx, &events, &mut deltas).await?;
+    }
     deltas.save(tx).await?;
     Ok(applied)
+}
+
+/// How rows change contacts.
+struct Changes {
+    project: ProjectNumber,
+    default_for_new: bool,
+    now: Timestamp,
+}
+
+impl Changes {
+    fn make(
+        &self,
+        rows: &[Row],
+        mut contacts: Contacts,
+        names: &mut Names,
+        applied: &mut Applied,
+    ) -> (Contacts, Vec<NewEvent>) {
+        let (project, now) = (self.project, self.now);
+        let mut events = Vec::new();
+        for row in rows {
+            let fits = contacts
+                .check(project, &row.email, &row.patch)
+                .and_then(|()| names.take(project, row.patch.names(), None, now));
+            if let Err(excess) = fits {
+                applied.failures.push(row.failed(excess.issue().message));
+                continue;
+            }
+            let subscription = Subscription {
+                given: row.subscribed,
+                default_for_new: self.default_for_new,
+                preserve_existing: false,
+            };
+            let upserted =
+                contacts.upsert(Upsert { project, email: &row.email, subscription, patch: &row.patch }, now);
+            if upserted.is_new {
+                applied.created += 1;
+            } else {
+                applied.updated += 1;
+            }
+            if let Some(subscribed) = upserted.flip {
+                events.push(NewEvent::bare(
+                    project,
+                    subscription_event(subscribed),
+                    upserted.contact.id,
+                    now,
+                ));
+            }
+        }
+        (contacts, events)
+    }
 }
 
 #[cfg(test)]

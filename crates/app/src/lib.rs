@@ -15,6 +15,7 @@ pub mod domain;
 pub mod email;
 mod error;
 pub mod event;
+mod forge;
 pub mod idempotency;
 pub mod import;
 pub mod job;
@@ -63,6 +64,7 @@ use crate::campaign::runner::Wake;
 use crate::clock::Watch;
 use crate::content::Contents;
 use crate::delivery::Dispatcher;
+use crate::forge::Forge;
 use crate::key::Keyring;
 use crate::limit::Limiter;
 use crate::metrics::Metrics;
@@ -95,8 +97,9 @@ struct Inner {
     address_books: AddressBooks,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
-    upserts: Coalescer<contact::Operation, contact::Upserted>,
+    upserts: Coalescer<contact::Operation, contact::Outcome>,
     dispatcher: Dispatcher,
+    forge: Forge,
     jobs: job::Board,
     segments: Desk,
     campaigns: Wake,
@@ -149,6 +152,7 @@ impl App {
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
+            forge: Forge::default(),
             jobs: job::Board::default(),
             segments: Desk::default(),
             campaigns: Wake::default(),

@@ -11,7 +11,7 @@ use mailwright_store::mailbox as store;
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
-pub use mailwright_store::mailbox::Captured;
+pub use mailwright_store::mailbox::{Captured, Quota};
 
 /// What captured mails of the instance itself are encrypted for.
 const PURPOSE: &str = "mailbox";

@@ -54,11 +54,13 @@ pub(crate) fn render(
         .fixed("unsubscribeUrl", links.unsubscribe.as_str())
         .fixed("subscribeUrl", links.subscribe.as_str())
         .fixed("manageUrl", links.manage.as_str())
-        .layer(&mail.variables);
+        .layer(&mail.variables)
+        .layer(&content.shared);
     let subject = single_line(&content.subject.render(&scope, Escape::Text));
     let mut html = content.body.render(&scope, Escape::Html);
     if mail.kind == TemplateType::Marketing {
-        let locale = mail.variables.get("locale").and_then(|locale| locale.as_str());
+        let locale = mail.variables.get("locale").or_else(|| content.shared.get("locale"));
+        let locale = locale.and_then(|locale| locale.as_str());
         let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
         letterhead.footer(locale).insert(&mut html, &unsubscribe, &manage);
     }

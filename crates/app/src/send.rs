@@ -6,9 +6,10 @@ use std::sync::Arc;
 use futures_util::future::{join, join3, join4};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
-use mailwright_core::custom_data::{Data, DataPatch};
+use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::event::subscription_event;
+use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -21,10 +22,11 @@ use mailwright_store::counter::Deltas;
 use mailwright_store::email::{self, NewEmail};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::idempotency::{self, Claim, Used};
+use mailwright_store::names::{Names, Wanted};
 use mailwright_store::{Tx, domain, json_text, template};
 
 use crate::contact::check_locale;
-use crate::content::{File, INLINE_KIND, Prepared, compose};
+use crate::content::{File, INLINE_KIND, Prepared, compose, share};
 use crate::error::{Error, Resource, Result};
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
 use crate::key::{Identity, Stale, recheck};
@@ -82,6 +84,10 @@ pub(crate) struct Operation {
     key: Option<KeyHash>,
     project: ProjectNumber,
     recipients: Vec<(Recipient, Arc<DataPatch>)>,
+    /// Names of the fields that are stored with the contacts.
+    names: Vec<String>,
+    /// Bytes that it writes, about.
+    bytes: usize,
     subscription: Subscription,
     content: Content,
     files: Vec<Bytes>,
@@ -104,9 +110,17 @@ pub(crate) enum Refusal {
     DomainUnknown,
     DomainUnverified,
     Unsubscribed(EmailAddress),
+    Excess(Excess),
 }
 
 pub(crate) type Outcome = std::result::Result<Vec<Accepted>, Refusal>;
+
+/// Most bytes of data that a request writes with its contacts and mails: recipients times what each is stored with.
+const MAX_WRITTEN: usize = 8 * 1024 * 1024;
+/// Most bytes of body and attachments that a request sends: recipients times what each is sent.
+const MAX_SENT: usize = 1024 * 1024 * 1024;
+/// From so many bytes on, values that are the same for several recipients are stored once.
+const SHARED_FROM: usize = 1024;
 
 impl App {
     /// Accepts a mail for each recipient. Once this returns, they are on disk and will be handed over.
@@ -130,13 +144,14 @@ impl App {
         }
         let route = track::route(project.number, &operation.recipients[0].0.email);
         let domain = operation.from.domain().to_owned();
-        match self.0.sends.call(route, operation).await? {
+        match self.0.sends.call_sized(route, operation.bytes, operation).await? {
             Ok(accepted) => {
                 self.0.dispatcher.wake(Lane::Transactional, project.number);
                 Ok((accepted, at))
             }
             Err(Refusal::Used(used)) => Err(reused(used_key.unwrap_or_default(), used)),
             Err(Refusal::Stale(stale)) => Err(self.stale(caller, stale)),
+            Err(Refusal::Excess(excess)) => Err(Error::Invalid(vec![excess.issue()])),
             Err(Refusal::DomainUnknown) => Err(Error::SenderRefused(format!(
                 "The domain {domain} is not registered for this project. Add it and verify it before sending from it."
             ))),
@@ -183,14 +198,26 @@ impl App {
         };
         let reply_to = send.reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
         let reply_to = reply_to.or_else(|| Some(from.clone()));
-        let (content, files) = compose(
+        let (mut content, files) = compose(
             send.subject.unwrap_or(subject),
             send.body.unwrap_or(body),
             &send.headers,
             &send.attachments,
         );
-        let prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
+        let mut prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
         let patch = Arc::new(DataPatch::new(send.data));
+        let mut values = prepared.request_bytes(&patch.request);
+        if send.to.len() > 1 && values >= SHARED_FROM {
+            share(&mut content, &prepared, &patch.request);
+            prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
+            values = 0;
+        }
+        let stored = custom_data::size(&patch.stored);
+        let written = bounded(send.to.len(), stored, values)?;
+        let bytes = content.body.len() + files.iter().map(|file| file.content.len()).sum::<usize>() + written;
+        bounded_output(send.to.len(), content.body.len(), &files)?;
+        let has_names = send.to.iter().any(|r| r.name.as_ref().is_some_and(|name| !name.is_empty()));
+        let names = patch.names().chain(has_names.then_some("name")).map(str::to_owned).collect();
         let recipients = send.to.into_iter().map(|recipient| {
             let Some(name) = recipient.name.clone().filter(|name| !name.is_empty()) else {
                 return (recipient, Arc::clone(&patch));
@@ -204,6 +231,8 @@ impl App {
             key: caller.hash,
             project: project.number,
             recipients: recipients.collect(),
+            names,
+            bytes,
             subscription: Subscription {
                 given: send.subscribed,
                 default_for_new: false,
@@ -241,6 +270,8 @@ impl App {
             key: None,
             project: project.number,
             recipients: vec![(Recipient { email: to, name: None }, Arc::new(patch))],
+            names: Vec::new(),
+            bytes: 0,
             subscription: Subscription { given: None, default_for_new: false, preserve_existing: true },
             content,
             files,
@@ -265,6 +296,33 @@ impl App {
     }
 }
 
+/// Refuses a request whose data would be written too often; how many bytes it writes otherwise.
+fn bounded(recipients: usize, stored: usize, values: usize) -> Result<usize> {
+    let written = recipients * (stored + values);
+    if written <= MAX_WRITTEN {
+        return Ok(written);
+    }
+    let (megabytes, fitting) = (MAX_WRITTEN / 1024 / 1024, (MAX_WRITTEN / (stored + values)).max(1));
+    let message = format!(
+        "{recipients} recipients times {} bytes of data are more than {megabytes} MB. Send to at most {fitting} recipients at a time, or send less data. Large values that need not be kept with the contacts can be sent as {{value, persistent: false}}.",
+        stored + values
+    );
+    Err(Error::Invalid(vec![Issue::new("data", "too_big", message)]))
+}
+
+/// Refuses a request whose messages are too much together, as far as that can be told before they are rendered.
+fn bounded_output(recipients: usize, body: usize, files: &[Bytes]) -> Result<()> {
+    let message = body + files.iter().map(|file| file.content.len()).sum::<usize>();
+    if recipients * message <= MAX_SENT {
+        return Ok(());
+    }
+    let (megabytes, fitting) = (MAX_SENT / 1024 / 1024, (MAX_SENT / message).max(1));
+    let message = format!(
+        "{recipients} recipients times {message} bytes of body and attachments are more than {megabytes} MB. Send to at most {fitting} recipients at a time, or send less."
+    );
+    Err(Error::Invalid(vec![Issue::new("to", "too_big", message)]))
+}
+
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
     let mut senders: Vec<_> = operations.iter().map(|o| (o.project, o.from.domain())).collect();
     senders.sort_unstable();
@@ -273,23 +331,28 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     for operation in operations {
         recipients.extend(operation.recipients.iter().map(|(r, _)| (operation.project, &r.email)));
     }
-    let (stale, holders, domains, contacts) = join4(
+    let mut wanted = Wanted::default();
+    for operation in operations {
+        wanted.fields(operation.project, operation.names.iter().map(String::as_str));
+    }
+    let found = join(Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED), Names::load(tx, &wanted));
+    let (stale, holders, domains, (contacts, names)) = join4(
         recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
         domain::may_send(tx, &senders, operations.iter().any(|o| o.leaves)),
-        Contacts::load(tx, recipients.into_iter()),
+        found,
     )
     .await;
-    let (stale, holders, domains, mut contacts) = (stale?, holders?, domains?, contacts?);
+    let (stale, holders, domains, mut contacts, mut names) = (stale?, holders?, domains?, contacts?, names?);
     let mut out = Accepting::default();
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
         let outcome = match (stale, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
             (Some(stale), None) => Err(Refusal::Stale(stale)),
-            (None, None) => {
-                check(operation, &domains, &contacts).map(|()| out.accept(operation, &mut contacts))
-            }
+            (None, None) => check(operation, &domains, &contacts)
+                .and_then(|()| fit(operation, &contacts, &mut names).map_err(Refusal::Excess))
+                .map(|()| out.accept(operation, &mut contacts)),
         };
         let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
         if let (true, Some(claim)) = (refused, &operation.claim) {
@@ -326,6 +389,20 @@ fn check(
         }
     }
     Ok(())
+}
+
+/// Whether contacts and project can hold what an operation brings, and its mails what they keep of their contacts.
+fn fit(operation: &Operation, contacts: &Contacts, names: &mut Names) -> std::result::Result<(), Excess> {
+    let mut kept = 0;
+    for (recipient, patch) in &operation.recipients {
+        contacts.check(operation.project, &recipient.email, patch)?;
+        let known = contacts.get(operation.project, &recipient.email);
+        kept += known.map_or(0, |contact| operation.prepared.kept_bytes(contact));
+        if kept > MAX_VARIABLES {
+            return Err(Excess::Variables);
+        }
+    }
+    names.take(operation.project, operation.names.iter().map(String::as_str), None, operation.at)
 }
 
 /// What the accepted operations of a group write.

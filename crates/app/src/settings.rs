@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mailwright_store::mailbox::Quota;
+
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -23,6 +25,8 @@ pub struct Settings {
     pub latest_start: Duration,
     /// Attachments.
     pub attachments: AttachmentLimits,
+    /// What the mailbox of a project holds, where mail is captured.
+    pub mailbox: Quota,
     /// Sending.
     pub delivery: DeliverySettings,
     /// Sender domains.

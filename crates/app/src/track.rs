@@ -2,11 +2,12 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use futures_util::future::join3;
+use futures_util::future::join4;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::event::subscription_event;
+use mailwright_core::excess::{Excess, MAX_LOADED};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::KeyHash;
@@ -14,11 +15,12 @@ use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::idempotency::{self, Claim, Used};
+use mailwright_store::names::{Names, Wanted};
 use mailwright_store::{Tx, json_text};
 
 use crate::App;
 use crate::contact::check_locale;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
 use crate::key::{Identity, Stale, Tracker, recheck_trackers};
 
@@ -54,6 +56,7 @@ pub(crate) type Outcome = std::result::Result<Tracked, Refusal>;
 pub(crate) enum Refusal {
     Stale(Stale),
     Used(Used),
+    Excess(Excess),
 }
 
 #[derive(Debug)]
@@ -106,42 +109,61 @@ impl App {
             at: self.0.clock.now(),
         };
         let route = route(project.number, &operation.email);
-        let tracked = self.0.tracks.call(route, operation).await?.map_err(|refusal| match refusal {
-            Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
-            Refusal::Stale(stale) => self.stale(caller, stale),
-        })?;
+        // the event and the contact each keep it
+        let bytes = 2 * operation.event_data.as_ref().map_or(0, String::len);
+        let tracked =
+            self.0.tracks.call_sized(route, bytes, operation).await?.map_err(|refusal| match refusal {
+                Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
+                Refusal::Stale(stale) => self.stale(caller, stale),
+                Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
+            })?;
         self.hint();
         Ok(tracked)
     }
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
-    let (callers, holders, contacts) = join3(
+    let mut wanted = Wanted::default();
+    for operation in operations {
+        wanted.event(operation.project, &operation.event);
+        wanted.fields(operation.project, operation.patch.names());
+    }
+    let (callers, holders, contacts, names) = join4(
         recheck_trackers(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
-        Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))),
+        Contacts::load_within(tx, operations.iter().map(|o| (o.project, &o.email)), MAX_LOADED),
+        Names::load(tx, &wanted),
     )
     .await;
-    let (callers, holders, mut contacts) = (callers?, holders?, contacts?);
+    let (callers, holders, mut contacts, mut names) = (callers?, holders?, contacts?, names?);
     let mut events = Vec::with_capacity(operations.len());
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, caller), holder) in operations.iter().zip(callers).zip(holders) {
-        outcomes.push(match (caller, holder) {
+        let outcome = match (caller, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
-            (Err(stale), None) => {
-                if let Some(claim) = &operation.claim {
-                    idempotency::release(tx, claim.project, &claim.key).await?;
-                }
-                Err(Refusal::Stale(stale))
-            }
-            (Ok(caller), None) => Ok(apply(operation, caller, &mut contacts, &mut events)),
-        });
+            (Err(stale), None) => Err(Refusal::Stale(stale)),
+            (Ok(caller), None) => check(operation, &contacts, &mut names)
+                .map(|()| apply(operation, caller, &mut contacts, &mut events))
+                .map_err(Refusal::Excess),
+        };
+        let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
+        if let (true, Some(claim)) = (refused, &operation.claim) {
+            // refused: the key stays free for a corrected request
+            idempotency::release(tx, claim.project, &claim.key).await?;
+        }
+        outcomes.push(outcome);
     }
     let mut deltas = Deltas::default();
     let saved = contacts.save(tx, &mut deltas);
     let appended = event::append(tx, &events, &mut deltas);
-    let (saved, appended, counted) = join3(saved, appended, deltas.save(tx)).await;
-    saved.and(appended).and(counted).map(|()| outcomes)
+    let (saved, appended, counted, named) = join4(saved, appended, deltas.save(tx), names.save(tx)).await;
+    saved.and(appended).and(counted).and(named).map(|()| outcomes)
+}
+
+/// Whether contact and project can hold what an operation brings.
+fn check(operation: &Operation, contacts: &Contacts, names: &mut Names) -> std::result::Result<(), Excess> {
+    contacts.check(operation.project, &operation.email, &operation.patch)?;
+    names.take(operation.project, operation.patch.names(), Some(&operation.event), operation.at)
 }
 
 fn apply(

@@ -11,7 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
-use mailwright_store::{campaign, domain, email, idempotency, migrate, project, reception, search};
+use mailwright_store::{campaign, content, domain, email, idempotency, migrate, project, reception, search};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -224,6 +224,13 @@ impl App {
                 .0
                 .db
                 .write_bulk(move |tx| Box::pin(async move { reception::forget(tx, number, oldest).await }))
+                .await?
+                > 0
+            {}
+            while self
+                .0
+                .db
+                .write_bulk(move |tx| Box::pin(async move { content::forget(tx, number, now).await }))
                 .await?
                 > 0
             {}

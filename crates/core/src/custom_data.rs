@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::excess::Excess;
 use crate::issue::Issue;
 use crate::time::Timestamp;
 
@@ -17,6 +18,12 @@ pub const MAX_KEY: usize = 1000;
 pub const MAX_PAYLOAD: usize = 256 * 1024;
 /// The most keys of a `data` payload.
 pub const MAX_KEYS: usize = 500;
+/// The most custom fields of a contact.
+pub const MAX_CONTACT_KEYS: usize = 1000;
+/// The largest data of a contact, in bytes of JSON: as much as one payload can bring.
+pub const MAX_CONTACT_BYTES: usize = MAX_PAYLOAD;
+/// The most custom fields of a project.
+pub const MAX_FIELDS: usize = 1000;
 const MAX_DEPTH: usize = 32;
 /// How many issues of one payload are reported.
 const MAX_ISSUES: usize = 100;
@@ -124,6 +131,38 @@ impl DataPatch {
         patch
     }
 
+    /// The names that the patch sets.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.stored.iter().filter(|(_, value)| !value.is_null()).map(|(key, _)| key.as_str())
+    }
+
+    /// Whether a contact can hold its data once the patch was applied to it. What is too large already may become
+    /// smaller, so that there is a way out.
+    pub fn fits(&self, data: &Data) -> Result<(), Excess> {
+        if self.names().next().is_none() {
+            return Ok(());
+        }
+        let before = (data.len(), size(data));
+        let (mut keys, mut bytes) = before;
+        for (key, value) in &self.stored {
+            if let Some(replaced) = data.get(key) {
+                keys -= 1;
+                bytes -= entry_size(key, replaced);
+            }
+            if !value.is_null() {
+                keys += 1;
+                bytes += entry_size(key, value);
+            }
+        }
+        if keys > MAX_CONTACT_KEYS.max(before.0) {
+            return Err(Excess::Keys);
+        }
+        if bytes > MAX_CONTACT_BYTES.max(before.1) {
+            return Err(Excess::Bytes);
+        }
+        Ok(())
+    }
+
     /// Applies the stored part to a contact's data (rules 1 and 3). Returns whether anything changed.
     pub fn apply(&self, data: &mut Data) -> bool {
         let mut changed = false;
@@ -153,6 +192,26 @@ fn one_off(mut value: Value) -> Result<Value, Value> {
     }
 }
 
+/// Bytes of data as JSON, nearly: what the limits count.
+pub fn size(data: &Data) -> usize {
+    data.iter().map(|(key, value)| entry_size(key, value)).sum()
+}
+
+/// Bytes of one key and its value as JSON, nearly.
+fn entry_size(key: &str, value: &Value) -> usize {
+    key.len() + 4 + value_size(value)
+}
+
+/// Bytes of a value as JSON, nearly: what the limits count.
+pub fn value_size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(value_size).sum::<usize>(),
+        Value::Object(object) => 2 + size(object),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
 /// Checks a payload before it is used: number and length of keys, nesting, size, NUL characters (which PostgreSQL cannot store) and
 /// the type of `locale` is left to the caller. Paths start at `field`.
 pub fn check(data: &Data, field: &str) -> Vec<Issue> {
@@ -160,7 +219,6 @@ pub fn check(data: &Data, field: &str) -> Vec<Issue> {
     if data.len() > MAX_KEYS {
         issues.push(Issue::new(field, "too_big", format!("Must have at most {MAX_KEYS} keys.")));
     }
-    let mut size = 0;
     for (key, value) in data {
         if issues.len() >= MAX_ISSUES {
             break;
@@ -172,45 +230,40 @@ pub fn check(data: &Data, field: &str) -> Vec<Issue> {
         if key.contains('\0') {
             issues.push(Issue::new(field, "invalid_string", "A key must not contain the NUL character."));
         }
-        size += key.len() + 4;
-        if let Err(issue) = check_value(value, &path, 1, &mut size) {
+        if let Err(issue) = check_value(value, &path, 1) {
             issues.push(issue);
         }
     }
-    if size > MAX_PAYLOAD {
+    if size(data) > MAX_PAYLOAD {
         issues.push(Issue::new(field, "too_big", format!("Must be at most {MAX_PAYLOAD} bytes of JSON.")));
     }
     issues
 }
 
-fn check_value(value: &Value, path: &str, depth: usize, size: &mut usize) -> Result<(), Issue> {
+fn check_value(value: &Value, path: &str, depth: usize) -> Result<(), Issue> {
     if depth > MAX_DEPTH {
         return Err(Issue::new(path, "too_big", format!("Must be nested at most {MAX_DEPTH} levels deep.")));
     }
     match value {
         Value::String(text) => {
-            *size += text.len() + 2;
             if text.contains('\0') {
                 return Err(Issue::new(path, "invalid_string", "Must not contain the NUL character."));
             }
         }
         Value::Array(items) => {
-            *size += 2;
             for item in items {
-                check_value(item, path, depth + 1, size)?;
+                check_value(item, path, depth + 1)?;
             }
         }
         Value::Object(object) => {
-            *size += 2;
             for (key, item) in object {
-                *size += key.len() + 4;
                 if key.contains('\0') {
                     return Err(Issue::new(path, "invalid_string", "Must not contain the NUL character."));
                 }
-                check_value(item, path, depth + 1, size)?;
+                check_value(item, path, depth + 1)?;
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) => *size += 8,
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
     Ok(())
 }
@@ -324,6 +377,42 @@ mod tests {
         let data: Data = (0..400).map(|index| (format!("k{index}\0"), json!("\0"))).collect();
         let count = check(&data, "data").len();
         assert!((MAX_ISSUES..=MAX_ISSUES + 3).contains(&count), "{count}");
+    }
+
+    fn patch(payload: Value) -> DataPatch {
+        DataPatch::new(object(payload))
+    }
+
+    #[test]
+    fn a_contact_holds_so_many_keys() {
+        let keys = |from: usize, to: usize| -> Data {
+            (from..to).map(|index| (format!("k{index}"), json!(index))).collect()
+        };
+        let full = keys(0, MAX_CONTACT_KEYS);
+        assert_eq!(DataPatch::new(full.clone()).fits(&Data::new()), Ok(()));
+        assert_eq!(patch(json!({"one more": 1})).fits(&full), Err(Excess::Keys));
+        assert_eq!(patch(json!({"one more": null, "k1": "other"})).fits(&full), Ok(()));
+        assert_eq!(patch(json!({"one more": 1, "k1": null})).fits(&full), Ok(()));
+        // what has too many already may change and shrink
+        let over = keys(0, MAX_CONTACT_KEYS + 10);
+        assert_eq!(patch(json!({"k1": 2, "k2": null})).fits(&over), Ok(()));
+        assert_eq!(patch(json!({"one more": 1})).fits(&over), Err(Excess::Keys));
+    }
+
+    #[test]
+    fn a_contact_holds_so_many_bytes() {
+        let half = "x".repeat(MAX_CONTACT_BYTES / 2);
+        let data = object(json!({"a": half}));
+        assert_eq!(patch(json!({"b": half})).fits(&data), Err(Excess::Bytes));
+        assert_eq!(patch(json!({"b": half, "a": null})).fits(&data), Ok(()));
+        assert_eq!(patch(json!({"a": half})).fits(&data), Ok(()));
+        let over = object(json!({"a": half, "b": half, "c": "x"}));
+        assert_eq!(patch(json!({"c": "xy"})).fits(&over), Err(Excess::Bytes));
+        assert_eq!(patch(json!({"a": "x"})).fits(&over), Ok(()));
+        // the largest payload is never too much for a new contact
+        let largest = object(json!({"a": "x".repeat(MAX_PAYLOAD - 7)}));
+        assert_eq!((size(&largest), check(&largest, "data").len()), (MAX_PAYLOAD, 0));
+        assert_eq!(DataPatch::new(largest).fits(&Data::new()), Ok(()));
     }
 
     #[test]

@@ -4,6 +4,8 @@ use crate::filter::Activity;
 
 /// The longest event name, in bytes.
 pub const MAX_EVENT_NAME: usize = 255;
+/// The most names that the events of a project can have.
+pub const MAX_EVENT_NAMES: usize = 10_000;
 
 /// The contact's subscription flipped to true.
 pub const CONTACT_SUBSCRIBED: &str = "contact.subscribed";

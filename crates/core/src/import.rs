@@ -112,7 +112,7 @@ impl Columns {
             has_nul |= cell.contains('\0');
             match column {
                 Column::Email => email = cell,
-                Column::Subscribed => subscribed = Some(is_yes(cell)),
+                Column::Subscribed => subscribed = Some(cell),
                 Column::Data(name) => {
                     size += name.len() + cell.len() + 6;
                     data.insert(name.clone(), if name == "locale" { cell.into() } else { value(cell) });
@@ -137,7 +137,12 @@ impl Columns {
             return failure("The row has more than 256 KB of data.");
         }
         let Some(email) = EmailAddress::parse(email) else { return failure("This is not an email address.") };
-        Some(Ok(Row { email, subscribed, patch: DataPatch { stored: data, request: Data::new() } }))
+        let subscribed = match subscribed.map(truth) {
+            Some(None) => return failure(NO_TRUTH),
+            Some(meant) => meant,
+            None => None,
+        };
+        Some(Ok(Row { line, email, subscribed, patch: DataPatch { stored: data, request: Data::new() } }))
     }
 }
 
@@ -159,6 +164,8 @@ fn column(name: &str) -> Result<Column, String> {
 /// A row of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
+    /// The line on which it begins.
+    pub line: u64,
     /// Whom it is about.
     pub email: EmailAddress,
     /// The subscription, if the row says something about it.
@@ -167,9 +174,22 @@ pub struct Row {
     pub patch: DataPatch,
 }
 
+impl Row {
+    /// The row as one that was not imported.
+    pub fn failed(&self, error: String) -> RowFailure {
+        RowFailure { row: self.line, email: self.email.to_string(), error }
+    }
+}
+
+/// Words of the column `subscribed`, in any case: those for true, then those for false.
+const WORDS: [[&str; 6]; 2] =
+    [["true", "yes", "y", "1", "on", "subscribed"], ["false", "no", "n", "0", "off", "unsubscribed"]];
+const NO_TRUTH: &str = "The column subscribed takes true, yes, y, 1, on or subscribed, and false, no, n, 0, off or unsubscribed, or nothing.";
+
 /// What a cell of the column `subscribed` means, if it is not blank.
-fn is_yes(cell: &str) -> bool {
-    ["true", "1", "yes"].iter().any(|yes| cell.eq_ignore_ascii_case(yes))
+fn truth(cell: &str) -> Option<bool> {
+    let [yes, no] = WORDS.map(|words| words.iter().any(|word| cell.eq_ignore_ascii_case(word)));
+    (yes || no).then_some(yes)
 }
 
 /// The value of a cell: a boolean for `true` and `false` in any case; a number where the cell is the very text that the
@@ -269,11 +289,17 @@ mod tests {
 
     #[test]
     fn what_subscribed_means() {
-        for yes in ["true", "TRUE", "1", "yes", "Yes"] {
-            assert!(is_yes(yes), "{yes}");
+        for (truth_of, words) in [(true, WORDS[0]), (false, WORDS[1])] {
+            for word in words {
+                assert_eq!(truth(word), Some(truth_of), "{word}");
+                assert_eq!(truth(&word.to_uppercase()), Some(truth_of), "{word}");
+                assert!(NO_TRUTH.contains(word), "{word} is named");
+            }
         }
-        for no in ["false", "0", "no", "y", "2", "anything", "-"] {
-            assert!(!is_yes(no), "{no}");
+        for other in ["2", "anything", "-", "ja", "t", "null", "tru e"] {
+            assert_eq!(truth(other), None, "{other}");
+            let failed = row("email,subscribed", &format!("a@b.co,{other}")).unwrap().unwrap_err();
+            assert_eq!((failed.row, failed.email.as_str(), failed.error.as_str()), (2, "a@b.co", NO_TRUTH));
         }
     }
 

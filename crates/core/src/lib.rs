@@ -13,6 +13,7 @@ pub mod custom_data;
 pub mod domain;
 pub mod email;
 pub mod event;
+pub mod excess;
 pub mod filter;
 pub mod given;
 pub mod ids;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
+use mailwright_app::mailbox::Quota;
 use mailwright_app::settings::{
     AccountSettings, AttachmentLimits, BodySettings, ClientSecret, DeliverySettings, DomainSettings,
     JobSettings, OauthSettings, PlatformSettings, ProviderSettings, RequestLimits, SegmentSettings, Settings,
@@ -61,6 +62,7 @@ pub(crate) struct Config {
     segments: Segments,
     campaigns: Campaigns,
     attachments: Attachments,
+    mailbox: Mailbox,
     login: Login,
     oauth: Oauth,
 }
@@ -167,6 +169,13 @@ struct Campaigns {
 struct Attachments {
     count: usize,
     total_mb: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mailbox {
+    count: i64,
+    total_mb: i64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -396,6 +405,10 @@ impl Config {
                 count: self.attachments.count,
                 total_bytes: self.attachments.total_mb * 1024 * 1024,
                 ..AttachmentLimits::default()
+            },
+            mailbox: Quota {
+                mails: self.mailbox.count.max(1),
+                bytes: self.mailbox.total_mb.max(1).saturating_mul(1024 * 1024),
             },
             delivery: DeliverySettings {
                 connections: self.delivery.connections.clamp(1, 1000),

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use mailwright_app::import::{Chunk, Chunks};
+use mailwright_core::import::RowFailure;
 use tokio::sync::mpsc;
 
 use crate::config::Config;
@@ -58,7 +59,7 @@ pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode
         let applied = applied.with_context(|| report.interrupted(&args.file))?;
         report.created += applied.created;
         report.updated += applied.updated;
-        report.note(&chunk);
+        report.note(&chunk, &applied.failures);
     }
     let outcome = reader.await.map_err(|error| anyhow!("the file could not be read: {error}"))?;
     outcome.map_err(|error| anyhow!("{}: {error}", report.interrupted(&args.file)))?;
@@ -119,8 +120,10 @@ impl Report {
         Self { bar, told: Instant::now(), size, created: 0, updated: 0, failed: 0 }
     }
 
-    fn note(&mut self, chunk: &Chunk) {
-        for failure in &chunk.failures {
+    fn note(&mut self, chunk: &Chunk, failed: &[RowFailure]) {
+        let mut failures: Vec<_> = chunk.failures.iter().chain(failed).collect();
+        failures.sort_by_key(|failure| failure.row);
+        for failure in failures {
             self.failed += 1;
             if self.failed <= SHOWN {
                 self.tell(&format!("line {}: {}: {}", failure.row, failure.email, failure.error));

@@ -4,11 +4,16 @@
 //! takes everything that is waiting, runs one body over it, and answers each caller once the transaction is on disk.
 //! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
 //!
+//! A group is bounded by the bytes of its operations as well as by their number. An operation that is large by itself
+//! runs alone, after those that are waiting, so that what is small does not wait behind it.
+//!
 //! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
 //! little for more of them ([`Gathering`]).
 
+use std::collections::{HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -23,10 +28,46 @@ use crate::tx::{Rx, Tx};
 const GROUP: usize = 512;
 /// Most operations that wait in a shard; beyond that callers get [`Error::Busy`].
 const QUEUE: usize = 8192;
+/// Most bytes of one group, except that a large operation is one by itself.
+const GROUP_BYTES: usize = 4 * 1024 * 1024;
+/// From so many bytes on an operation is large.
+const LARGE: usize = 1024 * 1024;
+/// Most large operations that are set aside; beyond that nothing more is taken until some are done.
+const SET_ASIDE: usize = 64;
+/// Most bytes of operations that wait in a shard; beyond that callers get [`Error::Busy`].
+const QUEUE_BYTES: usize = 256 * 1024 * 1024;
 /// How often a group that met another transaction is tried.
 const TRIES: u32 = 10;
 
-type Call<O, R> = (O, oneshot::Sender<Result<R>>);
+/// An operation that waits, and who waits for it.
+struct Call<O, R> {
+    route: u64,
+    operation: O,
+    answer: oneshot::Sender<Result<R>>,
+    bytes: Held,
+}
+
+/// Bytes of a waiting operation, given back with it.
+struct Held {
+    bytes: usize,
+    all: Arc<AtomicUsize>,
+}
+
+impl Held {
+    /// `None` when too many bytes wait already.
+    fn take(all: &Arc<AtomicUsize>, bytes: usize) -> Option<Self> {
+        let held = Self { bytes, all: Arc::clone(all) };
+        let before = all.fetch_add(bytes, Ordering::Relaxed);
+        // an operation alone is always taken
+        (before == 0 || before + bytes <= QUEUE_BYTES).then_some(held)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
 
 /// Runs one group: one result per operation, in order.
 pub type WriteGroup<O, R> = for<'t> fn(&'t mut Tx<'_>, &'t [O]) -> BoxFuture<'t, Result<Vec<R>>>;
@@ -62,7 +103,12 @@ impl Gathering {
 
 /// Gathers operations of one kind and runs them in groups.
 pub struct Coalescer<O, R> {
-    shards: Vec<mpsc::Sender<Call<O, R>>>,
+    shards: Vec<Shard<O, R>>,
+}
+
+struct Shard<O, R> {
+    calls: mpsc::Sender<Call<O, R>>,
+    bytes: Arc<AtomicUsize>,
 }
 
 impl<O, R> std::fmt::Debug for Coalescer<O, R> {
@@ -93,7 +139,7 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
             .map(|_| {
                 let (calls, waiting) = mpsc::channel(QUEUE);
                 tokio::spawn(run(db.clone(), waiting, gathering, body));
-                calls
+                Shard { calls, bytes: Arc::default() }
             })
             .collect();
         Self { shards }
@@ -102,9 +148,15 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     /// Runs an operation with whatever else is waiting. Operations with the same `route` run in the order given and
     /// never against each other.
     pub async fn call(&self, route: u64, operation: O) -> Result<R> {
+        self.call_sized(route, 0, operation).await
+    }
+
+    /// The same for an operation that writes about so many bytes.
+    pub async fn call_sized(&self, route: u64, bytes: usize, operation: O) -> Result<R> {
         let (answer, answered) = oneshot::channel();
         let shard = &self.shards[(route % self.shards.len() as u64) as usize];
-        shard.try_send((operation, answer)).map_err(|refused| match refused {
+        let bytes = Held::take(&shard.bytes, bytes).ok_or(Error::Busy)?;
+        shard.calls.try_send(Call { route, operation, answer, bytes }).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => Error::Busy,
             mpsc::error::TrySendError::Closed(_) => Error::Unavailable("shutting down".into()),
         })?;
@@ -114,7 +166,9 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     /// Hands over an operation that nobody waits for. It is lost when the queue is full, or the database away.
     pub fn post(&self, operation: O) {
         let (answer, _) = oneshot::channel();
-        if self.shards[0].try_send((operation, answer)).is_err() {
+        let shard = &self.shards[0];
+        let Some(bytes) = Held::take(&shard.bytes, 0) else { return };
+        if shard.calls.try_send(Call { route: 0, operation, answer, bytes }).is_err() {
             tracing::debug!("an operation that nobody waits for was dropped");
         }
     }
@@ -127,18 +181,72 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
     body: Body<O, R>,
 ) {
     let mut calls = Vec::with_capacity(GROUP);
+    let mut large = VecDeque::new();
     let mut earliest = Instant::now();
-    while waiting.recv_many(&mut calls, GROUP).await > 0 {
-        gather(&mut waiting, &mut calls, gathering.enough, earliest).await;
+    loop {
+        if large.is_empty() {
+            if waiting.recv_many(&mut calls, GROUP).await == 0 {
+                return;
+            }
+            gather(&mut waiting, &mut calls, gathering.enough, earliest).await;
+        } else if large.len() < SET_ASIDE {
+            while calls.len() < GROUP
+                && let Ok(call) = waiting.try_recv()
+            {
+                calls.push(call);
+            }
+        }
         earliest = Instant::now() + gathering.apart;
-        let (operations, answers): (Vec<O>, Vec<_>) = calls.drain(..).unzip();
-        if db.is_postgres() && matches!(body, Body::Write(_)) {
-            // SQLite's writer counts its own groups
-            db.metrics().group(operations.len());
+        for group in groups(&mut calls, &mut large) {
+            answer_group(&db, group, body).await;
         }
-        for (answer, outcome) in answers.into_iter().zip(run_group(&db, operations, body).await) {
-            let _ = answer.send(outcome);
+        if let Some(call) = large.pop_front() {
+            answer_group(&db, vec![call], body).await;
         }
+    }
+}
+
+/// Cuts calls into groups of a bounded size. Large ones are set aside, and so is what has to come after one of them.
+fn groups<O, R>(calls: &mut Vec<Call<O, R>>, large: &mut VecDeque<Call<O, R>>) -> Vec<Vec<Call<O, R>>> {
+    let mut after: HashSet<u64> = large.iter().map(|call| call.route).collect();
+    let mut groups = Vec::new();
+    let (mut group, mut bytes) = (Vec::with_capacity(calls.len()), 0);
+    for call in calls.drain(..) {
+        if call.bytes.bytes >= LARGE || after.contains(&call.route) {
+            after.insert(call.route);
+            large.push_back(call);
+            continue;
+        }
+        if !group.is_empty() && bytes + call.bytes.bytes > GROUP_BYTES {
+            groups.push(std::mem::take(&mut group));
+            bytes = 0;
+        }
+        bytes += call.bytes.bytes;
+        group.push(call);
+    }
+    if !group.is_empty() {
+        groups.push(group);
+    }
+    groups
+}
+
+async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
+    db: &Db,
+    calls: Vec<Call<O, R>>,
+    body: Body<O, R>,
+) {
+    let mut operations = Vec::with_capacity(calls.len());
+    let mut callers = Vec::with_capacity(calls.len());
+    for Call { operation, answer, bytes, .. } in calls {
+        operations.push(operation);
+        callers.push((answer, bytes));
+    }
+    if db.is_postgres() && matches!(body, Body::Write(_)) {
+        // SQLite's writer counts its own groups
+        db.metrics().group(operations.len());
+    }
+    for ((answer, _bytes), outcome) in callers.into_iter().zip(run_group(db, operations, body).await) {
+        let _ = answer.send(outcome);
     }
 }
 
@@ -154,7 +262,7 @@ async fn gather<C>(waiting: &mut mpsc::Receiver<C>, calls: &mut Vec<C>, enough: 
 }
 
 /// Runs a group; when it fails for a reason that may lie in one of its operations, runs each by itself, so that one
-/// caller's trouble is not everybody's.
+/// caller's trouble is not everybody's. A group that is too much together is cut into halves.
 async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: Vec<O>,
@@ -162,28 +270,36 @@ async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
 ) -> Vec<Result<R>> {
     let count = operations.len();
     let operations = Arc::new(operations);
-    match attempt(db, &operations, 0..count, body).await {
-        Ok(results) if results.len() == count => results.into_iter().map(Ok).collect(),
-        Ok(_) => (0..count).map(|_| Err(Error::Statement("a group lost results".into()))).collect(),
-        Err(error) if count == 1 || is_of_all(&error) => (0..count).map(|_| Err(error.clone())).collect(),
-        Err(error) => {
-            tracing::warn!(%error, operations = count, "a group failed, running each operation by itself");
-            let mut results: Vec<Result<R>> = Vec::with_capacity(count);
-            for index in 0..count {
-                let one = attempt(db, &operations, index..index + 1, body).await;
-                let one = one.and_then(|mut r| r.pop().ok_or(Error::NotFound));
-                let lost = one.as_ref().err().filter(|error| is_of_all(error)).cloned();
-                results.push(one);
-                if let Some(lost) = lost {
-                    // the others were not tried, so that their outcome is known
-                    let lost = if let Error::Unknown(text) = lost { Error::Unavailable(text) } else { lost };
-                    results.resize_with(count, || Err(lost.clone()));
-                    break;
-                }
+    let mut results = Vec::with_capacity(count);
+    // parts that wait, the next one last
+    let whole = 0..count;
+    let mut parts = vec![whole];
+    while let Some(part) = parts.pop() {
+        match attempt(db, &operations, part.clone(), body).await {
+            Ok(done) if done.len() == part.len() => results.extend(done.into_iter().map(Ok)),
+            Ok(_) => {
+                let lost = || Err(Error::Statement("a group lost results".into()));
+                results.extend(part.map(|_| lost()));
             }
-            results
+            Err(error) if is_of_all(&error) => {
+                results.extend(part.clone().map(|_| Err(error.clone())));
+                // the others were not tried, so that their outcome is known
+                let lost = if let Error::Unknown(text) = error { Error::Unavailable(text) } else { error };
+                results.resize_with(count, || Err(lost.clone()));
+                break;
+            }
+            Err(error) if part.len() == 1 => results.push(Err(error)),
+            Err(Error::Excess(_)) => {
+                let middle = part.start + part.len() / 2;
+                parts.extend([middle..part.end, part.start..middle]);
+            }
+            Err(error) => {
+                tracing::warn!(%error, operations = part.len(), "a group failed, running each operation by itself");
+                parts.extend(part.rev().map(|index| index..index + 1));
+            }
         }
     }
+    results
 }
 
 /// Whether an error is not about one of the operations: the others would fare no better by themselves. After a commit
@@ -196,6 +312,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::NotFound
         | Error::RowCount(_)
         | Error::Corrupt { .. }
+        | Error::Excess(_)
         | Error::AwaitedOutside
         | Error::Panicked(_)
         | Error::Statement(_)
@@ -241,6 +358,8 @@ fn pause(tries: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use mailwright_core::excess::Excess;
+
     use super::*;
     use crate::db::{Location, StoreMetrics};
 
@@ -273,6 +392,60 @@ mod tests {
         let found = outcomes(&[2, 0, 1, 3]).await;
         assert!(
             matches!(&found[..], [Ok(2), Err(Error::NotFound), Err(Error::Panicked(text)), Ok(3)] if text == "one"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn groups_are_bounded_by_bytes_and_large_operations_run_alone() {
+        let all = Arc::new(AtomicUsize::new(0));
+        let call = |(operation, route, bytes): (u8, u64, usize)| {
+            let (answer, _) = oneshot::channel::<Result<()>>();
+            Call { route, operation, answer, bytes: Held::take(&all, bytes).unwrap() }
+        };
+        let half = GROUP_BYTES / 8;
+        let mut calls: Vec<_> = (0..20).map(|n| call((n, u64::from(n), half))).collect();
+        calls.insert(3, call((100, 7, LARGE)));
+        calls.push(call((101, 50, 0)));
+        let mut large = VecDeque::new();
+        let numbers = |group: &Vec<Call<u8, ()>>| group.iter().map(|call| call.operation).collect::<Vec<_>>();
+        let found: Vec<_> = groups(&mut calls, &mut large).iter().map(numbers).collect();
+        let expected: [&[u8]; 3] =
+            [&[0, 1, 2, 3, 4, 5, 6, 8], &[9, 10, 11, 12, 13, 14, 15, 16], &[17, 18, 19, 101]];
+        assert_eq!(found, expected);
+        // what comes after a large operation of its route stays behind it
+        assert_eq!(large.iter().map(|call| call.operation).collect::<Vec<_>>(), [100, 7]);
+        drop((calls, large));
+        assert_eq!(all.load(Ordering::Relaxed), 0, "bytes are given back");
+    }
+
+    #[test]
+    fn so_many_bytes_wait() {
+        let all = Arc::new(AtomicUsize::new(0));
+        let most = Held::take(&all, QUEUE_BYTES * 2);
+        assert!(most.is_some(), "one is always taken");
+        assert!(Held::take(&all, 1).is_none());
+        drop(most);
+        assert!(Held::take(&all, 1).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_group_that_is_too_much_is_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder);
+        let write: WriteGroup<u8, usize> = |_, operations| {
+            Box::pin(async move {
+                let sum: usize = operations.iter().map(|o| usize::from(*o)).sum();
+                if sum > 10 {
+                    Err(Error::Excess(Excess::Contacts))
+                } else {
+                    Ok(vec![operations.len(); operations.len()])
+                }
+            })
+        };
+        let found = run_group(&db, vec![3, 3, 3, 11, 1, 1], Body::Write(write)).await;
+        assert!(
+            matches!(found[..], [Ok(3), Ok(3), Ok(3), Err(Error::Excess(Excess::Contacts)), Ok(2), Ok(2)]),
             "{found:?}"
         );
     }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::future::{BoxFuture, join4};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::{Contact, Subscription};
-use mailwright_core::custom_data::{Data, DataPatch, FieldType};
+use mailwright_core::custom_data::{self, Data, DataPatch, FieldType};
 use mailwright_core::email::EmailStatus;
+use mailwright_core::excess::Excess;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
@@ -14,6 +15,8 @@ use crate::args;
 use crate::campaign::{self, ledger};
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
+use crate::mailbox;
+use crate::names::{Names, Wanted};
 use crate::search::{self, Filter};
 use crate::segment;
 use crate::suppression;
@@ -82,25 +85,31 @@ impl Contacts {
         rx: &Rx<'_>,
         keys: impl Iterator<Item = (ProjectNumber, &EmailAddress)>,
     ) -> Result<Self> {
-        let keys: BTreeSet<_> = keys.collect();
-        let rows = rx
-            .each_returning(
-                format!(
-                    "select {COLUMNS}, c.project_id, c.revision, c.id_told from {{rows r: project_id int, email text}} \
-                     join contacts c on c.project_id = r.project_id and c.email = r.email"
-                ),
-                &[
-                    Arg::Ints(keys.iter().map(|(project, _)| Some(project.0)).collect()),
-                    Arg::Texts(keys.iter().map(|(_, email)| Some(email.as_str().into())).collect()),
-                ],
-                |r| Ok((read(r)?, ProjectNumber(r.get(6)?), r.get::<i64>(7)?, r.get::<bool>(8)?)),
-            )
-            .await?;
-        let states = rows.into_iter().map(|(contact, project, revision, id_told)| {
-            let stored = Some((revision, contact.subscribed, contact.data.clone()));
-            ((project, contact.email.clone()), State { contact, id_told, stored, dirty: false })
-        });
-        Ok(Self(states.collect()))
+        Self::load_within(rx, keys, usize::MAX).await
+    }
+
+    /// The same; fails with an excess when several contacts have more than `most` bytes of data together.
+    pub async fn load_within(
+        rx: &Rx<'_>,
+        keys: impl Iterator<Item = (ProjectNumber, &EmailAddress)>,
+        most: usize,
+    ) -> Result<Self> {
+        let keys: Vec<_> = keys.collect::<BTreeSet<_>>().into_iter().collect();
+        let (mut states, mut bytes) = (BTreeMap::new(), 0);
+        for keys in keys.chunks(LOADED_AT_ONCE) {
+            for (contact, project, revision, id_told) in read_some(rx, keys).await? {
+                bytes += custom_data::size(&contact.data);
+                let stored = Some((revision, contact.subscribed, contact.data.clone()));
+                states.insert(
+                    (project, contact.email.clone()),
+                    State { contact, id_told, stored, dirty: false },
+                );
+                if bytes > most && states.len() > 1 {
+                    return Err(Error::Excess(Excess::Contacts));
+                }
+            }
+        }
+        Ok(Self(states))
     }
 
     /// The contact with an address, changes in memory included.
@@ -116,6 +125,16 @@ impl Contacts {
             state.id_told = true;
             state.dirty = true;
         }
+    }
+
+    /// Whether a contact can hold what a patch would make of its data.
+    pub fn check(
+        &self,
+        project: ProjectNumber,
+        email: &EmailAddress,
+        patch: &DataPatch,
+    ) -> std::result::Result<(), Excess> {
+        patch.fits(self.get(project, email).map_or(&Data::new(), |contact| &contact.data))
     }
 
     /// Applies an upsert in memory.
@@ -156,6 +175,27 @@ impl Contacts {
         }
         Box::pin(write(tx, changed, fields))
     }
+}
+
+/// How many contacts are read with one statement.
+const LOADED_AT_ONCE: usize = 256;
+
+async fn read_some(
+    rx: &Rx<'_>,
+    keys: &[(ProjectNumber, &EmailAddress)],
+) -> Result<Vec<(Contact, ProjectNumber, i64, bool)>> {
+    rx.each_returning(
+        format!(
+            "select {COLUMNS}, c.project_id, c.revision, c.id_told from {{rows r: project_id int, email text}} \
+             join contacts c on c.project_id = r.project_id and c.email = r.email"
+        ),
+        &[
+            Arg::Ints(keys.iter().map(|(project, _)| Some(project.0)).collect()),
+            Arg::Texts(keys.iter().map(|(_, email)| Some(email.as_str().into())).collect()),
+        ],
+        |r| Ok((read(r)?, ProjectNumber(r.get(6)?), r.get::<i64>(7)?, r.get::<bool>(8)?)),
+    )
+    .await
 }
 
 type Fields = BTreeMap<(ProjectNumber, String), (FieldType, Timestamp)>;
@@ -314,7 +354,8 @@ pub async fn is_id_told(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) 
 
 /// A change to one contact by id. Returns the contact and the flip of its subscription, or `None` when there is none.
 ///
-/// Fails with a conflict on `email` when another contact has the new address.
+/// Fails with a conflict on `email` when another contact has the new address, and with an excess when the contact or its
+/// project cannot hold what the change would make of the data.
 pub async fn change(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -335,6 +376,12 @@ pub async fn change(
     if change.clear_data {
         contact.data.clear();
     }
+    change.patch.fits(&contact.data).map_err(Error::Excess)?;
+    let mut wanted = Wanted::default();
+    wanted.fields(project, change.patch.names().filter(|name| !before.data.contains_key(*name)));
+    let mut names = Names::load(tx, &wanted).await?;
+    let new = change.patch.names().filter(|name| !before.data.contains_key(*name));
+    names.take(project, new, None, now).map_err(Error::Excess)?;
     change.patch.apply(&mut contact.data);
     contact.subscribed = change.subscribed.unwrap_or(contact.subscribed);
     contact.email = change.email.clone().unwrap_or(contact.email);
@@ -484,15 +531,8 @@ pub async fn delete(
         deltas.add(project, Counter::Email, counted, -1);
     }
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
-    let captured = tx
-        .execute(
-            "delete from mailbox where project_id = $1 and id in \
-             (select id from mailbox where project_id = $1 and contact_id = $2 limit $3)",
-            args![project, id, DELETE_CHUNK],
-        )
-        .await?;
-    deltas.add(project, Counter::Mailbox, "", -(captured as i64));
-    let most = events.len().max(emails.len()).max(kept).max(captured as usize) as i64;
+    let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
+    let most = events.len().max(emails.len()).max(kept).max(captured) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);

@@ -70,7 +70,7 @@ fn json_path(key: &str) -> String {
 }
 
 /// How many contacts one call of [`remove`] changes at most.
-const REMOVE_CHUNK: usize = 500;
+const REMOVE_CHUNK: usize = 200;
 
 /// Removes a field from the contacts after `after`, a chunk per call. Returns how many lost it and where to go on;
 /// `None` when the last contact was reached, and then the field is forgotten.

@@ -29,6 +29,8 @@ pub enum Counter {
     Email,
     /// Captured mails; the name is empty.
     Mailbox,
+    /// Bytes of captured mails; the name is empty.
+    MailboxBytes,
     /// Mails made from a template; the name is the template's id.
     Template,
     /// Mails of a campaign; see [`crate::campaign::ledger`].
@@ -47,6 +49,7 @@ impl Counter {
             Self::Event => "event",
             Self::Email => "email",
             Self::Mailbox => "mailbox",
+            Self::MailboxBytes => "mailbox_bytes",
             Self::Template => "template",
             Self::Campaign => "campaign",
             Self::Reception => "reception",

@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use crate::args;
 use crate::error::{Error, Result};
+use crate::names;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
@@ -61,6 +62,15 @@ pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Domain>>
         read,
     )
     .await
+}
+
+/// How many domains a project has. Nobody else adds one before the transaction ends.
+pub async fn count_for_update(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<usize> {
+    names::lock(tx, project).await?;
+    let count = tx
+        .one("select count(*) from domains where project_id = $1", args![project], |r| r.get::<i64>(0))
+        .await?;
+    Ok(count as usize)
 }
 
 /// Whether a project may send from a row of `domains`, told whether mail leaves: what was verified while mail was

@@ -512,6 +512,9 @@ pub struct Concluded {
 /// Attempts, doubts and the log only ever grow from what is stored: another owner may have added to them since the mail
 /// was claimed.
 ///
+/// A mail that is not rendered again forgets the values of its variables, which may open an account. One of a campaign
+/// that did not go out can be tried once more, and keeps them.
+///
 /// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
 pub async fn conclude(
     tx: &Tx<'_>,
@@ -528,6 +531,8 @@ pub async fn conclude(
              waited_ms = emails.waited_ms + r.waits, sent_claim = case when r.status = 'SENT' then r.claim end, \
              settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
              updated_at = $15, \
+             variables = case when r.due_at is null and (r.status = 'SENT' or emails.campaign_id is null) \
+             then {json $16} else emails.variables end, \
              log = case when emails.recipient = '' then emails.log else {log_and} r.attempt {numbered} end, \
              error = case when emails.recipient = '' then null else r.error end, \
              subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
@@ -553,6 +558,8 @@ pub async fn conclude(
                 ),
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 now.into(),
+                Arg::Json("{}".into()),
+                Arg::Json("{}".into()),
             ],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use mailwright_core::excess::Excess;
+
 /// Result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -26,6 +28,9 @@ pub enum Error {
     /// A unique key is taken. Holds the engine's own words; see [`Error::is_conflict_on`].
     #[error("a unique key is taken: {0}")]
     Conflict(String),
+    /// A limit would be exceeded.
+    #[error("a limit would be exceeded: {}", .0.issue().message)]
+    Excess(Excess),
     /// A row that must exist does not.
     #[error("no such row")]
     NotFound,

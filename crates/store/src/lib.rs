@@ -32,6 +32,7 @@ pub mod login;
 pub mod mailbox;
 pub mod member;
 pub mod migrate;
+pub mod names;
 pub mod project;
 pub mod proof;
 pub mod rate;

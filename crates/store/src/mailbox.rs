@@ -4,9 +4,10 @@ use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::counter::{Counter, Deltas};
+use crate::counter::{self, Counter, Deltas};
 use crate::error::Result;
 use crate::tx::{Row, Rx, Tx};
+use crate::value::Arg;
 
 /// A captured mail.
 #[derive(Debug, Clone)]
@@ -64,8 +65,81 @@ pub async fn keep(
             ],
         )
         .await?;
-    deltas.add(project, Counter::Mailbox, "", kept as i64);
+    count(deltas, project, kept as i64, kept as i64 * mail.size);
     Ok(())
+}
+
+fn count(deltas: &mut Deltas, project: ProjectNumber, mails: i64, bytes: i64) {
+    deltas.add(project, Counter::Mailbox, "", mails);
+    deltas.add(project, Counter::MailboxBytes, "", bytes);
+}
+
+/// How much the mailbox of a project holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// Mails.
+    pub mails: i64,
+    /// Bytes of them.
+    pub bytes: i64,
+}
+
+/// Most mails that one call of [`trim`] removes.
+const TRIM: i64 = 500;
+
+/// Removes the oldest mails of a project that are beyond its quota, given what the transaction added and did not count
+/// yet. Of very many the rest goes with the next call.
+pub async fn trim(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    quota: Quota,
+    added: Quota,
+    deltas: &mut Deltas,
+) -> Result<()> {
+    let held = counter::value(tx, project, Counter::Mailbox, "").await? + added.mails;
+    let bytes = counter::value(tx, project, Counter::MailboxBytes, "").await? + added.bytes;
+    let (mut mails, mut bytes) = (held - quota.mails, bytes - quota.bytes);
+    if mails <= 0 && bytes <= 0 {
+        return Ok(());
+    }
+    let oldest = tx
+        .all(
+            "select id, size from mailbox where project_id = $1 order by id limit $2 {skip_locked}",
+            args![project, TRIM],
+            |r| Ok((r.get::<EmailId>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    let mut gone = Vec::new();
+    for (id, size) in oldest {
+        if mails <= 0 && bytes <= 0 {
+            break;
+        }
+        (mails, bytes) = (mails - 1, bytes - size);
+        gone.push(Some(id.into()));
+        count(deltas, project, -1, -size);
+    }
+    tx.execute("delete from mailbox where project_id = $1 and id {in $2}", &[project.into(), Arg::Ids(gone)])
+        .await?;
+    Ok(())
+}
+
+/// Removes the captured mails of a contact, up to `limit`; how many.
+pub(crate) async fn forget_contact(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    limit: i64,
+    deltas: &mut Deltas,
+) -> Result<usize> {
+    let sizes = tx
+        .all(
+            "delete from mailbox where project_id = $1 and id in \
+             (select id from mailbox where project_id = $1 and contact_id = $2 limit $3) returning size",
+            args![project, contact, limit],
+            |r| r.get::<i64>(0),
+        )
+        .await?;
+    count(deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
+    Ok(sizes.len())
 }
 
 /// The captured mails after `after`, newest first.
@@ -100,26 +174,33 @@ pub async fn get(
 
 /// Removes one captured mail; whether there was one.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<bool> {
-    let gone =
-        tx.execute("delete from mailbox where project_id = $1 and id = $2", args![project, id]).await?;
-    uncount(tx, project, gone).await?;
-    Ok(gone > 0)
+    let gone = tx
+        .all(
+            "delete from mailbox where project_id = $1 and id = $2 returning size",
+            args![project, id],
+            |r| r.get::<i64>(0),
+        )
+        .await?;
+    uncount(tx, project, &gone).await?;
+    Ok(!gone.is_empty())
 }
 
 /// Removes some captured mails; how many.
 pub async fn delete_some(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<u64> {
     let gone = tx
-        .execute(
-            "delete from mailbox where project_id = $1 and id in (select id from mailbox where project_id = $1 limit 500)",
+        .all(
+            "delete from mailbox where project_id = $1 and id in \
+             (select id from mailbox where project_id = $1 limit 500) returning size",
             args![project],
+            |r| r.get::<i64>(0),
         )
         .await?;
-    uncount(tx, project, gone).await?;
-    Ok(gone)
+    uncount(tx, project, &gone).await?;
+    Ok(gone.len() as u64)
 }
 
-async fn uncount(tx: &mut Tx<'_>, project: ProjectNumber, gone: u64) -> Result<()> {
+async fn uncount(tx: &mut Tx<'_>, project: ProjectNumber, sizes: &[i64]) -> Result<()> {
     let mut deltas = Deltas::default();
-    deltas.add(project, Counter::Mailbox, "", -(gone as i64));
+    count(&mut deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
     deltas.save(tx).await
 }

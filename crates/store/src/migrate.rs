@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
     Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
     Migration { number: 14, name: "public rate", sql: include_str!("../migrations/0014_public_rate.sql") },
+    Migration { number: 15, name: "bounds", sql: include_str!("../migrations/0015_bounds.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

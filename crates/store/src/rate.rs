@@ -200,7 +200,9 @@ mod tests {
             let db = db.clone();
             async move {
                 let taken = db.write(move |tx| {
-                    Box::pin(async move { take_requests(tx, ProjectNumber(1), times, 3, 100).await })
+                    Box::pin(async move {
+                        take_requests(tx, Bucket::Secret, ProjectNumber(1), times, 3, 100).await
+                    })
                 });
                 taken.await.unwrap()
             }

@@ -37,6 +37,7 @@ pub const WIPED: &[(&str, &str, u32)] = &[
     ("emails", "id", 500),
     ("contacts", "id", 500),
     ("contact_fields", "name", 500),
+    ("event_names", "name", 500),
     ("counters", "kind, name, shard", 500),
     ("events", "id", 500),
     ("idempotency_keys", "key", 500),

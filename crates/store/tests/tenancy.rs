@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 27] = [
+const TENANT_TABLES: [&str; 28] = [
     "attachments",
     "audit",
     "campaigns",
@@ -15,6 +15,7 @@ const TENANT_TABLES: [&str; 27] = [
     "counters",
     "domains",
     "emails",
+    "event_names",
     "events",
     "idempotency_keys",
     "job_failures",

@@ -53,7 +53,7 @@ both_engines! {
         let rows = [
             ("true", false, true), ("TRUE", false, true), ("1", false, true), ("yes", false, true),
             ("Yes", true, true), ("false", true, false), ("no", true, false), ("0", true, false),
-            ("maybe", true, false), ("", true, true), ("", false, false), ("  ", false, false),
+            ("Y", false, true), ("", true, true), ("", false, false), ("  ", false, false),
             ("false", false, false),
         ];
         let mut known = Vec::new();
@@ -75,7 +75,70 @@ both_engines! {
             assert_eq!(new["subscribed"], expected, "{cell:?} on a new contact");
             assert!(subscription_events(&app, &new["id"]).await.is_empty(), "creation is no flip");
         }
-        assert_eq!(read(&app, "/contacts?subscribed=true&limit=1").await["total"], 14);
+        assert_eq!(read(&app, "/contacts?subscribed=true&limit=1").await["total"], 16);
+    }
+
+    async fn what_the_subscription_is_must_be_said_clearly(engine: Engine) {
+        let app = App::start(engine).await;
+        create_contact(&app, "ann@example.com", true, json!({})).await;
+        let csv = "email,subscribed,plan\nann@example.com,maybe,pro\nbob@example.com,on,x\ncarl@example.com,Unsubscribed,x\n";
+        let result = imported(&app, csv).await;
+        assert_eq!(counts(&result), [3, 2, 0, 1]);
+        let error = &result["errors"][0];
+        assert_eq!((&error["row"], &error["email"]), (&json!(2), &json!("ann@example.com")));
+        for word in ["true", "yes", "on", "unsubscribed"] {
+            assert!(text(&error["error"]).contains(word), "{error}");
+        }
+        let ann = contact_by_email(&app, "ann@example.com").await.expect("ann");
+        assert_eq!((&ann["subscribed"], &ann["data"]), (&json!(true), &json!({})), "left as it was");
+        let subscribed = async |email: &str| contact_by_email(&app, email).await.expect("a contact")["subscribed"].clone();
+        assert_eq!(subscribed("bob@example.com").await, true);
+        assert_eq!(subscribed("carl@example.com").await, false);
+    }
+
+    async fn a_stray_quotation_mark_costs_its_own_row(engine: Engine) {
+        let app = App::start(engine).await;
+        let mut csv = String::from("email,name\nann@example.com,\"oops\nbob@example.com,Bob\n\"carl@example.com\",\"Carl, jr\"\n");
+        for number in 0..700 {
+            writeln!(csv, "c{number}@example.com,x").expect("a string");
+        }
+        csv.push_str("dora@example.com,\"two\nlines\"\neve@example.com,\"oops\nfay@example.com,Fay");
+        let result = imported(&app, &csv).await;
+        assert_eq!(counts(&result), [706, 704, 0, 2]);
+        let errors = items(&result["errors"]);
+        let lines: Vec<_> = errors.iter().map(|error| error["row"].as_u64().expect("a number")).collect();
+        assert_eq!(lines, [2, 707]);
+        for (error, line) in errors.iter().zip(lines) {
+            assert!(text(&error["error"]).contains(&format!("on line {line} is not closed")), "{error}");
+        }
+        assert_eq!(data_of(&app, "bob@example.com").await, json!({"name": "Bob"}));
+        assert_eq!(data_of(&app, "carl@example.com").await, json!({"name": "Carl, jr"}));
+        assert_eq!(data_of(&app, "dora@example.com").await, json!({"name": "two\nlines"}));
+        assert_eq!(data_of(&app, "fay@example.com").await, json!({"name": "Fay"}));
+        assert!(contact_by_email(&app, "ann@example.com").await.is_none());
+    }
+
+    async fn rows_that_do_not_fit_fail_with_their_line(engine: Engine) {
+        let app = App::start(engine).await;
+        // 990 fields of the 1,000 that a project has, and a contact that is nearly full
+        for from in [0, 495] {
+            let data: serde_json::Map<_, _> = (from..from + 495).map(|number| (format!("f{number}"), json!(1))).collect();
+            create_contact(&app, &format!("c{from}@example.com"), true, Value::Object(data)).await;
+        }
+        create_contact(&app, "full@example.com", true, json!({"f0": "x".repeat(250 * 1024)})).await;
+        let names: Vec<_> = (0..20).map(|number| format!("new{number}")).collect();
+        let mut csv = format!("email,f1,{}\n", names.join(","));
+        writeln!(csv, "some@example.com,1,{}", ["y"; 8].join(",")).expect("a string");
+        writeln!(csv, "many@example.com,1,{}", ["y"; 20].join(",")).expect("a string");
+        writeln!(csv, "full@example.com,{}", "x".repeat(10_000)).expect("a string");
+        csv.push_str("known@example.com,1\n");
+        let result = imported(&app, &csv).await;
+        assert_eq!(counts(&result), [4, 2, 0, 2]);
+        let errors = items(&result["errors"]);
+        let found: Vec<_> = errors.iter().map(|e| (e["row"].as_u64().expect("a number"), text(&e["email"]))).collect();
+        assert_eq!(found, [(3, "many@example.com"), (4, "full@example.com")]);
+        assert!(text(&errors[0]["error"]).contains("1000 custom fields"), "{}", errors[0]);
+        assert!(text(&errors[1]["error"]).contains("256 KB"), "{}", errors[1]);
     }
 
     async fn the_last_row_of_an_address_wins(engine: Engine) {

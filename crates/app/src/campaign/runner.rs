@@ -334,11 +334,14 @@ impl Runner {
         let page = self.app.0.db.read(move |rx| {
             Box::pin(async move {
                 let members = audience::resolve(rx, project, &audience).await?;
-                audience::page(rx, project, &members, (after, beyond), limit, now).await
+                let page = audience::page(rx, project, &members, (after, beyond), limit, now).await?;
+                let fitting = run::fitting(rx, project, &page).await?;
+                Ok((page, fitting))
             })
         });
-        let chunk = page.await?;
-        let last = chunk.len() < limit;
+        let (mut chunk, fitting) = page.await?;
+        let last = chunk.len() < limit && fitting == chunk.len();
+        chunk.truncate(fitting);
         let lease = self.lease();
         let frozen = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {

@@ -1,6 +1,6 @@
 //! What workers write, many steps in one transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::event::CONTACT_UNSUBSCRIBED;
-use mailwright_core::ids::{ContactId, EmailId, EventId};
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Outcome};
 use mailwright_store::event::{self, NewEvent};
-use mailwright_store::mailbox::{self, Captured};
+use mailwright_store::mailbox::{self, Captured, Quota};
 use mailwright_store::suppression::{self, Cause};
 use mailwright_store::{Coalescer, Error, Result, Tx};
 
@@ -34,10 +34,19 @@ pub(super) struct Record {
     /// Whether the address does not exist, so that nothing more should be sent to it.
     pub(super) unsubscribe: bool,
     /// The message, where it is kept instead of sent.
-    pub(super) captured: Option<(Captured, Vec<u8>)>,
+    pub(super) captured: Option<Kept>,
     pub(super) at: Timestamp,
     /// The name in metrics and attempts.
     pub(super) label: &'static str,
+}
+
+/// A message that is kept instead of sent.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) mail: Captured,
+    pub(super) raw: Vec<u8>,
+    /// What the mailbox holds.
+    pub(super) quota: Quota,
 }
 
 /// One step of a worker: the outcome of its last mail, the mark of its next, or both.
@@ -105,14 +114,30 @@ async fn follow_up(
                 ..NewEvent::bare(record.outcome.claim.project, name, record.contact, record.at)
             });
         }
-        if let Some((mail, raw)) = &record.captured {
+        if let Some(Kept { mail, raw, .. }) = &record.captured {
             mailbox::keep(tx, record.outcome.claim.project, record.contact, mail, raw, &mut deltas).await?;
         }
     }
+    trim_mailboxes(tx, &current, &mut deltas).await?;
     unsubscribe(tx, &current, &mut events, &mut deltas).await?;
     let appended = event::append(tx, &events, &mut deltas);
     let (appended, counted) = join(appended, deltas.save(tx)).await;
     appended.and(counted)
+}
+
+/// Removes what no longer fits into the mailboxes that mails were added to.
+async fn trim_mailboxes(tx: &mut Tx<'_>, records: &[&Record], deltas: &mut Deltas) -> Result<()> {
+    let mut added: BTreeMap<ProjectNumber, (Quota, Quota)> = BTreeMap::new();
+    for record in records {
+        let Some(Kept { mail, quota, .. }) = &record.captured else { continue };
+        let nothing = Quota { mails: 0, bytes: 0 };
+        let (_, sum) = added.entry(record.outcome.claim.project).or_insert((*quota, nothing));
+        (sum.mails, sum.bytes) = (sum.mails + 1, sum.bytes + mail.size);
+    }
+    for (project, (quota, added)) in added {
+        mailbox::trim(tx, project, quota, added, deltas).await?;
+    }
+    Ok(())
 }
 
 /// Unsubscribes the contacts whose address was refused as not existing, and suppresses the address.

@@ -11,7 +11,7 @@ use mailwright_store::Error as StoreError;
 use mailwright_store::email::{ClaimRef, Claimed};
 use mailwright_store::mailbox::Captured;
 
-use super::ledger::Record;
+use super::ledger::{Kept, Record};
 use super::outcome::{self, End, Hop};
 use super::press::Urgency;
 use super::{Delivery, Signing, Transport, reference};
@@ -210,7 +210,7 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>) {
     };
     let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
     let mut record = delivery.outcome(&mail, Some(&rendered.subject), &End::Accepted(taken), false);
-    let captured = Captured {
+    let kept = Captured {
         id: mail.id,
         sender: rendered.sender,
         recipient: mail.recipient.to_string(),
@@ -218,7 +218,7 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>) {
         size,
         created_at: delivery.now(),
     };
-    record.captured = Some((captured, raw));
+    record.captured = Some(Kept { mail: kept, raw, quota: delivery.app.settings().mailbox });
     delivery.record(record).await;
 }
 

@@ -44,8 +44,13 @@ pub use scope::{Fixed, Scope};
 
 /// The longest source, in characters, that [`Template::parse`] accepts.
 pub const MAX_SOURCE: usize = 2_000_000;
-/// How many bytes longer than its source a render can be; what would come after is cut off.
-pub const MAX_OUTPUT: usize = 4 * 1024 * 1024;
+/// How many bytes longer than its source a render can be at most; what would come after is cut off.
+pub const MAX_OUTPUT: usize = 1024 * 1024;
+/// How many bytes longer than its source a render without values can be. Each byte of the values adds [`PER_BYTE`], up
+/// to [`MAX_OUTPUT`], so that who wants much written brings much.
+pub const FREE_OUTPUT: usize = 64 * 1024;
+/// How many bytes longer a render can be for each byte of the values in its scope.
+pub const PER_BYTE: usize = 64;
 /// How deep blocks (`if`, `for`, ...) can stand inside each other.
 pub const MAX_DEPTH: usize = 64;
 /// The longest text, in bytes, that a filter or `capture` makes; longer ones are cut off.

@@ -12,7 +12,7 @@ use super::program::{
 };
 use super::scope::Scope;
 use super::value::{Turn, Val};
-use super::{Escape, MAX_OUTPUT, MAX_VALUE, STEP_COST};
+use super::{Escape, FREE_OUTPUT, MAX_OUTPUT, MAX_VALUE, PER_BYTE, STEP_COST};
 
 /// Appends what `program` writes to `out`.
 pub(super) fn render(program: &Program, scope: &Scope<'_>, mode: Escape, out: &mut String) {
@@ -22,12 +22,17 @@ pub(super) fn render(program: &Program, scope: &Scope<'_>, mode: Escape, out: &m
         scope,
         html: mode == Escape::Html,
         // A literal text, however long, fits; what values and loops add to it is bounded.
-        out: Output::new(std::mem::take(out), program.source.len().saturating_add(MAX_OUTPUT)),
+        out: Output::new(std::mem::take(out), program.source.len().saturating_add(room(scope))),
         locals: vec![None; slots],
         budget: Budget::full(),
     };
     render.block(&program.nodes);
     *out = render.out.into_text();
+}
+
+/// How many bytes values and loops may add to the source.
+fn room(scope: &Scope<'_>) -> usize {
+    scope.size().saturating_mul(PER_BYTE).saturating_add(FREE_OUTPUT).min(MAX_OUTPUT)
 }
 
 /// What comes after a node.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::value::{Object, Val};
+use crate::custom_data;
 
 /// A value that the service sets itself and that no data can replace.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,13 @@ impl<'a> Scope<'a> {
     pub fn fixed(mut self, name: &'a str, value: impl Into<Fixed<'a>>) -> Self {
         self.fixed.push((name, value.into()));
         self
+    }
+
+    /// Bytes of all values, nearly.
+    pub(super) fn size(&self) -> usize {
+        let fixed = |value: &Fixed<'_>| if let Fixed::Text(text) = value { text.len() } else { 8 };
+        let fixed: usize = self.fixed.iter().map(|(_, value)| fixed(value)).sum();
+        fixed + self.layers.iter().map(|layer| custom_data::size(layer)).sum::<usize>()
     }
 
     /// What the top-level `name` stands for; nil when there is no such name.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::object;
-use crate::templating::{Escape, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, Scope, Template};
+use crate::templating::{Escape, FREE_OUTPUT, MAX_DEPTH, MAX_OUTPUT, MAX_SOURCE, PER_BYTE, Scope, Template};
 
 /// Far above what the work takes even unoptimised on a busy machine, and far below what any of these sources asks for.
 const SOON: Duration = Duration::from_secs(20);
@@ -34,14 +34,32 @@ fn endless_loops_end_and_the_footer_is_written() {
 
 #[test]
 fn the_output_is_cut_off() {
-    let out = bounded("{% for i in (1..999999999) %}ä{{ x }}{% endfor %}", &json!({"x": "<&>"}));
+    let text = "x".repeat(20_000);
+    let out =
+        bounded("{% for i in (1..999999999) %}ä{{ x }}{% endfor %}", &json!({"x": "<&>", "text": text}));
     assert!(out.len() > MAX_OUTPUT - 10);
     let source = "{{ (1..999999999) }}";
     let out = bounded(source, &json!({}));
-    assert_eq!(out.len(), source.len() + MAX_OUTPUT);
+    assert_eq!(out.len(), source.len() + FREE_OUTPUT);
     let mut out = "x".repeat(10);
     Template::parse(source).unwrap().render_into(&Scope::new(), Escape::Html, &mut out);
-    assert_eq!(out.len(), 10 + source.len() + MAX_OUTPUT);
+    assert_eq!(out.len(), 10 + source.len() + FREE_OUTPUT);
+}
+
+#[test]
+fn who_brings_values_has_room_for_them() {
+    // a list of a thousand rows, each with far more around it than in it
+    let items: Vec<_> = (0..1000).map(|number| json!({"n": number, "t": "Tea"})).collect();
+    let row = "<tr><td style=\"padding: 4px 8px; border-bottom: 1px solid #cccccc\">{{ i.n }}</td><td>{{ i.t }}</td></tr>";
+    let source = format!("{{% for i in items %}}{row}{{% endfor %}}");
+    let out = bounded(&source, &json!({"items": items}));
+    assert!(out.ends_with("<td>999</td><td>Tea</td></tr>") || out.contains(">999</td>"), "all of it");
+    let source = "{{ (1..999999999) }}";
+    let out = bounded(source, &json!({"x": "y".repeat(1000 - 7)}));
+    assert_eq!(out.len(), source.len() + FREE_OUTPUT + 1000 * PER_BYTE);
+    // and the largest value fits, however it is escaped
+    let out = bounded("{{ x }}{{{ x }}}", &json!({"x": "<".repeat(200_000)}));
+    assert_eq!(out.len(), 5 * 200_000);
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! What a request would make larger than it may become.
+
+use crate::custom_data::{MAX_CONTACT_BYTES, MAX_CONTACT_KEYS, MAX_FIELDS};
+use crate::event::MAX_EVENT_NAMES;
+use crate::issue::Issue;
+
+/// Which limit a request would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    /// The custom fields of a contact.
+    Keys,
+    /// The bytes of a contact's data.
+    Bytes,
+    /// The custom fields of a project.
+    Fields,
+    /// The names of a project's events.
+    EventNames,
+    /// What the mails of one request keep of their contacts' data.
+    Variables,
+    /// What has to be read of the contacts that one request is about.
+    Contacts,
+}
+
+/// The most bytes that the mails of one request keep of their contacts' data.
+pub const MAX_VARIABLES: usize = 16 * 1024 * 1024;
+/// The most bytes of contacts' data that one request can make us read.
+pub const MAX_LOADED: usize = 64 * 1024 * 1024;
+
+impl Excess {
+    /// What the caller is told: the limit, and what to do.
+    pub fn issue(self) -> Issue {
+        let kilobytes = MAX_CONTACT_BYTES / 1024;
+        let (variables, loaded) = (MAX_VARIABLES / 1024 / 1024, MAX_LOADED / 1024 / 1024);
+        let (field, message) = match self {
+            Self::Keys => (
+                "data",
+                format!(
+                    "The contact would have more than {MAX_CONTACT_KEYS} custom fields. Remove some: a field that is set to null is removed."
+                ),
+            ),
+            Self::Bytes => (
+                "data",
+                format!(
+                    "The contact's data would be larger than {kilobytes} KB. Remove fields: a field that is set to null is removed."
+                ),
+            ),
+            Self::Fields => (
+                "data",
+                format!(
+                    "The project would have more than {MAX_FIELDS} custom fields. Use fields that exist, or delete one that is not needed any more."
+                ),
+            ),
+            Self::EventNames => (
+                "event",
+                format!(
+                    "The project would have events of more than {MAX_EVENT_NAMES} names. Use a name that exists and put what varies into data, or delete events that are not needed any more."
+                ),
+            ),
+            Self::Variables => (
+                "to",
+                format!(
+                    "The mails of this request would keep more than {variables} MB of their contacts' data. Send to fewer recipients at a time."
+                ),
+            ),
+            Self::Contacts => (
+                "to",
+                format!(
+                    "The contacts of this request have more than {loaded} MB of data. Name fewer of them at a time."
+                ),
+            ),
+        };
+        Issue::new(field, "too_big", message)
+    }
+}

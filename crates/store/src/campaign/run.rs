@@ -240,7 +240,7 @@ const STEP_BYTES: i64 = 4 * 1024 * 1024;
 /// more than it should hold in memory and write at once.
 pub async fn fitting(rx: &mut Rx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<usize> {
     // differs because SQLite knows the length of a stored value without reading it
-    let size = if rx.is_postgres() { "octet_length(data::text)" } else { "length(data)" };
+    let size = if rx.is_postgres() { "octet_length(data::text)::bigint" } else { "length(data)" };
     let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
     let sizes = rx
         .all(

@@ -1,6 +1,6 @@
 //! Campaigns that wait, for a pause to end or for a mail that is tried again later, are in nobody's way.
 
-use super::{act, draft, get, in_status, path, send, settled};
+use super::{act, contacts, draft, get, in_status, path, send, settled};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
 use mailwright_tests::create_contact;
@@ -105,6 +105,23 @@ both_engines! {
         app.delete(&format!("/contacts/{}", contacts[0]["id"].as_str().expect("an id"))).send().await;
         let sent = in_status(&app, &emptied, "SENT").await;
         assert_eq!(sent["sentCount"], 0, "{sent}");
+    }
+
+    async fn those_of_a_project_take_turns(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).smtp(server.port).env("MAILWRIGHT_SENDING_PER_SECOND", "2").start().await;
+        contacts(&app, "a", 20).await;
+        for name in ["First", "Second", "Third"] {
+            let campaign = draft(&app, &json!({"name": name, "subject": name})).await;
+            send(&app, &campaign).await;
+        }
+        app.eventually("a dozen mails left", async || (server.received().len() >= 12).then_some(())).await;
+        for name in ["First", "Second", "Third"] {
+            let line = format!("Subject: {name}\r\n");
+            let is_of = |data: &[u8]| String::from_utf8_lossy(data).contains(&line);
+            let left = server.received().iter().filter(|mail| is_of(&mail.data)).count();
+            assert!(left >= 2, "{left} mails of the campaign {name}");
+        }
     }
 
     async fn one_that_cannot_be_read_costs_only_itself(engine: Engine) {

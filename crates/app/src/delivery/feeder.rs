@@ -184,7 +184,10 @@ impl Feeder<'_> {
         };
         let dispatcher = &self.delivery.app.0.dispatcher;
         match claims.next {
-            Next::Done => self.rests.succeeded(project, None),
+            Next::Done => {
+                self.rests.succeeded(project, None);
+                self.last.remove(&project);
+            }
             Next::More => {
                 self.rests.succeeded(project, None);
                 dispatcher.add_due(self.lane, [project]);
@@ -192,9 +195,9 @@ impl Feeder<'_> {
             Next::In(pause) => self.rests.succeeded(project, Some(now.plus(pause))),
             Next::Never => self.note_superseded(true),
         }
-        match claims.last {
-            Some(last) => drop(self.last.insert(project, last)),
-            None => drop(self.last.remove(&project)),
+        // also over turns in which its rate was used up
+        if let Some(last) = claims.last {
+            self.last.insert(project, last);
         }
         for campaign in claims.skipped {
             self.delivery.app.0.campaigns.settled(project, campaign);

@@ -1,6 +1,6 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** per
+//! A **feeder** for each lane claims due mails, fairly between projects, into a short queue in memory. A **worker** per
 //! connection takes one, has it rendered and signed by the **press**, and hands it over. The **ledger** writes what
 //! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
 //! after it.

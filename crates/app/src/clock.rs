@@ -9,6 +9,7 @@
 //! has been set back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mailwright_core::time::Timestamp;
@@ -25,6 +26,8 @@ const STEP: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_secs(5);
 /// By how much the correction may be wrong before it is changed: small changes would only make the time run unevenly.
 const EVEN: Duration = Duration::from_millis(20);
+/// How often the log is told that the clock is wrong.
+const TELL: Duration = Duration::from_mins(1);
 /// What part of a lease the clocks may be apart.
 const PART: u32 = 4;
 
@@ -32,11 +35,29 @@ const PART: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Watch {
     is_right: AtomicBool,
+    /// When the log was last told that it is not.
+    told: Mutex<Option<Instant>>,
 }
 
 impl Default for Watch {
     fn default() -> Self {
-        Self { is_right: AtomicBool::new(true) }
+        Self { is_right: AtomicBool::new(true), told: Mutex::default() }
+    }
+}
+
+impl Watch {
+    /// Whether the log is to be told again that the clock is wrong.
+    fn tell(&self) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = told.is_none_or(|told| told.elapsed() >= TELL);
+        if is_due {
+            *told = Some(Instant::now());
+        }
+        is_due
+    }
+
+    fn all_is_well(&self) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -83,11 +104,15 @@ impl App {
         let was_right = self.0.watch.is_right.swap(is_right, Ordering::SeqCst);
         let (apart, side) = (reading.apart(), if reading.ahead > 0 { "behind" } else { "ahead of" });
         match (was_right, is_right) {
-            (_, false) => tracing::error!(
+            (_, false) if self.0.watch.tell() => tracing::error!(
                 "this machine's clock is {apart:.1?} {side} the database's, more than {most:.1?}: this process delivers \
                  no mail until they agree; set the clocks, and keep them with NTP"
             ),
-            (false, true) => tracing::info!("this machine's clock agrees with the database's again"),
+            (_, false) => {}
+            (false, true) => {
+                self.0.watch.all_is_well();
+                tracing::info!("this machine's clock agrees with the database's again");
+            }
             (true, true) => {}
         }
     }

@@ -122,9 +122,9 @@ impl App {
             .db
             .read(move |rx| Box::pin(async move { user::credentials(rx, &email, b"").await }))
             .await?;
-        let seen = found.map(|found| found.password_hash);
+        let seen = found.map(|found| Seen(found.password_hash));
         let reset = wanted.reset_password && seen.is_some();
-        if let (false, Some(hash)) = (reset, &seen)
+        if let (false, Some(Seen(hash))) = (reset, &seen)
             && !self.0.passwords.matches(wanted.password.clone(), hash.clone()).await?
         {
             return Err(Error::Conflict(format!(
@@ -142,11 +142,14 @@ impl App {
     }
 }
 
+/// The password hash of an account that was looked at; it may have none.
+struct Seen(Option<String>);
+
 /// The account that is to own the project.
 struct Account {
     email: EmailAddress,
-    /// The password hash of the account that is there, which may have none.
-    seen: Option<Option<String>>,
+    /// The account that is there.
+    seen: Option<Seen>,
     /// The hash of the password that it gets, or that a new account has.
     new: Option<String>,
 }
@@ -155,7 +158,8 @@ impl Account {
     /// The account as it is now; refused when it is another one than that whose password was checked.
     async fn find(&self, tx: &mut Tx<'_>) -> mailwright_store::Result<Result<Option<Credentials>>> {
         let found = user::credentials(tx, &self.email, b"").await?;
-        let same = found.as_ref().map(|found| &found.password_hash) == self.seen.as_ref();
+        let same =
+            found.as_ref().map(|found| &found.password_hash) == self.seen.as_ref().map(|Seen(hash)| hash);
         let changed = || Error::Conflict("The account was changed at the same moment. Try again.".into());
         Ok(if same { Ok(found) } else { Err(changed()) })
     }

@@ -73,6 +73,7 @@ struct ServeArgs {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 struct BootstrapArgs {
     /// Address of the user.
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! What the operator does on the command line: accounts and projects.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -107,7 +107,9 @@ async fn remove_totp(config: &Config, email: &str) -> Result<ExitCode> {
 pub(crate) fn read_password() -> Result<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        print("New password (it is shown while you type):")?;
+        // standard output is for what the command prints
+        writeln!(std::io::stderr(), "Password (it is shown while you type):")
+            .context("cannot ask for the password")?;
     }
     let mut line = String::new();
     stdin.lock().read_line(&mut line).context("cannot read the password")?;

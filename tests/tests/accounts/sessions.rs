@@ -414,6 +414,28 @@ both_engines! {
         Browser::sign_up(&app, "ada@example.com").await;
     }
 
+    async fn the_networks_of_one_ipv6_customer_are_counted_together(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_LOGIN_ATTEMPTS_PER_CLIENT", "1")
+            .env("MAILWRIGHT_TRUSTED_PROXIES", "1")
+            .start()
+            .await;
+        let guess = |from: String, n: usize| {
+            let body = json!({"email": format!("nobody{n}@example.com"), "password": "a guess"});
+            app.request("POST", "/auth/login").header("x-forwarded-for", &from).json(&body).send()
+        };
+        for n in 0..16 {
+            guess(format!("2001:db8:1:{n:x}::1"), n).await.assert_error(401, "INVALID_CREDENTIALS");
+        }
+        guess("2001:db8:1:ff::1".to_owned(), 16).await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+        guess("2001:db8:2:ff::1".to_owned(), 17).await.assert_error(401, "INVALID_CREDENTIALS");
+        // a client that is refused uses nothing up of what its neighbours have
+        for n in 0..20 {
+            guess("2001:db8:3:1::1".to_owned(), 20 + n).await;
+        }
+        guess("2001:db8:3:2::1".to_owned(), 50).await.assert_error(401, "INVALID_CREDENTIALS");
+    }
+
     async fn what_cannot_be_undone_takes_the_password_after_a_while(engine: Engine) {
         let app = App::start(engine).await;
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;

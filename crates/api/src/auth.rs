@@ -28,7 +28,7 @@ use crate::frame::{RequestLimit, Visit};
 
 pub(crate) use recent::{ProofRequest, RecentProof};
 use site::is_own_site;
-pub(crate) use site::{client_address, path_of};
+pub(crate) use site::{FORWARDED_FOR, client_address, path_of};
 
 /// The cookie that holds a session's token, where the service is not published over HTTPS.
 pub(crate) const SESSION_COOKIE: &str = "mailwright_session";

@@ -149,6 +149,9 @@ impl Bodies {
     }
 }
 
+/// Whether there is room after a while.
+type Room = Pin<Box<dyn Future<Output = bool> + Send>>;
+
 /// A body that is being read by whoever answers the request, or by nobody.
 struct Source {
     stream: BodyDataStream,
@@ -157,7 +160,7 @@ struct Source {
     read: usize,
     taken: usize,
     /// A piece that waits for room.
-    waiting: Option<(Bytes, Pin<Box<dyn Future<Output = bool> + Send>>)>,
+    waiting: Option<(Bytes, Room)>,
     silence: Option<Pin<Box<Sleep>>>,
     until: Option<Instant>,
     state: State,

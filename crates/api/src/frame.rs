@@ -2,6 +2,7 @@
 //! envelope, limit and security headers, CORS, figures.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -15,7 +16,7 @@ use mailwright_app::limit::Allowance;
 use mailwright_app::session::ClientKey;
 use mailwright_core::time::Timestamp;
 
-use crate::auth::client_address;
+use crate::auth::{FORWARDED_FOR, client_address};
 use crate::body::{self, Bodies};
 use crate::error::ApiError;
 use crate::host::{self, KnownHosts};
@@ -31,6 +32,7 @@ pub(crate) struct Edge {
     app: App,
     bodies: Arc<Bodies>,
     pub(crate) hosts: KnownHosts,
+    told_of_proxy: AtomicBool,
 }
 
 impl Edge {
@@ -38,7 +40,17 @@ impl Edge {
         let settings = app.settings();
         let bodies = Bodies::new(settings.bodies);
         let hosts = KnownHosts::new(&settings.base_url, &settings.allowed_hosts);
-        Arc::new(Self { app, bodies, hosts })
+        Arc::new(Self { app, bodies, hosts, told_of_proxy: AtomicBool::new(false) })
+    }
+
+    /// Says once that there is a proxy of which the operator has not told us.
+    fn look_for_proxy(&self, headers: &HeaderMap) {
+        if headers.contains_key(FORWARDED_FOR) && !self.told_of_proxy.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "requests have X-Forwarded-For, and MAILWRIGHT_TRUSTED_PROXIES is 0: if there is a proxy, all who come through \
+                 it count as one client"
+            );
+        }
     }
 }
 
@@ -54,6 +66,9 @@ impl Visit {
     fn new(edge: &Arc<Edge>, request: &Request) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
         let proxies = edge.app.settings().accounts.trusted_proxies;
+        if proxies == 0 {
+            edge.look_for_proxy(request.headers());
+        }
         let client = ClientKey::of(client_address(request.headers(), peer, proxies));
         Self { edge: Arc::clone(edge), client }
     }

@@ -209,7 +209,7 @@ impl Shared {
 struct Counts<K> {
     limit: i64,
     window_ms: i64,
-    counts: Cache<K, Arc<Mutex<Count>>>,
+    of: Cache<K, Arc<Mutex<Count>>>,
 }
 
 #[derive(Debug, Default)]
@@ -220,14 +220,14 @@ struct Count {
 
 impl<K: Hash + Eq + Clone> Counts<K> {
     fn new(limit: i64, window_ms: i64) -> Self {
-        Self { limit, window_ms, counts: Cache::new(REMEMBERED) }
+        Self { limit, window_ms, of: Cache::new(REMEMBERED) }
     }
 
     /// Counts one more. What is beyond the limit is not counted.
     fn take(&self, who: K, now: Timestamp) -> Allowance {
-        let count = self.counts.get(&who).unwrap_or_else(|| {
+        let count = self.of.get(&who).unwrap_or_else(|| {
             let count = Arc::<Mutex<Count>>::default();
-            self.counts.insert(who, Arc::clone(&count));
+            self.of.insert(who, Arc::clone(&count));
             count
         });
         let (window, reset) = self.window(now);
@@ -243,7 +243,7 @@ impl<K: Hash + Eq + Clone> Counts<K> {
     /// What may still be done, without counting.
     fn look(&self, who: &K, now: Timestamp) -> Allowance {
         let (window, reset) = self.window(now);
-        let done = self.counts.get(who).map_or(0, |count| {
+        let done = self.of.get(who).map_or(0, |count| {
             let count = count.lock().unwrap_or_else(PoisonError::into_inner);
             if count.window == window { count.done } else { 0 }
         });
@@ -285,7 +285,7 @@ mod tests {
         for who in 0..3 * REMEMBERED {
             counts.take(who, Timestamp(0));
         }
-        assert!(counts.counts.len() <= REMEMBERED);
+        assert!(counts.of.len() <= REMEMBERED);
     }
 
     #[tokio::test]

@@ -53,8 +53,8 @@ fn data_dir(config: &Config) -> Result<String, String> {
         open => {
             let names: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
             Err(format!(
-                "other users of this machine can read {}; the next start takes what it can away from them, and chmod -R go= {folder} does it now",
-                names.join(", ")
+                "other users of this machine can read this: {0}; the next start takes away from them what it can, and chmod go= {0} does it now",
+                names.join(" ")
             ))
         }
     }

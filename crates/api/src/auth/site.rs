@@ -8,7 +8,8 @@ use axum::http::header::{HOST, HeaderName, ORIGIN};
 use crate::host::KnownHosts;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+/// Where a proxy says from whom it has a request.
+pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Whether a request can be meant by whoever sits at the browser: it comes from a page of this service, or from no page
 /// at all. Browsers say where a request comes from; other programs do not carry anybody's cookies unasked.

@@ -120,9 +120,9 @@ pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: Header
         app.log_out(id).await?;
     }
     let mut response = with_cookie(&app, Json(true).into_response(), "", 0);
-    if session_cookie_name(&app.settings().base_url) != SESSION_COOKIE
-        && let Ok(cookie) = HeaderValue::from_str(&format!("{SESSION_COOKIE}=; Path=/; Max-Age=0"))
-    {
+    let base_url = &app.settings().base_url;
+    let as_ever = session_cookie_name(base_url) == SESSION_COOKIE && path_of(base_url).is_empty();
+    if !as_ever && let Ok(cookie) = HeaderValue::from_str(&format!("{SESSION_COOKIE}=; Path=/; Max-Age=0")) {
         // one that an earlier version, or the service without HTTPS, has set
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }

@@ -79,7 +79,8 @@ async fn set(app: &App, id: &str, subscribed: bool, params: &Params) -> Result<P
 /// Subscribe
 #[utoipa::path(post, path = "/contacts/public/{id}/subscribe", tag = "Recipients", operation_id = "subscribeContact",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
-    responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope),
+        (status = 429, description = "The subscription was changed too often in the last hour", body = ErrorEnvelope)))]
 pub(crate) async fn subscribe(
     State(app): State<App>,
     PathText(id): PathText,

@@ -87,7 +87,7 @@ pub(crate) struct TrackResult {
 ///
 /// Creates the contact if it does not exist. An answer of 200 means that the event is on disk.
 #[utoipa::path(post, path = "/v1/track", tag = "Public API", security(("publicKey" = []), ("secretKey" = [])),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters. Of all requests of a project with the same key, one is performed.")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters. Of all requests of a project with the same key, one is performed; those with the public API key are apart.")),
     request_body = TrackRequest,
     responses(
         (status = 200, description = "Recorded", body = Success<TrackResult>),

@@ -94,25 +94,27 @@ impl Server {
     /// Gives a connection a place, or turns it away.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
         let _ = stream.set_nodelay(true);
-        let seat = match self.places.take(peer.ip()) {
-            Some(place) => Seat::Place(place),
-            None => {
-                if let Some(silent) = self.full.again() {
-                    tracing::warn!(
-                        silent,
-                        "all places for connections are taken by requests under way, and clients are turned away; \
-                         MAILWRIGHT_HTTP_CONNECTIONS and the limit on open files say how many there are"
-                    );
-                }
-                let Ok(permit) = Arc::clone(&self.beyond_cap).try_acquire_owned() else {
-                    let _ = stream.try_write(TURNED_AWAY);
-                    return;
-                };
-                Seat::BeyondCap(permit)
-            }
+        let Some(seat) = self.seat(peer) else {
+            let _ = stream.try_write(TURNED_AWAY);
+            return;
         };
         let conditions = Arc::clone(&self.conditions);
         self.connections.spawn(connection::serve(stream, peer, seat, self.bounds, conditions));
+    }
+
+    /// By what right a client gets a connection; `None` when there is no room whatever it wants.
+    fn seat(&mut self, peer: SocketAddr) -> Option<Seat> {
+        if let Some(place) = self.places.take(peer.ip()) {
+            return Some(Seat::Place(place));
+        }
+        if let Some(silent) = self.full.again() {
+            tracing::warn!(
+                silent,
+                "all places for connections, or those of a client, are taken by requests under way, and clients are turned \
+                 away; MAILWRIGHT_HTTP_CONNECTIONS and the limit on open files say how many there are"
+            );
+        }
+        Arc::clone(&self.beyond_cap).try_acquire_owned().ok().map(Seat::BeyondCap)
     }
 
     /// What to do about a connection that could not be accepted.

@@ -165,6 +165,8 @@ pub struct Claimed {
     pub created_at: Timestamp,
     /// When trying ends.
     pub deadline_at: Timestamp,
+    /// When it was first handed over, which is the date in it; `None` before.
+    pub first_attempt_at: Option<Timestamp>,
 }
 
 /// The projects that have a mail due in a lane.
@@ -219,7 +221,7 @@ pub async fn claim(
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
      reply_to, content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-     {json_out log}, message_id, created_at, deadline_at";
+     {json_out log}, message_id, created_at, deadline_at, first_attempt_at";
 
 pub(crate) fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
@@ -245,6 +247,7 @@ pub(crate) fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
         message_id: row.get(19)?,
         created_at: row.get(20)?,
         deadline_at: row.get(21)?,
+        first_attempt_at: row.get(22)?,
     })
 }
 
@@ -267,16 +270,27 @@ fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
     ]
 }
 
+/// A mail whose content is going to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The claim under which it is.
+    pub claim: ClaimRef,
+    /// The date in it.
+    pub first_attempt_at: Timestamp,
+}
+
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
 /// others were taken over or removed meanwhile.
-pub async fn mark_sending(tx: &Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
-    let [projects, ids, numbers] = claim_columns(claims);
+pub async fn mark_sending(tx: &Tx<'_>, marks: &[Mark], lease_until: Timestamp) -> Result<Vec<EmailId>> {
+    let claims: Vec<_> = marks.iter().map(|mark| mark.claim).collect();
+    let [projects, ids, numbers] = claim_columns(&claims);
+    let dates = Arg::Ints(marks.iter().map(|mark| Some(mark.first_attempt_at.0)).collect());
     tx.each_returning(
-        "update emails set status = 'SENDING', due_at = $4 \
-         from {rows r: project_id int, email_id id, claim int} \
+        "update emails set status = 'SENDING', due_at = $5, first_attempt_at = r.dated \
+         from {rows r: project_id int, email_id id, claim int, dated int} \
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null returning id",
-        &[projects, ids, numbers, lease_until.into()],
+        &[projects, ids, numbers, dates, lease_until.into()],
         |r| r.get(0),
     )
     .await
@@ -306,6 +320,25 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null",
         &[projects, ids, numbers, due_at.into()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives a claim back whose mail was refused for a reason that is not its own, and says why it waits. It counts as no
+/// attempt, also where the content was on its way already.
+pub async fn postpone(
+    tx: &mut Tx<'_>,
+    claim: ClaimRef,
+    due_at: Timestamp,
+    error: &str,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(
+        "update emails set status = 'PENDING', due_at = $4, claim = claim + 1, updated_at = $6, \
+         error = case when recipient = '' then null else $5 end \
+         where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
+        args![claim.project, claim.id, claim.claim, due_at, error, now],
     )
     .await?;
     Ok(())

@@ -10,6 +10,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::email::Claimed;
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 /// A feeder that has not been seen for this long counts as dead.
 const DEAD_AFTER: Duration = Duration::from_mins(1);
@@ -99,7 +100,12 @@ impl Dispatcher {
         }
     }
 
-    /// Empties a lane's queue: for the end of the process.
+    /// Resolves when a mail was put into the queue.
+    pub(super) fn filled(&self) -> Notified<'_> {
+        self.filled.notified()
+    }
+
+    /// Empties a lane's queue: for the end of the process, and while nothing can be handed over.
     pub(super) fn drain(&self, lane: Lane) -> Vec<Claimed> {
         std::mem::take(&mut self.state().lanes[index(lane)]).into()
     }

@@ -54,9 +54,11 @@ async fn feed(
     now: Timestamp,
     sweep_at: &mut Timestamp,
 ) -> mailwright_store::Result<bool> {
-    let closed_until = delivery.breaker.closed_until();
-    if closed_until > now {
-        *sweep_at = closed_until;
+    if let Some(rest) = delivery.hop.rests() {
+        // claimed again when it can be handed over, and looked at again then
+        let left: Vec<_> = delivery.app.0.dispatcher.drain(lane).iter().map(reference).collect();
+        delivery.release(&left, now).await;
+        *sweep_at = now.plus(rest);
         return Ok(false);
     }
     if *sweep_at <= now {
@@ -82,6 +84,9 @@ async fn feed_lane(delivery: &Delivery, lane: Lane, now: Timestamp) -> mailwrigh
         if room <= 0 {
             dispatcher.add_due(lane, projects[position..].to_vec());
             break;
+        }
+        if delivery.hop.keeps_back(project) {
+            continue;
         }
         let wanted = share.min(room as usize);
         let claims = match claim(delivery, project, lane, wanted, now).await {

@@ -5,12 +5,14 @@ NEXTEST := cargo nextest run --no-fail-fast
 
 .PHONY: run build setup test check bench clean
 
-# Builds and starts the service with a demo project.
+# Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
 run:
-	cargo build --release
-	./target/release/mailwright serve --demo
+	@echo "Building Mailwright. The first time this takes about four minutes on two processors, later a few seconds."
+	cargo run --bin mailwright -- serve --demo
 
+# Builds what is meant to be installed: optimised, in target/release.
 build:
+	@echo "Building Mailwright, optimised. The first time this takes about ten minutes on two processors."
 	cargo build --release
 
 # Installs what the tests need and this machine lacks.
@@ -30,7 +32,7 @@ check:
 # Measures throughput, latency and memory against limits measured in the same run.
 bench: setup
 	cargo build --release --workspace
-	./scripts/with-postgres ./target/release/mailwright-bench
+	./scripts/with-postgres cargo run --release --bin mailwright-bench
 
 clean:
 	cargo clean

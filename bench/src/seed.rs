@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
@@ -72,7 +72,9 @@ pub(crate) async fn site(
     let (secret_key, public_key) = (key("secretKey")?, key("publicKey")?);
 
     let db = database.open()?;
-    let found = db.read(|rx| Box::pin(async move { project::by_name(rx, PROJECT).await })).await?;
+    let id: ProjectId =
+        key("projectId")?.parse().ok().context("`mailwright bootstrap` printed no project's id")?;
+    let found = db.read(move |rx| Box::pin(async move { project::by_id(rx, id).await })).await?;
     let project = found.context("the project is not in the database")?.number;
     let since = Instant::now();
     let people = contacts_of(&db, project, contacts).await?;

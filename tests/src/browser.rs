@@ -58,11 +58,17 @@ impl Browser {
         request.send().await.assert_status(201).json()
     }
 
-    /// Makes an account a member of a project.
-    pub async fn add_member(&self, app: &App, project: &str, email: &str, role: &str) -> Value {
-        let body = json!({"email": email, "role": role});
+    /// Makes an account, whose address nobody proved, a member of a project: invites it and accepts the invitation.
+    pub async fn add_member(&self, app: &App, project: &str, member: &Self, role: &str) {
+        let body = json!({"email": member.email, "role": role});
         let path = format!("/projects/{project}/members");
-        self.request(app, "POST", &path).json(&body).send().await.assert_status(200).json()
+        let invited = self.request(app, "POST", &path).json(&body).send().await.assert_status(202).json();
+        member.accept(app, text(&invited["token"])).await.assert_status(200);
+    }
+
+    /// Accepts an invitation.
+    pub async fn accept(&self, app: &App, token: &str) -> Response {
+        self.request(app, "POST", "/users/@me/invitations").json(&json!({"token": token})).send().await
     }
 
     /// Makes a key with a name and scopes; the key.

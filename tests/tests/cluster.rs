@@ -2,7 +2,7 @@
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Response, Value, json};
-use mailwright_tests::text;
+use mailwright_tests::{assert_paced, text};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -184,4 +184,28 @@ async fn a_new_secret_key_works_on_every_node_at_once() {
             json!({"to": "ada@example.com", "subject": "Hi", "body": "<p>Hi</p>", "from": node.from()});
         node.request("POST", "/v1/send").bearer(&key).json(&body).send().await.assert_status(200);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_instances_rate_holds_across_nodes() {
+    const RATE: usize = 20;
+    const MAILS: usize = 90;
+    let (first, second) = (
+        ScriptedServer::start(|_, _| Answer::Accept).await,
+        ScriptedServer::start(|_, _| Answer::Accept).await,
+    );
+    let one = App::builder(Engine::Postgres)
+        .smtp(first.port)
+        .env("MAILWRIGHT_SENDING_INSTANCE_PER_SECOND", RATE.to_string())
+        .start()
+        .await;
+    let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
+    let two = one.second_node_with(&[("MAILWRIGHT_TRANSPORT", &transport)]).await;
+    let began = Instant::now();
+    send_in_turn(&[&one, &two], "a", MAILS).await;
+    all_sent(&one, MAILS).await;
+    let (by_one, by_two) = (first.received(), second.received());
+    assert_eq!(by_one.len() + by_two.len(), MAILS);
+    assert_paced(by_one.iter().chain(&by_two).map(|mail| mail.at), began, RATE);
+    assert!(by_one.len().min(by_two.len()) >= MAILS / 10, "both work: {} and {}", by_one.len(), by_two.len());
 }

@@ -90,12 +90,14 @@ both_engines! {
         assert_eq!(read(&app, &path).await, template);
     }
 
-    async fn a_missing_field_is_the_legacy_400_and_a_wrong_one_422(engine: Engine) {
+    async fn a_missing_sender_is_the_legacy_400_and_a_wrong_field_422(engine: Engine) {
         let app = App::start(engine).await;
-        for key in ["name", "subject", "body", "from"] {
-            assert_legacy(&post(&app, &without(body(&app), key)).await, 400);
-            assert_legacy(&post(&app, &with(body(&app), &json!({key: ""}))).await, 400);
+        for key in ["name", "subject", "body"] {
+            issue(&post(&app, &without(body(&app), key)).await, key);
+            issue(&post(&app, &with(body(&app), &json!({key: ""}))).await, key);
         }
+        assert_legacy(&post(&app, &without(body(&app), "from")).await, 400);
+        assert_legacy(&post(&app, &with(body(&app), &json!({"from": ""}))).await, 400);
         assert_legacy(&post(&app, &json!({})).await, 400);
         assert_eq!(read(&app, "/templates").await["total"], 0);
 

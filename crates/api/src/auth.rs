@@ -4,6 +4,7 @@
 //! A project is opened by a secret key, or by a session together with the project's id. An `Authorization` header
 //! always wins over a cookie.
 
+mod recent;
 mod site;
 
 use std::marker::PhantomData;
@@ -27,6 +28,7 @@ use mailwright_store::user::User;
 use crate::error::ApiError;
 use crate::frame::RequestLimit;
 
+pub(crate) use recent::{ProofRequest, RecentProof};
 pub(crate) use site::path_of;
 use site::{client_address, is_own_site};
 

@@ -10,12 +10,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-impl LegacyError {
-    pub(crate) fn new(error: String) -> Self {
-        Self { error }
-    }
-}
-
 /// Result of a handler.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -138,6 +132,11 @@ impl ApiError {
     fn code_required() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "TOTP_REQUIRED", "This account has a second factor.")
             .suggest("Send the same request again with code: what the authenticator program shows, or a recovery code.")
+    }
+
+    fn password_required(message: &'static str) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "PASSWORD_REQUIRED", message)
+            .suggest("Send the same request again with password: the account's password.")
     }
 
     fn wrong_code() -> Self {
@@ -264,7 +263,8 @@ impl ApiError {
             | Resource::Member
             | Resource::Invitation
             | Resource::Key
-            | Resource::Session => "RESOURCE_NOT_FOUND",
+            | Resource::Session
+            | Resource::Job => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));
@@ -272,6 +272,12 @@ impl ApiError {
             return error.suggest("Check the template's id, and that it belongs to the key's project.");
         }
         error
+    }
+
+    /// A way to sign in that the operator did not set up.
+    pub(crate) fn not_configured(provider: &str) -> Self {
+        let message = format!("Signing in with {provider} is not configured.");
+        Self::new(StatusCode::NOT_FOUND, "RESOURCE_NOT_FOUND", message)
     }
 
     pub(crate) fn no_such_route(path: &str) -> Self {
@@ -327,15 +333,6 @@ pub(crate) enum Failure {
     Standard(ApiError),
     /// The legacy body, where the contract names it.
     Legacy(String),
-    /// The legacy body with a status other than 400.
-    LegacyStatus(StatusCode, String),
-}
-
-impl Failure {
-    /// The legacy body with any status.
-    pub(crate) fn legacy(status: StatusCode, message: impl Into<String>) -> Self {
-        Self::LegacyStatus(status, message.into())
-    }
 }
 
 impl From<ApiError> for Failure {
@@ -349,10 +346,7 @@ where
     mailwright_app::Error: From<E>,
 {
     fn from(error: E) -> Self {
-        match mailwright_app::Error::from(error) {
-            mailwright_app::Error::Legacy(message) => Self::Legacy(message),
-            other => Self::Standard(other.into()),
-        }
+        Self::Standard(mailwright_app::Error::from(error).into())
     }
 }
 
@@ -361,7 +355,6 @@ impl IntoResponse for Failure {
         match self {
             Self::Standard(error) => error.into_response(),
             Self::Legacy(error) => (StatusCode::BAD_REQUEST, Json(LegacyError { error })).into_response(),
-            Self::LegacyStatus(status, error) => (status, Json(LegacyError { error })).into_response(),
         }
     }
 }
@@ -384,7 +377,7 @@ impl From<mailwright_app::Error> for ApiError {
                 "The template is not valid.",
                 "Correct what is listed in errors, each with its line and column.",
             ),
-            E::BadRequest(message) | E::Legacy(message) => Self::bad_request(message),
+            E::BadRequest(message) => Self::bad_request(message),
             E::NotFound { resource, id } => Self::not_found(resource, &id),
             E::Conflict(message) => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
             // the one place where the contract pins this code to another status
@@ -404,6 +397,7 @@ impl From<mailwright_app::Error> for ApiError {
             E::NotAllowed(message) => Self::forbidden(message),
             E::InvalidCredentials => Self::invalid_credentials(),
             E::CodeRequired => Self::code_required(),
+            E::PasswordRequired(message) => Self::password_required(message),
             E::WrongCode => Self::wrong_code(),
             E::TooManyAttempts { retry_after } => Self::too_many_attempts(retry_after),
             E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),

@@ -24,6 +24,27 @@ fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
+/// The form that a schema's `format` names, as a regular expression for those who read the document. A `format` of our own
+/// says nothing to them.
+fn pattern(format: &str) -> String {
+    // what `core::name::is_plain` does not take
+    const HIDDEN: &str = concat!(
+        r"\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f",
+        r"\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb",
+    );
+    match format {
+        "single-line" => r"^[^\u0000\r\n]*$".into(),
+        "file-name" => r#"^[^\u0000\r\n"]*$"#.into(),
+        "content-id" => r"^[^\u0000\r\n<>]*$".into(),
+        "plain-name" => format!(r"^[^{HIDDEN}]*[^\s{HIDDEN}][^{HIDDEN}]*$"),
+        "language" => "^[a-z]{2}(-[A-Z]{2})?$".into(),
+        _ => r"^[^\u0000]*$".into(),
+    }
+}
+
+/// An address in ASCII. A domain in another script is taken as well, and stored in ASCII.
+const ADDRESS: &str = "^[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
+
 /// `en`, or `pt-BR`.
 fn is_language(text: &str) -> bool {
     let (language, region) = text.split_once('-').map_or((text, None), |(l, r)| (l, Some(r)));
@@ -97,8 +118,11 @@ macro_rules! text {
 
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
-                let mut schema =
-                    ObjectBuilder::new().schema_type(Type::String).min_length(Some($min)).max_length(Some($max));
+                let mut schema = ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .min_length(Some($min))
+                    .max_length(Some($max))
+                    .pattern(Some(pattern($format)));
                 if !$format.is_empty() {
                     schema = schema.format(Some(SchemaFormat::Custom($format.into())));
                 }
@@ -219,7 +243,12 @@ impl<'de> Deserialize<'de> for Email {
 impl PartialSchema for Email {
     fn schema() -> RefOr<Schema> {
         let format = SchemaFormat::Custom("email".into());
-        ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(format))
+            .pattern(Some(ADDRESS))
+            .max_length(Some(1016))
+            .into()
     }
 }
 

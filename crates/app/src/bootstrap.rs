@@ -1,27 +1,35 @@
 //! The first user, project and sender domain of an instance.
+//!
+//! Names of projects are free to choose, and anybody can sign up with any address. So the operator's word is taken for
+//! nothing that a stranger can have made: a project counts as the operator's when `bootstrap` made it, which a mark
+//! says, and an account when its password is known.
 
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ProjectId, UserId};
+use mailwright_core::project::Project;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::{self, KeyKind};
 use mailwright_store::audit::{self, Entry};
-use mailwright_store::user::{self, NewUser};
+use mailwright_store::user::{self, Credentials, NewUser};
 use mailwright_store::{Tx, member, project};
 
 use crate::App;
-use crate::error::Result;
+use crate::error::{Error, Resource, Result};
 use crate::key::Token;
+use crate::session::hand_over;
 
 /// What to create.
 #[derive(Debug, Clone)]
 pub struct Bootstrap {
     /// The user.
     pub email: EmailAddress,
-    /// The user's password.
+    /// The user's password. An account that is there must have it.
     pub password: String,
-    /// Name of the project.
+    /// Give an account that is there this password, and end whatever was opened with another one.
+    pub reset_password: bool,
+    /// Name of the project, or the id of one that is there.
     pub project: String,
     /// Language of the project's pages and footers, when it is created now.
     pub language: String,
@@ -52,7 +60,7 @@ impl App {
 
     /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second time.
     pub async fn bootstrap(&self, wanted: Bootstrap) -> Result<Bootstrapped> {
-        let hash = self.0.passwords.hash(wanted.password).await?;
+        let account = self.account(&wanted).await?;
         let (secret, public) = crate::project::pair();
         let now = self.0.clock.now();
         let secret_key = secret.to_store(KeyKind::Secret, None, now);
@@ -60,25 +68,26 @@ impl App {
             (public.to_store(KeyKind::Public, None, now), public.reveal().to_owned());
         let (name, always_key) = (wanted.project.clone(), wanted.new_secret_key);
         let language = wanted.language;
-        let owner = NewUser {
-            email: wanted.email.clone(),
-            name: None,
-            password_hash: Some(hash),
-            email_verified: true,
-        };
-        let (found, new_key, public_key) = self
+        let made = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let existing = project::by_name(tx, &name).await?;
+                    // nothing is written before all of it was looked at
+                    let user = match account.find(tx).await? {
+                        Ok(user) => user,
+                        Err(refused) => return Ok(Err(refused)),
+                    };
+                    let existing = match existing(tx, &name, user.as_ref()).await? {
+                        Ok(existing) => existing,
+                        Err(refused) => return Ok(Err(refused)),
+                    };
                     let is_new = existing.is_none();
+                    let user = account.settle(tx, user, now).await?;
                     let found = match existing {
                         Some(found) => found,
-                        None => project::create(tx, &name, &language, now).await?,
+                        None => create(tx, &name, &language, user, now).await?,
                     };
-                    let user = existing_or_new(tx, &owner, now).await?;
-                    member::add(tx, found.number, user, Role::Owner, now).await?;
                     let new_key = is_new || always_key;
                     if new_key {
                         api_key::create(tx, found.number, &secret_key, now).await?;
@@ -91,10 +100,11 @@ impl App {
                         api_key::create(tx, found.number, &public_key, now).await?;
                         public_text
                     };
-                    Ok((found, new_key, public_key))
+                    Ok(Ok((found, new_key, public_key)))
                 })
             })
             .await?;
+        let (found, new_key, public_key) = made?;
         self.vouched_domain(found.number, wanted.domain.clone()).await?;
         Ok(Bootstrapped {
             project: found.id,
@@ -103,12 +113,129 @@ impl App {
             from: format!("hello@{}", wanted.domain),
         })
     }
+
+    /// Looks whether the account can be used: one that is there has this password, or is to get it.
+    async fn account(&self, wanted: &Bootstrap) -> Result<Account> {
+        let email = wanted.email.clone();
+        let found = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { user::credentials(rx, &email, b"").await }))
+            .await?;
+        let seen = found.map(|found| found.password_hash);
+        let reset = wanted.reset_password && seen.is_some();
+        if let (false, Some(hash)) = (reset, &seen)
+            && !self.0.passwords.matches(wanted.password.clone(), hash.clone()).await?
+        {
+            return Err(Error::Conflict(format!(
+                "There is an account with the address {} that has another password, and nothing was changed. If you \
+                 made the account, give its password. If you did not, or forgot it, add --reset-password: the account \
+                 gets this password, and whoever was signed in with it is out.",
+                wanted.email
+            )));
+        }
+        let new = match (&seen, reset) {
+            (Some(_), false) => None,
+            (None, _) | (_, true) => Some(self.0.passwords.hash(wanted.password.clone()).await?),
+        };
+        Ok(Account { email: wanted.email.clone(), seen, new })
+    }
 }
 
-async fn existing_or_new(tx: &mut Tx<'_>, new: &NewUser, now: Timestamp) -> mailwright_store::Result<UserId> {
-    if let Some(id) = user::create(tx, new, now).await? {
-        return Ok(id);
+/// The account that is to own the project.
+struct Account {
+    email: EmailAddress,
+    /// The password hash of the account that is there, which may have none.
+    seen: Option<Option<String>>,
+    /// The hash of the password that it gets, or that a new account has.
+    new: Option<String>,
+}
+
+impl Account {
+    /// The account as it is now; refused when it is another one than that whose password was checked.
+    async fn find(&self, tx: &mut Tx<'_>) -> mailwright_store::Result<Result<Option<Credentials>>> {
+        let found = user::credentials(tx, &self.email, b"").await?;
+        let same = found.as_ref().map(|found| &found.password_hash) == self.seen.as_ref();
+        let changed = || Error::Conflict("The account was changed at the same moment. Try again.".into());
+        Ok(if same { Ok(found) } else { Err(changed()) })
     }
-    let existing = user::by_email(tx, &new.email).await?;
-    existing.map(|user| user.id).ok_or(mailwright_store::Error::NotFound)
+
+    /// Makes the account what it is to be. The operator vouches for its address.
+    async fn settle(
+        self,
+        tx: &mut Tx<'_>,
+        found: Option<Credentials>,
+        now: Timestamp,
+    ) -> mailwright_store::Result<UserId> {
+        match (found, self.new) {
+            (Some(found), Some(hash)) => {
+                hand_over(tx, &found.user, &hash, now).await?;
+                tracing::info!(user = %found.user.id, "an account was handed over to the operator");
+                Ok(found.user.id)
+            }
+            (Some(found), None) => {
+                if !found.user.email_verified {
+                    user::verify(tx, found.user.id, &self.email, now).await?;
+                }
+                Ok(found.user.id)
+            }
+            (None, password_hash) => {
+                let new = NewUser { email: self.email, name: None, password_hash, email_verified: true };
+                user::create(tx, &new, now).await?.ok_or(mailwright_store::Error::NotFound)
+            }
+        }
+    }
+}
+
+/// The project that a name or an id means: by its name only one that was made here, and in any case one that the account
+/// owns.
+async fn existing(
+    tx: &mut Tx<'_>,
+    name_or_id: &str,
+    user: Option<&Credentials>,
+) -> mailwright_store::Result<Result<Option<Project>>> {
+    if let Ok(id) = name_or_id.parse::<ProjectId>() {
+        return Ok(named_by_id(tx, id, user).await?.map(Some));
+    }
+    let Some(user) = user else { return Ok(Ok(None)) };
+    let mut found = project::bootstrapped(tx, name_or_id, user.user.id).await?;
+    if let [one, other] = &found[..] {
+        return Ok(Err(Error::Conflict(format!(
+            "{} owns several projects that were made with the name {name_or_id:?}. Give the id of the one that is meant: \
+             --project {}, or --project {}.",
+            user.user.email, one.id, other.id
+        ))));
+    }
+    Ok(Ok(found.pop()))
+}
+
+async fn named_by_id(
+    tx: &mut Tx<'_>,
+    id: ProjectId,
+    user: Option<&Credentials>,
+) -> mailwright_store::Result<Result<Project>> {
+    let Some(found) = project::by_id(tx, id).await? else {
+        return Ok(Err(Error::not_found(Resource::Project, id)));
+    };
+    let role = match user {
+        Some(user) => member::get(tx, found.number, user.user.id).await?.map(|member| member.role),
+        None => None,
+    };
+    if role == Some(Role::Owner) {
+        return Ok(Ok(found));
+    }
+    Ok(Err(Error::Conflict(format!("The project {id} belongs to others: the account is no owner of it."))))
+}
+
+async fn create(
+    tx: &mut Tx<'_>,
+    name: &str,
+    language: &str,
+    owner: UserId,
+    now: Timestamp,
+) -> mailwright_store::Result<Project> {
+    let made = project::create(tx, name, language, now).await?;
+    project::mark_bootstrapped(tx, made.number, name).await?;
+    member::add(tx, made.number, owner, Role::Owner, now).await?;
+    Ok(made)
 }

@@ -55,7 +55,7 @@ impl App {
     ) -> Result<JobId> {
         if ids.is_empty() || ids.len() > MAX_CONTACTS {
             let text = format!("contactIds must be an array of 1 to {MAX_CONTACTS} contact ids");
-            return Err(Error::Legacy(text));
+            return Err(Error::BadRequest(text));
         }
         let mut seen = HashSet::new();
         let ids: Vec<_> = ids.into_iter().filter(|id| seen.insert(*id)).collect();

@@ -149,7 +149,7 @@ impl App {
             (if domain.verified { domain.last_check.clone() } else { Value::Null }, true)
         } else {
             // a domain that has no findings was verified without a check, while mail was captured
-            let was_proven = domain.verified && !domain.last_check.is_null();
+            let was_proven = domain.may_send(true);
             let checks = check(&self.0.dns, &self.identity(domain, &record)).await;
             (findings(&checks), is_proven(&checks, was_proven))
         };
@@ -165,7 +165,11 @@ impl App {
                 Box::pin(async move { store::checked(tx, project, id, verified, &last_check, now).await })
             })
             .await?;
-        Ok(self.with_records(stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?))
+        let stored = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
+        if domain.verified && !verified {
+            self.withhold_campaigns(project, domain.name.to_string()).await?;
+        }
+        Ok(self.with_records(stored))
     }
 
     /// Removes a domain that nothing sends from.
@@ -208,7 +212,8 @@ impl App {
         }
     }
 
-    fn with_records(&self, domain: Domain) -> DomainWithRecords {
+    fn with_records(&self, mut domain: Domain) -> DomainWithRecords {
+        domain.verified = domain.may_send(self.mail_leaves());
         let value = dkim_record(key_type(&domain), &domain.public_key);
         let records = expected_records(&self.identity(&domain, &value));
         let finding = |name: &str, purpose: &str| {
@@ -239,14 +244,15 @@ impl App {
     }
 }
 
-/// Why the project may not send from an address; `None` when it may.
+/// Why the project may not send from an address; `None` when it may. `leaves`: whether mail leaves the machine.
 pub(crate) async fn sender_refused(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     from: &str,
+    leaves: bool,
 ) -> mailwright_store::Result<Option<Error>> {
     let name = from.rsplit_once('@').map_or("", |(_, name)| name);
-    let domains = store::may_send(rx, &[(project, name)]).await?;
+    let domains = store::may_send(rx, &[(project, name)], leaves).await?;
     Ok(match domains.get(&(project, name.to_owned())) {
         Some(true) => None,
         Some(false) => Some(Error::SenderRefused(format!(

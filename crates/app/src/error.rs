@@ -37,6 +37,8 @@ pub enum Resource {
     Key,
     /// A session.
     Session,
+    /// A background job.
+    Job,
 }
 
 impl Resource {
@@ -57,6 +59,7 @@ impl Resource {
             Self::Invitation => "Invitation",
             Self::Key => "Key",
             Self::Session => "Session",
+            Self::Job => "Job",
         }
     }
 }
@@ -76,9 +79,6 @@ pub enum Error {
     /// The request makes no sense as a whole.
     #[error("{0}")]
     BadRequest(String),
-    /// The same, answered in the contract's legacy shape.
-    #[error("{0}")]
-    Legacy(String),
     /// Nothing has that id in the project.
     #[error("{} {id} was not found", .resource.as_str())]
     NotFound {
@@ -117,6 +117,9 @@ pub enum Error {
     /// The password is right, and the account asks for a second factor.
     #[error("a second factor is required")]
     CodeRequired,
+    /// What is asked for needs the password of the account, which was not given. The text says why.
+    #[error("{0}")]
+    PasswordRequired(&'static str),
     /// The second factor is wrong, or was used before.
     #[error("the code is wrong")]
     WrongCode,

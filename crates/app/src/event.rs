@@ -104,7 +104,7 @@ impl App {
     /// Removes every event of a name; how many. The service's own events stay.
     pub async fn delete_events(&self, project: &Project, actor: &Actor, name: &str) -> Result<usize> {
         if is_reserved(name) {
-            return Err(Error::Legacy(format!(
+            return Err(Error::BadRequest(format!(
                 "{name} is an event of the service itself and cannot be deleted."
             )));
         }

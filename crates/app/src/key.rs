@@ -252,15 +252,23 @@ pub(crate) async fn recheck(
     rx: &Rx<'_>,
     callers: Vec<(Option<KeyHash>, ProjectNumber)>,
 ) -> mailwright_store::Result<Vec<Option<Stale>>> {
+    Ok(recheck_trackers(rx, callers).await?.into_iter().map(Result::err).collect())
+}
+
+/// The same, with whether each may subscribe a contact again that is not subscribed.
+pub(crate) async fn recheck_trackers(
+    rx: &Rx<'_>,
+    callers: Vec<(Option<KeyHash>, ProjectNumber)>,
+) -> mailwright_store::Result<Vec<std::result::Result<bool, Stale>>> {
     let hashes: Vec<KeyHash> = callers.iter().filter_map(|(hash, _)| *hash).collect();
     let found = find(rx, &hashes).await?;
-    let stale = |hash: &KeyHash, number| match found.iter().find(|found| found.hash == hash) {
-        None => Some(Stale::Revoked),
-        Some(found) if found.project.disabled => Some(Stale::ProjectDisabled),
-        Some(found) if found.project.number != number => Some(Stale::ProjectReset),
-        Some(_) => None,
+    let checked = |hash: &KeyHash, number| match found.iter().find(|found| found.hash == hash) {
+        None => Err(Stale::Revoked),
+        Some(found) if found.project.disabled => Err(Stale::ProjectDisabled),
+        Some(found) if found.project.number != number => Err(Stale::ProjectReset),
+        Some(found) => Ok(found.may_resubscribe),
     };
-    Ok(callers.iter().map(|(hash, number)| hash.and_then(|hash| stale(&hash, *number))).collect())
+    Ok(callers.iter().map(|(hash, number)| hash.map_or(Ok(true), |hash| checked(&hash, *number))).collect())
 }
 
 async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> mailwright_store::Result<Vec<Found>> {

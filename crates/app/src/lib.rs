@@ -5,6 +5,7 @@ pub mod audit;
 pub mod bootstrap;
 pub mod bulk;
 pub mod campaign;
+mod clock;
 pub mod command;
 pub mod contact;
 pub mod contact_field;
@@ -45,6 +46,7 @@ pub mod track;
 mod upkeep;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
@@ -58,6 +60,7 @@ pub use error::{Error, Resource, Result};
 pub use mailwright_store::api_key::KeyKind;
 
 use crate::campaign::runner::Wake;
+use crate::clock::Watch;
 use crate::content::Contents;
 use crate::delivery::Dispatcher;
 use crate::key::Keyring;
@@ -98,6 +101,9 @@ struct Inner {
     segments: Desk,
     campaigns: Wake,
     docket: Docket,
+    watch: Watch,
+    /// Whether the process was asked to stop.
+    is_leaving: AtomicBool,
 }
 
 impl std::fmt::Debug for App {
@@ -145,6 +151,8 @@ impl App {
             segments: Desk::default(),
             campaigns: Wake::default(),
             docket: Docket::default(),
+            watch: Watch::default(),
+            is_leaving: AtomicBool::new(false),
             db,
             clock,
             settings,
@@ -174,6 +182,21 @@ impl App {
     /// Whether the database answers and has the schema of this program.
     pub async fn is_ready(&self) -> Result<bool> {
         Ok(mailwright_store::migrate::is_current(&self.0.db).await?)
+    }
+
+    /// Notes that the process is going to stop, so that it no longer says to be ready.
+    pub fn leave(&self) {
+        self.0.is_leaving.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the process is going to stop.
+    pub fn is_leaving(&self) -> bool {
+        self.0.is_leaving.load(Ordering::SeqCst)
+    }
+
+    /// Whether mail leaves the machine, so that a domain has to be proved before anything is sent from it.
+    pub(crate) fn mail_leaves(&self) -> bool {
+        !matches!(self.0.transport, Transport::Capture)
     }
 
     /// The operator's settings.

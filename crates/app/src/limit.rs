@@ -83,12 +83,12 @@ impl Limiter {
     }
 
     async fn refill(&self, project: ProjectNumber, held: &mut Held) {
-        let (limit, window) = (self.limit, Timestamp(held.window));
+        let (limit, times) = (self.limit, [Timestamp(held.window), self.clock.now()]);
         let taken = self
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let taken = rate::take_requests(tx, project, window, limit, HANDFUL).await?;
+                    let taken = rate::take_requests(tx, project, times, limit, HANDFUL).await?;
                     Ok((taken, rate::requests_left(tx, project, limit).await?))
                 })
             })

@@ -1,14 +1,16 @@
 //! Members of projects, and invitations to become one.
 //!
-//! Who has an account is added at once, where the instance can prove addresses only if this one is proven: anybody can
-//! sign up with a stranger's address. Others get an invitation, whose token its owner redeems after signing up; an
-//! address that its owner proved to have needs no token.
+//! Who has an account whose address is proven is added at once: anybody can sign up with a stranger's address. Others
+//! get an invitation, whose token its owner redeems after signing up; an address that its owner proved to have needs no
+//! token. What a key asks for waits until a person confirms it: a stolen key must not outlive its revocation in somebody
+//! whom it made a member.
 
 use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{InvitationId, ProjectId, ProjectNumber, UserId};
+use mailwright_core::name::without_links;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder, Role};
 use mailwright_core::time::Timestamp;
@@ -31,6 +33,8 @@ pub use mailwright_store::member::{Invitation, Member, Opened};
 
 /// Most members of a project, and most invitations.
 pub const MOST: i64 = 500;
+/// Most invitations that keys asked for and nobody confirmed.
+const MOST_OF_KEYS: i64 = 100;
 /// How long an invitation can be accepted.
 const INVITED_FOR: Duration = Duration::from_hours(14 * 24);
 /// Most invitations that are mailed to an address in a window of [`Allowance`], whoever invites.
@@ -163,8 +167,8 @@ impl App {
             .await?)
     }
 
-    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. Without
-    /// mail of its own the instance cannot know, and takes the account for the owner's.
+    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. A key only
+    /// asks for it: [`App::confirm_invitation`].
     pub async fn invite(
         &self,
         project: &Project,
@@ -175,7 +179,9 @@ impl App {
         manager.require(role)?;
         let (number, now) = (project.number, self.0.clock.now());
         let id = InvitationId::new(now);
-        let platform = self.platform().await?;
+        let by_key = matches!(manager.actor, Actor::Key { .. });
+        // what a key asks for is sent to nobody
+        let platform = if by_key { None } else { self.platform().await? };
         // one that is sent proves the address, so nobody else gets to see it
         let (token, mail) = match &platform {
             None => (Token::random(), None),
@@ -184,7 +190,10 @@ impl App {
                     to: email.clone(),
                     page: Page::Invitation,
                     id: id.into(),
-                    values: vec![("project", project.name.clone()), ("inviter", manager.label())],
+                    values: vec![
+                        ("project", without_links(&project.name).into_owned()),
+                        ("inviter", manager.label()),
+                    ],
                 };
                 (self.link_token(Page::Invitation, id.into())?, Some(self.notice(platform, &notice)))
             }
@@ -206,7 +215,7 @@ impl App {
                     if store::count(tx, number).await? >= MOST {
                         return Ok(Err(full()));
                     }
-                    if let Some(user) = owner_of(tx, number, &wanted).await? {
+                    if let Some(user) = owner_of(tx, number, &wanted, by_key).await? {
                         let done = add(tx, number, &manager.actor, &user, role, now).await?;
                         return Ok(done.map(Ok));
                     }
@@ -222,7 +231,7 @@ impl App {
                         self.wake_platform(platform);
                         None
                     }
-                    None => Some(token),
+                    None => invitation.confirmed.then_some(token),
                 };
                 tracing::info!(project = %project.id, invitation = %invitation.id, "an invitation was made");
                 Ok(Invited::Invitation { invitation, token })
@@ -253,27 +262,53 @@ impl App {
         Ok(read.await?)
     }
 
-    /// Withdraws an invitation.
+    /// Does what a key asked for, in the name of a person who may.
+    pub async fn confirm_invitation(
+        &self,
+        project: &Project,
+        manager: Manager,
+        id: InvitationId,
+    ) -> Result<Invited> {
+        let number = project.number;
+        let found = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::invitation(rx, number, id).await }))
+            .await?
+            .ok_or_else(|| Error::not_found(Resource::Invitation, id))?;
+        if found.confirmed {
+            return Err(Error::Conflict("A person made this invitation, or confirmed it already.".into()));
+        }
+        self.invite(project, manager, found.email, found.role).await
+    }
+
+    /// Withdraws an invitation, as far as the caller may give the role away that it is to.
     pub async fn withdraw_invitation(
         &self,
         project: &Project,
-        actor: &Actor,
+        manager: Manager,
         id: InvitationId,
     ) -> Result<()> {
-        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let (number, now) = (project.number, self.0.clock.now());
         let withdrawn = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let Some(email) = store::withdraw(tx, number, id).await? else { return Ok(false) };
-                    let entry = Entry::new(Action::InvitationRevoked, email.to_string());
-                    audit::record(tx, number, &actor, &entry, now).await?;
-                    Ok(true)
+                    if !project::lock(tx, number).await? {
+                        return Ok(None);
+                    }
+                    let Some(found) = store::invitation(tx, number, id).await? else { return Ok(None) };
+                    if let Err(refused) = manager.require(found.role) {
+                        return Ok(Some(Err(refused)));
+                    }
+                    store::withdraw(tx, number, id).await?;
+                    let entry = Entry::new(Action::InvitationRevoked, found.email.to_string());
+                    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
                 })
             })
             .await?;
-        if withdrawn { Ok(()) } else { Err(Error::not_found(Resource::Invitation, id)) }
+        withdrawn.ok_or_else(|| Error::not_found(Resource::Invitation, id))?
     }
 
     /// Makes a user a member with the token of an invitation to the user's own address.
@@ -401,11 +436,20 @@ async fn invite(
     Wanted { id, email, role, token_hash, mail }: Wanted,
     allowance: Allowance,
 ) -> mailwright_store::Result<Checked<Invitation>> {
-    if store::invitations(tx, number, MOST).await?.len() as i64 >= MOST {
+    let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
+    // what keys ask for must not leave persons without a place
+    let (of_persons, of_keys) = store::count_invitations(tx, number).await?;
+    if key.is_none() && of_persons >= MOST {
         return Ok(Err(full()));
     }
+    if key.is_some() && of_keys >= MOST_OF_KEYS {
+        return Ok(Err(Error::Conflict(format!(
+            "{MOST_OF_KEYS} invitations that keys asked for wait to be confirmed, which is the most. A member who manages \
+             members has to confirm or withdraw them."
+        ))));
+    }
     if mail.is_some() {
-        let person = match who_stands_for(tx, number, &manager.actor).await? {
+        let person = match who_stands_for(tx, &manager.actor).await? {
             Ok(person) => person,
             Err(refused) => return Ok(Err(refused)),
         };
@@ -414,7 +458,6 @@ async fn invite(
         }
     }
     let now = allowance.now;
-    let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
     if key.is_some() && store::is_invited_by_person(tx, number, &email, now).await? {
         return Ok(Err(Error::Conflict("A member has invited this address already.".into())));
     }
@@ -425,6 +468,7 @@ async fn invite(
         invited_by: manager.label(),
         created_at: now,
         expires_at: now.plus(INVITED_FOR),
+        confirmed: key.is_none(),
     };
     store::invite(tx, number, &invitation, &token_hash, key).await?;
     let told = json!({ "role": role.as_str() });
@@ -436,16 +480,16 @@ async fn invite(
     Ok(Ok(invitation))
 }
 
-/// The account that an address stands for: one that is proven to be its owner's, as far as addresses can be proven
-/// here. Who is a member already is found as well.
+/// The account that an address stands for: one that is proven to be its owner's, and for a key none. Who is a member
+/// already is found as well.
 async fn owner_of(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     wanted: &Wanted,
+    by_key: bool,
 ) -> mailwright_store::Result<Option<User>> {
     let Some(user) = user::by_email(tx, &wanted.email).await? else { return Ok(None) };
-    let known =
-        wanted.mail.is_none() || user.email_verified || store::get(tx, number, user.id).await?.is_some();
+    let known = (user.email_verified && !by_key) || store::get(tx, number, user.id).await?.is_some();
     Ok(known.then_some(user))
 }
 
@@ -458,33 +502,28 @@ async fn is_live(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor) -> mailw
     }
 }
 
-/// Who is held to what is mailed: the person who invites, whose address must be proven, or an owner of the project whose
-/// key it is. The instance stands for itself.
-async fn who_stands_for(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    actor: &Actor,
-) -> mailwright_store::Result<Checked<Option<UserId>>> {
-    let person = match actor {
-        Actor::User { id, .. } => user::get(tx, *id).await?.filter(|user| user.email_verified).map(|u| u.id),
-        Actor::Key { .. } => store::verified_owner(tx, number).await?,
-        Actor::Operator | Actor::Service => return Ok(Ok(None)),
-    };
-    Ok(person.map(Some).ok_or_else(unproven))
+/// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
+async fn who_stands_for(tx: &mut Tx<'_>, actor: &Actor) -> mailwright_store::Result<Checked<Option<UserId>>> {
+    let Actor::User { id, .. } = actor else { return Ok(Ok(None)) };
+    let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
+    Ok(person.map(|user| Some(user.id)).ok_or_else(unproven))
 }
 
-/// Withdraws what keys invited that are revoked: what a stolen key began must not go on without it.
+/// Withdraws what revoked keys asked for and nobody confirmed: what a stolen key began must not go on without it. The
+/// addresses.
 pub(crate) async fn withdraw_of_revoked(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     actor: &Actor,
     now: Timestamp,
-) -> mailwright_store::Result<()> {
-    for email in store::withdraw_of_revoked(tx, number).await? {
+) -> mailwright_store::Result<Vec<EmailAddress>> {
+    let mut withdrawn = store::withdraw_of_revoked(tx, number).await?;
+    withdrawn.sort();
+    for email in &withdrawn {
         let entry = Entry::new(Action::InvitationRevoked, email.to_string());
         audit::record(tx, number, actor, &entry, now).await?;
     }
-    Ok(())
+    Ok(withdrawn)
 }
 
 /// Makes somebody who was invited a member; a member stays what he is.
@@ -575,7 +614,7 @@ async fn demote(
 
 fn unproven() -> Error {
     Error::NotAllowed(
-        "An invitation is mailed to a stranger, for which somebody has to stand: verify your own address first, or that of an owner of the project if you use a key."
+        "An invitation is mailed to a stranger, for which somebody has to stand: verify your own address first."
             .into(),
     )
 }

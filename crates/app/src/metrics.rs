@@ -72,6 +72,7 @@ pub struct Metrics {
     hop_connections: Family<ConnectionLabels, Gauge>,
     hop_state: Family<StateLabels, Gauge>,
     hop_rate: Gauge<f64, AtomicU64>,
+    clock_offset: Gauge<f64, AtomicU64>,
 }
 
 impl Default for Metrics {
@@ -107,6 +108,12 @@ impl Default for Metrics {
             "Mails a second that are handed over at most, because the next hop takes no more; 0 for no limit",
             hop_rate.clone(),
         );
+        let clock_offset = Gauge::default();
+        registry.register(
+            "clock_offset_seconds",
+            "How far the database's clock is ahead of this machine's",
+            clock_offset.clone(),
+        );
         Self {
             registry: Arc::new(registry),
             store,
@@ -118,6 +125,7 @@ impl Default for Metrics {
             hop_connections,
             hop_state,
             hop_rate,
+            clock_offset,
         }
     }
 }
@@ -160,6 +168,11 @@ impl Metrics {
     /// Notes how many mails a second are handed over at most; 0 for no limit.
     pub fn next_hop_rate(&self, rate: f64) {
         self.hop_rate.set(rate);
+    }
+
+    /// Notes how far the database's clock is ahead of this machine's.
+    pub fn clock(&self, seconds: f64) {
+        self.clock_offset.set(seconds);
     }
 
     /// The text that Prometheus reads.

@@ -13,6 +13,7 @@ use mailwright_core::audit::Actor;
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::name::without_links;
 use mailwright_core::project::{self as core, Project};
 use mailwright_store::email::Claimed;
 use mailwright_store::{Tx, domain, project};
@@ -181,9 +182,11 @@ impl App {
         reason: &str,
     ) -> Operation {
         let mut values = Data::new();
-        for (variable, value) in
-            [("instance", self.settings().base_url.as_str()), ("project", name), ("reason", reason)]
-        {
+        for (variable, value) in [
+            ("instance", self.settings().base_url.as_str()),
+            ("project", &*without_links(name)),
+            ("reason", reason),
+        ] {
             values.insert(variable.into(), value.into());
         }
         self.own_operation(&platform.project, platform.from.clone(), to, suspension_content(), values)
@@ -248,7 +251,8 @@ fn content(page: Page) -> (&'static str, String) {
             "Confirm your email address",
             "Somebody, hopefully you, created an account at {{instance}} with this address.",
             "Confirm the address",
-            "The link works once, for a short time. If it was not you, ignore this email.",
+            "The link works once, for a short time. If it was not you, it also lets you take the account over, or \
+             delete it.",
         ),
         Page::ResetPassword => (
             "Reset your password",
@@ -258,9 +262,10 @@ fn content(page: Page) -> (&'static str, String) {
             "The link works once, for a short time. If it was not you, ignore this email: your password stays as it is.",
         ),
         Page::Invitation => (
-            "You are invited to {{project}}",
-            "You are invited to {{project}}",
-            "{{inviter}} invites you to work on the project {{project}} at {{instance}}.",
+            // whoever has an account gives projects names: no subject is theirs to write
+            "You are invited to a project",
+            "You are invited to a project",
+            "{{inviter}} invites you to work on the project \u{201c}{{project}}\u{201d} at {{instance}}.",
             "Accept the invitation",
             "The link works once, for 14 days. If you do not know what this is about, ignore this email.",
         ),

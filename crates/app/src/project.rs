@@ -1,5 +1,6 @@
 //! Projects as their members see them: settings, keys, reset, deletion.
 
+use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::given::Given;
 use mailwright_core::ids::ApiKeyId;
@@ -11,7 +12,7 @@ use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::project::{self as store, Change, Details};
 use mailwright_store::retired;
-use mailwright_store::user::User;
+use mailwright_store::user::{self, User};
 use mailwright_store::{campaign, domain, member};
 use serde_json::{Value, json};
 
@@ -20,8 +21,8 @@ use crate::error::{Error, Resource, Result};
 use crate::key::Token;
 use crate::member::withdraw_of_revoked;
 
-/// Most projects that a user is shown, and that a user may own.
-pub const MOST: i64 = 100;
+/// Most projects that a user is shown at once.
+pub const MOST_LISTED: i64 = 10_000;
 /// Most keys of a project.
 const MOST_KEYS: i64 = 100;
 /// Retired numbers looked at together.
@@ -38,6 +39,8 @@ pub struct WithKeys {
     pub secret: Token,
     /// Its public key.
     pub public: Token,
+    /// Whom the keys that these replaced had asked to invite: nobody had confirmed it, and it was withdrawn.
+    pub withdrawn: Vec<EmailAddress>,
 }
 
 /// A named key that was made just now.
@@ -63,10 +66,12 @@ pub struct SetupState {
 }
 
 impl App {
-    /// The projects of a user, with what the user is in each.
-    pub async fn projects(&self, user: &User) -> Result<Vec<(Details, Role)>> {
-        let id = user.id;
-        Ok(self.0.db.read(move |rx| Box::pin(async move { store::of_user(rx, id, MOST).await })).await?)
+    /// A page of the projects of a user, with what the user is in each, the oldest first.
+    pub async fn projects(&self, user: &User, page: i64, size: i64) -> Result<Vec<(Details, Role)>> {
+        let (id, skipped) = (user.id, page.saturating_sub(1).saturating_mul(size));
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::of_user(rx, id, size, skipped).await }));
+        Ok(found.await?)
     }
 
     /// A project with its settings.
@@ -82,18 +87,22 @@ impl App {
         let (secret, public) = pair();
         let (owner, now) = (user.clone(), self.0.clock.now());
         let keys = stored_pair(&secret, &public, now);
+        let most = self.settings().accounts.projects_per_user;
         let details = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    // so that projects made at the same time are counted one after the other
+                    user::lock(tx, owner.id).await?;
                     let (count, disabled) = store::standing(tx, owner.id).await?;
                     if disabled {
                         return Ok(Err(Error::ProjectDisabled));
                     }
-                    if count >= MOST {
+                    if most > 0 && count >= most {
                         return Ok(Err(Error::Conflict(format!(
-                            "You own {MOST} projects, which is the most. Delete one before you create another."
+                            "You own {count} projects, and {most} is the most. Delete one before you create another, or \
+                             ask the operator of this instance to raise projects_per_user."
                         ))));
                     }
                     let made = store::create(tx, &name, LANGUAGE, now).await?;
@@ -110,7 +119,7 @@ impl App {
             .await??;
         let details =
             details.ok_or_else(|| Error::Internal("a project vanished while it was made".into()))?;
-        Ok(WithKeys { details, secret, public })
+        Ok(WithKeys { details, secret, public, withdrawn: Vec::new() })
     }
 
     /// Changes settings.
@@ -127,6 +136,7 @@ impl App {
                     store::change(tx, number, &change, now).await?;
                     let told = json!({
                         "name": change.name, "tracking": change.tracking, "language": change.language,
+                        "publicKeyMayResubscribe": change.public_key_may_resubscribe,
                     });
                     let told = match change.sending_per_second {
                         Given::Absent => given(told),
@@ -148,26 +158,26 @@ impl App {
         let (secret, public) = pair();
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         let keys = stored_pair(&secret, &public, now);
-        let details = self
+        let (details, withdrawn) = self
             .0
             .db
             .write(move |tx| {
                 Box::pin(async move {
                     if !store::lock(tx, number).await? {
-                        return Ok(None);
+                        return Ok((None, Vec::new()));
                     }
                     api_key::revoke_pair(tx, number, now).await?;
-                    withdraw_of_revoked(tx, number, &actor, now).await?;
+                    let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
                     for key in &keys {
                         api_key::create(tx, number, key, now).await?;
                     }
                     audit::record(tx, number, &actor, &Entry::of_project(Action::KeysRotated), now).await?;
-                    store::details(tx, number).await
+                    Ok((store::details(tx, number).await?, withdrawn))
                 })
             })
             .await?;
         let details = details.ok_or_else(|| Error::not_found(Resource::Project, project.id))?;
-        Ok(WithKeys { details, secret, public })
+        Ok(WithKeys { details, secret, public, withdrawn })
     }
 
     /// The keys of a project.
@@ -223,8 +233,14 @@ impl App {
         Ok(MadeKey { key: listed, token })
     }
 
-    /// Revokes a key. It is dead at once, on every node, and what it invited is withdrawn.
-    pub async fn revoke_key(&self, project: &Project, actor: &Actor, id: ApiKeyId) -> Result<()> {
+    /// Revokes a key. It is dead at once, on every node. Whom it had asked to invite, and nobody had confirmed, is
+    /// withdrawn: these addresses.
+    pub async fn revoke_key(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: ApiKeyId,
+    ) -> Result<Vec<EmailAddress>> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         let revoked = self
             .0
@@ -232,17 +248,17 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     if !store::lock(tx, number).await? {
-                        return Ok(false);
+                        return Ok(None);
                     }
-                    let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(false) };
-                    withdraw_of_revoked(tx, number, &actor, now).await?;
+                    let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(None) };
+                    let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
                     let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
                     audit::record(tx, number, &actor, &entry, now).await?;
-                    Ok(true)
+                    Ok(Some(withdrawn))
                 })
             })
             .await?;
-        if revoked { Ok(()) } else { Err(Error::not_found(Resource::Key, id)) }
+        revoked.ok_or_else(|| Error::not_found(Resource::Key, id))
     }
 
     /// Wipes what the project has, except keys, members, domains and the audit log. Nothing of it is seen any more

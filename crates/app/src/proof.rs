@@ -11,10 +11,10 @@ use mailwright_store::{Tx, login, session};
 
 use crate::App;
 use crate::error::{Error, Result};
-use crate::key::hash;
+use crate::key::{Token, hash};
 use crate::platform::{Notice, Page, Platform, enqueue};
 use crate::send::Operation;
-use crate::session::{ClientKey, subject};
+use crate::session::{ClientKey, hand_over, subject};
 
 /// Links of a kind that an account is sent in the time in which they are counted.
 const MOST: usize = 3;
@@ -79,15 +79,14 @@ impl App {
         Ok(Link { proof, mail: self.notice(platform, &notice) })
     }
 
-    /// The address that a link was sent to, as long as the link is good. Looking does not use it up.
-    pub async fn link_address(&self, purpose: Purpose, token: &str) -> Result<Option<EmailAddress>> {
+    /// The account and the address that a link was sent for, as long as the link is good. Looking does not use it up.
+    pub async fn opened_link(&self, purpose: Purpose, token: &str) -> Result<Option<(UserId, EmailAddress)>> {
         let (token_hash, now) = (hash(token), self.0.clock.now());
-        let found = self
+        let read = self
             .0
             .db
-            .read(move |rx| Box::pin(async move { store::find(rx, purpose, &token_hash, now).await }))
-            .await?;
-        Ok(found.map(|(_, email)| email))
+            .read(move |rx| Box::pin(async move { store::find(rx, purpose, &token_hash, now).await }));
+        Ok(read.await?)
     }
 
     /// Sends a user another link to prove the address. False when it is proven already.
@@ -117,7 +116,24 @@ impl App {
     }
 
     /// Notes that the owner of an account receives mail at its address: accepts what it was invited to.
-    pub async fn verify_email(&self, token: &str) -> Result<()> {
+    ///
+    /// A link alone proves who receives the mail, and not that this is who made the account: anybody can sign up with
+    /// somebody else's address. So it takes the account's session, or its password.
+    pub async fn verify_email(
+        &self,
+        token: &str,
+        signed_in: Option<UserId>,
+        password: Option<String>,
+        client: ClientKey,
+    ) -> Result<()> {
+        let (user, email) = self.opened_link(Purpose::Verify, token).await?.ok_or_else(bad_link)?;
+        if signed_in != Some(user) {
+            let password = password.ok_or(Error::PasswordRequired(
+                "The link proves an address, and whoever made the account has to open it: you are not signed in with \
+                 the account here.",
+            ))?;
+            self.check_credentials(&email, password, client).await?;
+        }
         let (token_hash, now) = (hash(token), self.0.clock.now());
         let verified = self
             .0
@@ -133,6 +149,46 @@ impl App {
             .ok_or_else(bad_link)?;
         tracing::info!(user = %verified, "an address was verified");
         Ok(())
+    }
+
+    /// Gives an account that somebody else made to whoever receives mail at its address, with another password. All of
+    /// its sessions end.
+    pub async fn claim_account(&self, token: &str, new: String, client: ClientKey) -> Result<()> {
+        let user = self.set_password_by_link(Purpose::Verify, token, new, client).await?;
+        tracing::info!(%user, "an account was claimed by the owner of its address");
+        Ok(())
+    }
+
+    /// Removes an account that was made with somebody else's address, on the word of whoever receives mail there. One
+    /// that is a member of projects stays, with a password that nobody has. Whether it was removed.
+    pub async fn disown_account(&self, token: &str) -> Result<bool> {
+        if self.opened_link(Purpose::Verify, token).await?.is_none() {
+            return Err(bad_link());
+        }
+        let unknown = self.0.passwords.hash(Token::random().reveal().to_owned()).await?;
+        let (token_hash, now) = (hash(token), self.0.clock.now());
+        let (user, removed) = self
+            .0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let Some(user) = unproven(tx, Purpose::Verify, &token_hash, now).await? else {
+                        return Ok(None);
+                    };
+                    if user::delete(tx, user.id).await? {
+                        return Ok(Some((user.id, true)));
+                    }
+                    user::put_password(tx, user.id, &unknown, now).await?;
+                    session::end_all(tx, user.id, None).await?;
+                    store::void(tx, user.id, Purpose::Reset, now).await?;
+                    login::forget_clients(tx, user.id).await?;
+                    Ok(Some((user.id, false)))
+                })
+            })
+            .await?
+            .ok_or_else(bad_link)?;
+        tracing::info!(%user, removed, "an account was disowned by the owner of its address");
+        Ok(removed)
     }
 
     /// Asks for a link to set another password. Whether the address has an account, neither the answer tells nor its
@@ -201,41 +257,44 @@ impl App {
     /// Sets another password with a link, and ends all sessions of the account. `client` is where its owner is: from
     /// there signing in is not slowed down by what others guess, now and later.
     pub async fn reset_password(&self, token: &str, new: String, client: ClientKey) -> Result<()> {
-        let (token_hash, now) = (hash(token), self.0.clock.now());
+        let user = self.set_password_by_link(Purpose::Reset, token, new, client).await?;
+        tracing::info!(%user, "a password was reset");
+        Ok(())
+    }
+
+    async fn set_password_by_link(
+        &self,
+        purpose: Purpose,
+        token: &str,
+        new: String,
+        client: ClientKey,
+    ) -> Result<UserId> {
         // a password costs time to hash, so a link that is not good is refused before
-        let good = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::find(rx, Purpose::Reset, &token_hash, now).await }))
-            .await?;
-        if good.is_none() {
+        if self.opened_link(purpose, token).await?.is_none() {
             return Err(bad_link());
         }
         let hashed = self.0.passwords.hash(new).await?;
-        let user = self
-            .0
+        let (token_hash, now) = (hash(token), self.0.clock.now());
+        self.0
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let found = store::take(tx, Purpose::Reset, &token_hash, now).await?;
-                    let Some((id, email)) = found else { return Ok(None) };
-                    if !proven(tx, id, &email, now).await? {
-                        return Ok(None);
-                    }
-                    user::put_password(tx, id, &hashed, now).await?;
-                    session::end_all(tx, id, None).await?;
-                    login::forget_clients(tx, id).await?;
-                    login::remember_client(tx, id, client.as_bytes(), now).await?;
+                    let found = match purpose {
+                        Purpose::Verify => unproven(tx, purpose, &token_hash, now).await?,
+                        Purpose::Reset => taken(tx, purpose, &token_hash, now).await?,
+                    };
+                    let Some(user) = found else { return Ok(None) };
+                    hand_over(tx, &user, &hashed, now).await?;
+                    crate::member::accept_all(tx, user.id, &user.email, now).await?;
+                    login::remember_client(tx, user.id, client.as_bytes(), now).await?;
                     for own in [&[][..], client.as_bytes()] {
-                        login::forget(tx, &subject(email.as_str(), own)).await?;
+                        login::forget(tx, &subject(user.email.as_str(), own)).await?;
                     }
-                    Ok(Some(id))
+                    Ok(Some(user.id))
                 })
             })
             .await?
-            .ok_or_else(bad_link)?;
-        tracing::info!(%user, "a password was reset");
-        Ok(())
+            .ok_or_else(bad_link)
     }
 
     /// Removes links that expired and count no more.
@@ -246,6 +305,27 @@ impl App {
         {}
         Ok(())
     }
+}
+
+/// Uses a link up; its account, if it still has the address that the link was sent to.
+async fn taken(
+    tx: &mut Tx<'_>,
+    purpose: Purpose,
+    token_hash: &[u8],
+    now: Timestamp,
+) -> mailwright_store::Result<Option<User>> {
+    let Some((id, email)) = store::take(tx, purpose, token_hash, now).await? else { return Ok(None) };
+    Ok(user::lock(tx, id).await?.filter(|user| user.email == email))
+}
+
+/// The same for an account whose address nobody proved yet: one that is proven has its owner.
+async fn unproven(
+    tx: &mut Tx<'_>,
+    purpose: Purpose,
+    token_hash: &[u8],
+    now: Timestamp,
+) -> mailwright_store::Result<Option<User>> {
+    Ok(taken(tx, purpose, token_hash, now).await?.filter(|user| !user.email_verified))
 }
 
 /// Notes that whoever has an account receives mail at its address; false when the account has another one by now.

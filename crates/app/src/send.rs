@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::{join, join3, join4};
 use mailwright_core::address::EmailAddress;
@@ -94,7 +93,8 @@ pub(crate) struct Operation {
     kind: TemplateType,
     claim: Option<Claim>,
     at: Timestamp,
-    deadline: Duration,
+    /// Whether mail leaves the machine.
+    leaves: bool,
 }
 
 #[derive(Debug)]
@@ -219,7 +219,7 @@ impl App {
             kind,
             claim: self.claim(project.number, key),
             at,
-            deadline: self.0.settings.delivery.deadline,
+            leaves: self.mail_leaves(),
         })
     }
 
@@ -252,7 +252,7 @@ impl App {
             kind: INLINE_KIND,
             claim: None,
             at: self.0.clock.now(),
-            deadline: self.0.settings.delivery.deadline,
+            leaves: self.mail_leaves(),
         }
     }
 
@@ -276,7 +276,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let (stale, holders, domains, contacts) = join4(
         recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
-        domain::may_send(tx, &senders),
+        domain::may_send(tx, &senders, operations.iter().any(|o| o.leaves)),
         Contacts::load(tx, recipients.into_iter()),
     )
     .await;
@@ -384,7 +384,6 @@ impl<'o> Accepting<'o> {
             template: operation.template,
             message_id: format!("{id}@{}", operation.from.domain()),
             at: operation.at,
-            deadline_at: operation.at.plus(operation.deadline),
         });
         Accepted { contact, address: recipient.email.clone(), email: id }
     }

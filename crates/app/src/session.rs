@@ -15,7 +15,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::login::{self, Counted};
 use mailwright_store::proof::{self, Purpose};
 use mailwright_store::user::{self, NewUser, User};
-use mailwright_store::{member, session};
+use mailwright_store::{Tx, member, session};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -27,6 +27,10 @@ use crate::totp;
 pub const LASTS: Duration = Duration::from_hours(7 * 24);
 /// How long an account remembers where it signed in from.
 const CLIENT_KNOWN: Duration = Duration::from_hours(90 * 24);
+/// As how many clients an IPv6 network counts in which there may be thousands.
+const CLIENTS_AROUND: i64 = 16;
+/// How long after signing in a session is enough for what cannot be undone.
+pub const FRESH: Duration = Duration::from_mins(10);
 /// What the signing key is derived for.
 const PURPOSE: &str = "session";
 /// The only header that is made and accepted.
@@ -34,20 +38,38 @@ const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 
 /// A client as failed logins are counted: a hash of its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClientKey([u8; 32]);
+pub struct ClientKey {
+    client: [u8; 32],
+    /// The network around it, of which one customer may have thousands like this client.
+    around: Option<[u8; 32]>,
+}
 
 impl ClientKey {
-    /// The client at an address. The addresses of an IPv6 network that is given to one customer count as one.
+    /// The client at an address. The addresses of an IPv6 network that is given to one customer count as one (a /64);
+    /// so do, with a limit of their own, those of the widest that customers are given (a /48).
     pub fn of(address: IpAddr) -> Self {
-        let network = match address.to_canonical() {
-            IpAddr::V4(address) => address.octets().to_vec(),
-            IpAddr::V6(address) => address.octets()[..8].to_vec(),
-        };
-        Self(digest("client", &[&network]))
+        let key = |network: &[u8]| digest("client", &[network]);
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self { client: key(&address.octets()), around: None },
+            IpAddr::V6(address) => {
+                let octets = address.octets();
+                Self { client: key(&octets[..8]), around: Some(key(&octets[..6])) }
+            }
+        }
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.client
+    }
+
+    /// What is counted of something that the client does, where `limit` is that of a client. The client comes first:
+    /// one that is refused must not use up what its neighbours have.
+    fn counted(&self, what: &str, limit: i64) -> Vec<Counted> {
+        let around = self.around.map(|network| Counted {
+            key: digest(what, &[&network]),
+            limit: limit.saturating_mul(CLIENTS_AROUND),
+        });
+        std::iter::once(Counted { key: digest(what, &[&self.client]), limit }).chain(around).collect()
     }
 }
 
@@ -218,7 +240,7 @@ impl App {
         let found = self
             .0
             .db
-            .read(move |rx| Box::pin(async move { user::credentials(rx, &wanted, &client.0).await }))
+            .read(move |rx| Box::pin(async move { user::credentials(rx, &wanted, client.as_bytes()).await }))
             .await?;
         let known_client = found.as_ref().is_some_and(|found| found.known_client);
         let attempt = self.attempt(email.as_str(), client, known_client).await?;
@@ -240,10 +262,10 @@ impl App {
     /// that nobody can lock its owner out by guessing.
     pub(crate) async fn attempt(&self, address: &str, client: ClientKey, known: bool) -> Result<Attempt> {
         let settings = &self.settings().accounts;
-        let own: &[u8] = if known { &client.0 } else { b"" };
+        let own: &[u8] = if known { client.as_bytes() } else { b"" };
         let subject = Counted { key: subject(address, own), limit: settings.attempts_per_address };
-        let from = Counted { key: digest("from", &[&client.0]), limit: settings.attempts_per_client };
-        let counted = vec![from, subject];
+        let mut counted = client.counted("from", settings.attempts_per_client);
+        counted.push(subject);
         let attempt = Attempt { subject: subject.key, counted };
         self.count(attempt.counted.clone()).await?;
         Ok(attempt)
@@ -252,7 +274,7 @@ impl App {
     /// Counts something that a client does and that costs others, such as mails to strangers.
     pub(crate) async fn count_client(&self, what: &str, client: ClientKey) -> Result<()> {
         let limit = self.settings().accounts.attempts_per_client;
-        self.count(vec![Counted { key: digest(what, &[&client.0]), limit }]).await
+        self.count(client.counted(what, limit)).await
     }
 
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {
@@ -316,7 +338,7 @@ impl App {
                         return Ok(Ok(false));
                     }
                     if let Some(client) = client {
-                        login::remember_client(tx, of, &client.0, now).await?;
+                        login::remember_client(tx, of, client.as_bytes(), now).await?;
                     }
                     if let Some(email) = verified {
                         crate::member::accept_all(tx, of, &email, now).await?;
@@ -397,6 +419,33 @@ impl App {
             return Err(Error::InvalidCredentials);
         }
         Ok(())
+    }
+
+    /// Checks the password of an account, as signing in does, where nobody is to be signed in.
+    pub(crate) async fn check_credentials(
+        &self,
+        email: &EmailAddress,
+        password: String,
+        client: ClientKey,
+    ) -> Result<()> {
+        let wanted = email.clone();
+        let read = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { user::credentials(rx, &wanted, client.as_bytes()).await }));
+        let found = read.await?;
+        let known = found.as_ref().is_some_and(|found| found.known_client);
+        let attempt = self.attempt(email.as_str(), client, known).await?;
+        let hash = found.and_then(|found| found.password_hash);
+        if !self.0.passwords.matches(password, hash).await? {
+            return Err(Error::InvalidCredentials);
+        }
+        self.forgive(attempt).await
+    }
+
+    /// Whether a session began so lately that it is enough for what cannot be undone.
+    pub fn is_fresh(&self, began: Timestamp) -> bool {
+        self.0.clock.now().since(began) < FRESH
     }
 
     /// Checks the password of a user who is signed in; its hash.
@@ -518,6 +567,28 @@ impl App {
     }
 }
 
+/// Gives an account to whoever is known to receive mail at its address: another password, and nothing left of whoever
+/// used it until now. A second factor stays where the address was proven before; elsewhere a stranger may have set it
+/// up.
+pub(crate) async fn hand_over(
+    tx: &mut Tx<'_>,
+    user: &User,
+    hash: &str,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    user::put_password(tx, user.id, hash, now).await?;
+    session::end_all(tx, user.id, None).await?;
+    for purpose in [Purpose::Verify, Purpose::Reset] {
+        proof::void(tx, user.id, purpose, now).await?;
+    }
+    login::forget_clients(tx, user.id).await?;
+    if !user.email_verified {
+        mailwright_store::totp::remove(tx, user.id).await?;
+        user::verify(tx, user.id, &user.email, now).await?;
+    }
+    Ok(())
+}
+
 /// What an attempt was counted against.
 #[derive(Debug)]
 pub(crate) struct Attempt {
@@ -536,6 +607,15 @@ mod tests {
         assert_ne!(key("192.0.2.1"), key("192.0.2.2"));
         assert_eq!(key("2001:db8:1:2::1"), key("2001:db8:1:2:ffff::2"));
         assert_ne!(key("2001:db8:1:2::1"), key("2001:db8:1:3::1"));
+        let limits = |text: &str| -> Vec<_> {
+            key(text).counted("from", 100).iter().map(|counted| (counted.key, counted.limit)).collect()
+        };
+        assert_eq!(limits("192.0.2.1").len(), 1);
+        let (one, neighbour, other) =
+            (limits("2001:db8:1:2::1"), limits("2001:db8:1:3::1"), limits("2001:db8:2:2::1"));
+        assert_eq!((one[0].1, one[1].1), (100, 1600));
+        assert_eq!(one[1], neighbour[1], "networks of one customer count together");
+        assert_ne!(one[1], other[1]);
     }
 
     #[test]

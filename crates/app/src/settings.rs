@@ -13,6 +13,10 @@ pub struct Settings {
     pub auto_project_disable: bool,
     /// How long an idempotency key is kept.
     pub idempotency_ttl: Duration,
+    /// Time between two comparisons of the machine's clock with the database's.
+    pub clock_check_interval: Duration,
+    /// How late a scheduled campaign may start.
+    pub latest_start: Duration,
     /// Attachments.
     pub attachments: AttachmentLimits,
     /// Sending.
@@ -92,6 +96,8 @@ pub struct PlatformSettings {
 pub struct AccountSettings {
     /// Whether only the first account can be created by signing up.
     pub disable_signups: bool,
+    /// Projects that a user may own; 0 for no limit.
+    pub projects_per_user: i64,
     /// Wrong passwords for an address in a window.
     pub attempts_per_address: i64,
     /// Wrong passwords from a client in a window.
@@ -128,6 +134,8 @@ pub struct DeliverySettings {
     pub connections: usize,
     /// Mails a second and project; 0 switches the throttle off.
     pub per_second: i64,
+    /// Mails a second of the whole instance; 0 for any number.
+    pub instance_per_second: i64,
     /// The first back-off after a temporary refusal; it doubles with every further one.
     pub retry_base: Duration,
     /// The longest back-off.
@@ -138,7 +146,7 @@ pub struct DeliverySettings {
     pub refused_max: Duration,
     /// How long a claim holds without a sign of life.
     pub lease: Duration,
-    /// How long a mail is tried.
+    /// How long a mail waits between its attempts, all pauses together, before it is given up.
     pub deadline: Duration,
 }
 

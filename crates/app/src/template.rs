@@ -91,7 +91,7 @@ impl App {
     ) -> Result<Template> {
         fields.syntax()?;
         let check_sender = fields.from.is_some();
-        let (number, now) = (project.number, self.0.clock.now());
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
         let stored = self
             .0
             .db
@@ -103,7 +103,9 @@ impl App {
                     };
                     fields.apply(&mut template);
                     template.updated_at = now;
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &template.from).await? {
+                    if check_sender
+                        && let Some(refused) = sender_refused(tx, number, &template.from, leaves).await?
+                    {
                         return Ok(Err(refused));
                     }
                     store::update(tx, number, &template).await?;
@@ -134,12 +136,14 @@ impl App {
         template: Template,
         check_sender: bool,
     ) -> Result<Template> {
-        let stored = template.clone();
+        let (stored, leaves) = (template.clone(), self.mail_leaves());
         self.0
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if check_sender && let Some(refused) = sender_refused(tx, number, &stored.from).await? {
+                    if check_sender
+                        && let Some(refused) = sender_refused(tx, number, &stored.from, leaves).await?
+                    {
                         return Ok(Err(refused));
                     }
                     store::create(tx, number, &stored).await.map(Ok)

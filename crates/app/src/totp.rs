@@ -5,11 +5,11 @@
 //! them.
 
 use futures_util::future::BoxFuture;
-use mailwright_core::ids::UserId;
+use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
-use mailwright_store::Tx;
 use mailwright_store::totp::{self as store, Factor};
 use mailwright_store::user::{self, User};
+use mailwright_store::{Tx, session};
 use ring::hmac;
 
 use crate::App;
@@ -100,10 +100,12 @@ impl App {
         Ok(Begun { secret, uri })
     }
 
-    /// Switches the second factor on, given a code of the seed. Returns the recovery codes, to be shown once.
+    /// Switches the second factor on, given a code of the seed. Other sessions end: who opened one with the password
+    /// alone is to be out. Returns the recovery codes, to be shown once.
     pub async fn confirm_second_factor(
         &self,
         user: &User,
+        session: SessionId,
         code: &str,
         client: ClientKey,
     ) -> Result<Vec<String>> {
@@ -125,6 +127,7 @@ impl App {
                         return Ok(false);
                     }
                     store::put_recovery_codes(tx, id, &hashes).await?;
+                    session::end_all(tx, id, Some(session)).await?;
                     Ok(true)
                 })
             })
@@ -165,21 +168,61 @@ impl App {
         Ok((codes, hashes))
     }
 
-    /// Switches the second factor off, given the password and a code or recovery code.
+    /// Switches the second factor off, given the password and a code or recovery code. Other sessions end.
     pub async fn remove_second_factor(
         &self,
         user: &User,
+        session: SessionId,
         password: String,
         code: String,
         client: ClientKey,
     ) -> Result<()> {
         let id = user.id;
         self.with_second_factor(user, password, code, client, move |tx| {
-            Box::pin(async move { store::remove(tx, id).await.map(drop) })
+            Box::pin(async move {
+                store::remove(tx, id).await?;
+                session::end_all(tx, id, Some(session)).await
+            })
         })
         .await?;
         tracing::info!(user = %id, "a second factor was switched off");
         Ok(())
+    }
+
+    /// Checks that whoever holds a session is still who signed in: the password, and a code where the account asks for
+    /// one.
+    pub async fn prove_again(
+        &self,
+        user: &User,
+        password: Option<String>,
+        code: Option<String>,
+        client: ClientKey,
+    ) -> Result<()> {
+        if !user.has_password {
+            return Err(Error::PasswordRequired(
+                "This cannot be undone, and you signed in a while ago. Your account has no password: sign in again, \
+                 and then ask for it.",
+            ));
+        }
+        let Some(password) = password else {
+            return Err(Error::PasswordRequired(
+                "This cannot be undone, and you signed in a while ago. It needs your password, or that you sign in again.",
+            ));
+        };
+        self.check_password(user, password, client).await?;
+        let attempt = match &code {
+            Some(_) => Some(self.attempt(&subject(user), client, false).await?),
+            None => None,
+        };
+        let (id, now, secret) = (user.id, self.0.clock.now(), self.0.secret.clone());
+        self.0
+            .db
+            .write(move |tx| Box::pin(async move { check(tx, &secret, id, code.as_deref(), now).await }))
+            .await??;
+        match attempt {
+            Some(attempt) => self.forgive(attempt).await,
+            None => Ok(()),
+        }
     }
 
     /// Changes something about a second factor, given the password and a code or recovery code.

@@ -20,7 +20,7 @@ use crate::App;
 use crate::contact::check_locale;
 use crate::error::Result;
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
-use crate::key::{Identity, Stale, recheck};
+use crate::key::{Identity, Stale, recheck_trackers};
 
 /// A checked request.
 #[derive(Debug, Clone)]
@@ -116,25 +116,25 @@ impl App {
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
-    let (stale, holders, contacts) = join3(
-        recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
+    let (callers, holders, contacts) = join3(
+        recheck_trackers(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
         Contacts::load(tx, operations.iter().map(|o| (o.project, &o.email))),
     )
     .await;
-    let (stale, holders, mut contacts) = (stale?, holders?, contacts?);
+    let (callers, holders, mut contacts) = (callers?, holders?, contacts?);
     let mut events = Vec::with_capacity(operations.len());
     let mut outcomes = Vec::with_capacity(operations.len());
-    for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
-        outcomes.push(match (stale, holder) {
+    for ((operation, caller), holder) in operations.iter().zip(callers).zip(holders) {
+        outcomes.push(match (caller, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
-            (Some(stale), None) => {
+            (Err(stale), None) => {
                 if let Some(claim) = &operation.claim {
                     idempotency::release(tx, claim.project, &claim.key).await?;
                 }
                 Err(Refusal::Stale(stale))
             }
-            (None, None) => Ok(apply(operation, &mut contacts, &mut events)),
+            (Ok(may_resubscribe), None) => Ok(apply(operation, may_resubscribe, &mut contacts, &mut events)),
         });
     }
     let mut deltas = Deltas::default();
@@ -144,25 +144,30 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     saved.and(appended).and(counted).map(|()| outcomes)
 }
 
-fn apply(operation: &Operation, contacts: &mut Contacts, events: &mut Vec<NewEvent>) -> Tracked {
+fn apply(
+    operation: &Operation,
+    may_resubscribe: bool,
+    contacts: &mut Contacts,
+    events: &mut Vec<NewEvent>,
+) -> Tracked {
+    let mut subscription = operation.subscription;
+    if subscription.given == Some(true) && !may_resubscribe {
+        subscription.preserve_existing = true;
+    }
     let upserted = contacts.upsert(
-        Upsert {
-            project: operation.project,
-            email: &operation.email,
-            subscription: operation.subscription,
-            patch: &operation.patch,
-        },
+        Upsert { project: operation.project, email: &operation.email, subscription, patch: &operation.patch },
         operation.at,
     );
     let contact = upserted.contact.id;
-    if let Some(subscribed) = upserted.flip {
-        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
-    }
     let event = NewEvent {
         data: operation.event_data.clone(),
         ..NewEvent::bare(operation.project, &operation.event, contact, operation.at)
     };
     let tracked = Tracked { contact, event: event.id, timestamp: operation.at };
     events.push(event);
+    // after the event that caused it, which has the earlier id
+    if let Some(subscribed) = upserted.flip {
+        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+    }
     tracked
 }

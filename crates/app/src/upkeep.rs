@@ -11,7 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
-use mailwright_store::{domain, email, idempotency, project, reception, search};
+use mailwright_store::{campaign, domain, email, idempotency, migrate, project, reception, search};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -27,6 +27,10 @@ const WIPING: Duration = Duration::from_secs(2);
 const RESETS: Duration = Duration::from_millis(500);
 /// How many days' reception of mails is remembered, besides the sum of all.
 const RECEPTION_DAYS: i64 = 31;
+/// By how much more than its longest pause a mail may be due in the future.
+const SLACK: Duration = Duration::from_secs(5);
+/// How long a campaign under way is left alone at most.
+const CAMPAIGN_PAUSE: Duration = Duration::from_mins(2);
 /// Domains of a project that are looked up at the same time.
 const CHECKS: usize = 8;
 /// Projects looked at together.
@@ -34,6 +38,12 @@ const PROJECTS: i64 = 500;
 
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     let domains = app.settings().domains.check_interval.min(Duration::from_secs(5));
+    let booted = app.clone();
+    tasks.spawn("bringing forward", async move {
+        if let Err(error) = booted.bring_forward().await {
+            tracing::warn!(%error, "mail could not be brought forward that was stored while the clock was ahead");
+        }
+    });
     every(app, tasks, "domain checks", domains, |app| async move { app.check_due_domains().await });
     every(app, tasks, "queue figures", FIGURES, |app| async move { app.measure_queue().await });
     every(app, tasks, "housekeeping", HOUSEKEEPING, |app| async move { app.housekeep().await });
@@ -120,19 +130,22 @@ impl App {
         }
     }
 
-    /// The projects that have a mail due in a lane.
+    /// The projects that have a mail due in a lane, and whether a newer program has migrated the database, so that
+    /// this one should leave them to it.
     pub(crate) async fn projects_with_mail(
         &self,
         lane: Lane,
         now: Timestamp,
-    ) -> mailwright_store::Result<Vec<ProjectNumber>> {
+    ) -> mailwright_store::Result<(bool, Vec<ProjectNumber>)> {
         let read = self.0.db.read(move |rx| {
             Box::pin(async move {
-                if lane == Lane::Campaign {
-                    queue::due_projects(rx, now).await
+                let superseded = migrate::is_superseded(rx).await?;
+                let projects = if lane == Lane::Campaign {
+                    queue::due_projects(rx, now).await?
                 } else {
-                    email::due_projects(rx, lane, now).await
-                }
+                    email::due_projects(rx, lane, now).await?
+                };
+                Ok((superseded, projects))
             })
         });
         read.await
@@ -142,7 +155,7 @@ impl App {
         let now = self.0.clock.now();
         for lane in Lane::ALL {
             let (mut depth, mut oldest) = (0, now);
-            for number in self.projects_with_mail(lane, now).await? {
+            for number in self.projects_with_mail(lane, now).await?.1 {
                 let backlog = self.0.db.read(move |rx| {
                     Box::pin(async move {
                         if lane == Lane::Campaign {
@@ -159,6 +172,41 @@ impl App {
             self.0.metrics.queue(lane, depth, now.since(oldest).as_secs_f64());
         }
         Ok(())
+    }
+
+    /// Brings forward what was stored while the clock was ahead of where it is now: otherwise it would wait until the
+    /// clock is there again.
+    pub(crate) async fn bring_forward(&self) -> Result<()> {
+        let (now, delivery) = (self.0.clock.now(), &self.settings().delivery);
+        // a tenth is the most that a pause is made longer by
+        let latest = now.plus((delivery.retry_max + delivery.retry_max / 10).max(delivery.lease) + SLACK);
+        let looked_at = now.plus(CAMPAIGN_PAUSE);
+        let job = |number| async move {
+            let ahead = self
+                .0
+                .db
+                .read(move |rx| Box::pin(async move { email::waits_ahead(rx, number, now).await }))
+                .await?;
+            if !ahead {
+                return Ok(());
+            }
+            self.0
+                .db
+                .write_bulk(move |tx| {
+                    Box::pin(async move { campaign::bring_forward(tx, number, now, looked_at).await })
+                })
+                .await?;
+            while self
+                .0
+                .db
+                .write_bulk(move |tx| {
+                    Box::pin(async move { email::bring_forward(tx, number, now, latest).await })
+                })
+                .await?
+            {}
+            Ok(())
+        };
+        self.each_project(job, "bringing forward").await
     }
 
     async fn housekeep(&self) -> Result<()> {

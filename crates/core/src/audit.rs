@@ -88,6 +88,8 @@ pub enum Action {
     CampaignSent,
     /// A campaign was scheduled.
     CampaignScheduled,
+    /// The time of a scheduled campaign passed while the service did not run.
+    CampaignMissed,
     /// A campaign was paused.
     CampaignPaused,
     /// A campaign went on.
@@ -130,6 +132,7 @@ impl Action {
             Self::TemplateDeleted => "template.deleted",
             Self::CampaignSent => "campaign.sent",
             Self::CampaignScheduled => "campaign.scheduled",
+            Self::CampaignMissed => "campaign.missed",
             Self::CampaignPaused => "campaign.paused",
             Self::CampaignResumed => "campaign.resumed",
             Self::CampaignRetried => "campaign.retried",

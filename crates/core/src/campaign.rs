@@ -110,7 +110,7 @@ pub struct Campaign {
     pub frozen_at: Option<Timestamp>,
     /// When the last of its mails was settled.
     pub finished_at: Option<Timestamp>,
-    /// Why it was cancelled, where nobody asked for it.
+    /// Why it was cancelled or paused, or did not start, where nobody asked for it.
     pub note: Option<String>,
     /// When it was created.
     pub created_at: Timestamp,

@@ -28,3 +28,11 @@ pub struct Domain {
     /// When anything of it last changed.
     pub updated_at: Timestamp,
 }
+
+impl Domain {
+    /// Whether the project may send from it. Where mail `leaves` the machine, what was verified without a look at the
+    /// DNS, while mail was captured, counts for nothing.
+    pub fn may_send(&self, leaves: bool) -> bool {
+        self.verified && (self.vouched || !leaves || !self.last_check.is_null())
+    }
+}

@@ -1,18 +1,60 @@
 //! Identifiers: UUID version 7 (RFC 9562), one type for each kind of thing.
 //!
-//! The time in an id is the creation time of the row, to the millisecond, so ordering by id is ordering by creation.
+//! The time in an id is the creation time of the row, to the millisecond, so ordering by id is ordering by creation. The
+//! ids that one process makes within a millisecond are in the order in which it made them, so that a cause is never
+//! listed after its effect.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::time::Timestamp;
 
+/// How many bits of an id count (RFC 9562 section 6.2, method 1): the 12 of `rand_a` and the first 10 of `rand_b`. The
+/// other 52 stay random, so that no id can be guessed from another one.
+const COUNTER_BITS: u32 = 22;
+const COUNTER: u64 = (1 << COUNTER_BITS) - 1;
+/// The counter begins anew, with the next millisecond, once it is beyond half of its range: what is left is for the ids
+/// of one millisecond.
+const HALF: u64 = 1 << (COUNTER_BITS - 1);
+
+/// The newest millisecond that an id was made in, in 42 bits, and the counter.
+static NEWEST: AtomicU64 = AtomicU64::new(0);
+
 fn v7(now: Timestamp) -> Uuid {
-    uuid::Builder::from_unix_timestamp_millis(u64::try_from(now.0).unwrap_or(0), &rand::random::<[u8; 10]>())
-        .into_uuid()
+    let millis = u64::try_from(now.0).unwrap_or(0);
+    let mut bytes = rand::random::<[u8; 10]>();
+    let random = u16::from_be_bytes([bytes[0], bytes[1]]);
+    let count = |newest| Some(counted(newest, millis, random));
+    // the order of the changes of one number is the same for all threads, whatever they read and write besides
+    let before = match NEWEST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count) {
+        Ok(before) | Err(before) => before,
+    };
+    let counter = counted(before, millis, random) & COUNTER;
+    bytes[0] = (counter >> 18) as u8;
+    bytes[1] = (counter >> 10) as u8;
+    bytes[2] = (counter >> 4) as u8; // its first two bits become the variant
+    bytes[3] = ((counter << 4) as u8) | (bytes[3] & 0x0f);
+    uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
+}
+
+/// The counter after another id. It goes on from one millisecond to the next, since steps of the program that overlap
+/// have different ideas of the time; a jump at each keeps it from telling how many ids were made.
+fn counted(newest: u64, millis: u64, random: u16) -> u64 {
+    let (known, counter) = (newest >> COUNTER_BITS, newest & COUNTER);
+    let millis = millis & (u64::MAX >> COUNTER_BITS);
+    let fresh = u64::from(random) << 4;
+    if millis <= known {
+        // begins anew only after two million ids, as a clock that was set back by much may lead to
+        let counter = if counter == COUNTER { fresh } else { counter + 1 };
+        return (known << COUNTER_BITS) | counter;
+    }
+    let is_spent = newest == 0 || counter >= HALF;
+    let counter = if is_spent { fresh } else { counter + 1 + u64::from(random & 0xff) };
+    (millis << COUNTER_BITS) | counter
 }
 
 macro_rules! ids {
@@ -152,6 +194,45 @@ mod tests {
         assert!(ContactId::first_of(Timestamp(1000)) <= early);
         assert!(early < ContactId::first_of(Timestamp(1001)));
         assert_eq!((early.instant(), late.instant()), (Timestamp(1000), Timestamp(1001)));
+    }
+
+    #[test]
+    fn ids_of_a_millisecond_are_in_the_order_they_were_made_in() {
+        let now = Timestamp(1_763_000_000_000);
+        let made: Vec<EventId> = (0..10_000).map(|_| EventId::new(now)).collect();
+        assert!(made.is_sorted_by(|a, b| a < b));
+        // also where a later millisecond was seen in between
+        let earlier = EventId::new(now);
+        EventId::new(Timestamp(now.0 + 5));
+        assert!(earlier < EventId::new(now));
+        for id in [made[0], earlier] {
+            assert_eq!((id.as_uuid().get_version_num(), id.instant()), (7, now));
+            assert_eq!(id.as_uuid().get_variant(), uuid::Variant::RFC4122);
+        }
+    }
+
+    #[test]
+    fn ids_of_several_threads_are_unique_and_each_threads_own_in_order() {
+        let now = Timestamp(1_763_000_100_000);
+        let threads: Vec<_> = (0..4)
+            .map(|_| std::thread::spawn(move || (0..5_000).map(|_| EmailId::new(now)).collect::<Vec<_>>()))
+            .collect();
+        let made: Vec<Vec<EmailId>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        assert!(made.iter().all(|own| own.is_sorted_by(|a, b| a < b)));
+        let distinct: std::collections::HashSet<_> = made.iter().flatten().collect();
+        assert_eq!(distinct.len(), 20_000);
+    }
+
+    #[test]
+    fn the_counter_leaves_room_for_the_ids_of_a_millisecond() {
+        let mut newest = 0;
+        for millis in 1..100_000 {
+            newest = counted(newest, millis, (millis * 7919) as u16);
+            assert_eq!(newest >> COUNTER_BITS, millis);
+            assert!(newest & COUNTER < HALF + 257, "at {millis}: {}", newest & COUNTER);
+        }
+        let full = (5 << COUNTER_BITS) | COUNTER;
+        assert_eq!(counted(full, 5, 1), (5 << COUNTER_BITS) | 16);
     }
 
     #[test]

@@ -80,25 +80,45 @@ impl Serialize for Timestamp {
     }
 }
 
-/// Where the program takes the time from: the system, or a hand that tests move.
+/// Where the program takes the time from: the system, corrected by what is known about it, or a hand that tests move.
+/// Clones are the same clock.
 #[derive(Debug, Clone, Default)]
-pub struct Clock(Option<Arc<AtomicI64>>);
+pub struct Clock {
+    hand: Option<Arc<AtomicI64>>,
+    /// Milliseconds that the system's clock is behind.
+    correction: Arc<AtomicI64>,
+}
 
 impl Clock {
     /// The system's clock.
     pub fn system() -> Self {
-        Self(None)
+        Self::default()
     }
 
     /// A clock that stands at `now` until it is moved with [`Clock::advance`].
     pub fn manual(now: Timestamp) -> Self {
-        Self(Some(Arc::new(AtomicI64::new(now.0))))
+        Self { hand: Some(Arc::new(AtomicI64::new(now.0))), ..Self::default() }
     }
 
     /// The current instant.
-    #[expect(clippy::disallowed_methods, reason = "this is the one door to the system's time")]
     pub fn now(&self) -> Timestamp {
-        match &self.0 {
+        Timestamp(self.uncorrected().0.saturating_add(self.correction()))
+    }
+
+    /// How far the clock's source is behind, as far as is known, in milliseconds.
+    pub fn correction(&self) -> i64 {
+        self.correction.load(Ordering::SeqCst)
+    }
+
+    /// Notes how many milliseconds the clock's source is behind the time that counts.
+    pub fn correct(&self, behind: i64) {
+        self.correction.store(behind, Ordering::SeqCst);
+    }
+
+    /// What the clock's source says.
+    #[expect(clippy::disallowed_methods, reason = "this is the one door to the system's time")]
+    pub fn uncorrected(&self) -> Timestamp {
+        match &self.hand {
             Some(hand) => Timestamp(hand.load(Ordering::SeqCst)),
             None => Timestamp(
                 std::time::SystemTime::now()
@@ -110,7 +130,7 @@ impl Clock {
 
     /// Moves a manual clock; a system clock stays as it is.
     pub fn advance(&self, by: Duration) {
-        if let Some(hand) = &self.0 {
+        if let Some(hand) = &self.hand {
             hand.fetch_add(by.as_millis() as i64, Ordering::SeqCst);
         }
     }
@@ -161,5 +181,12 @@ mod tests {
         let clock = Clock::manual(Timestamp(5));
         clock.advance(Duration::from_secs(1));
         assert_eq!(clock.now(), Timestamp(1005));
+    }
+
+    #[test]
+    fn a_correction_holds_for_every_clone() {
+        let clock = Clock::manual(Timestamp(5));
+        clock.clone().correct(-3);
+        assert_eq!((clock.now(), clock.uncorrected()), (Timestamp(2), Timestamp(5)));
     }
 }

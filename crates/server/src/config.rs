@@ -36,10 +36,12 @@ pub(crate) struct Config {
     dns_server: String,
     secret: Hidden,
     disable_signups: bool,
+    projects_per_user: i64,
     auto_project_disable: bool,
     trusted_proxies: usize,
     platform_from: String,
     pub(crate) log: String,
+    drain_ms: u64,
     database: Database,
     delivery: Delivery,
     sending: Sending,
@@ -47,6 +49,7 @@ pub(crate) struct Config {
     domains: Domains,
     jobs: Jobs,
     segments: Segments,
+    campaigns: Campaigns,
     attachments: Attachments,
     login: Login,
     oauth: Oauth,
@@ -67,6 +70,7 @@ impl std::fmt::Debug for Hidden {
 #[serde(deny_unknown_fields)]
 struct Database {
     connections: usize,
+    clock_check_seconds: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -87,6 +91,7 @@ struct Delivery {
 #[serde(deny_unknown_fields)]
 struct Sending {
     per_second: i64,
+    instance_per_second: i64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -114,6 +119,12 @@ struct Jobs {
 #[serde(deny_unknown_fields)]
 struct Segments {
     refresh_interval_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Campaigns {
+    latest_start_hours: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -246,6 +257,11 @@ impl Config {
         Ok(Dns::with_server(server))
     }
 
+    /// How long requests are still taken after the process was asked to stop.
+    pub(crate) fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms)
+    }
+
     /// The secret, if one was configured.
     pub(crate) fn secret(&self) -> Result<Option<&str>> {
         match self.secret.0.len() {
@@ -312,6 +328,8 @@ impl Config {
             rate_limit_per_minute: self.rate_limit_per_minute,
             auto_project_disable: self.auto_project_disable,
             idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
+            clock_check_interval: Duration::from_secs(self.database.clock_check_seconds.max(1)),
+            latest_start: Duration::from_secs(self.campaigns.latest_start_hours.saturating_mul(3600)),
             attachments: AttachmentLimits {
                 count: self.attachments.count,
                 total_bytes: self.attachments.total_mb * 1024 * 1024,
@@ -320,6 +338,7 @@ impl Config {
             delivery: DeliverySettings {
                 connections: self.delivery.connections.clamp(1, 1000),
                 per_second: self.sending.per_second,
+                instance_per_second: self.sending.instance_per_second.max(0),
                 retry_base: Duration::from_millis(self.delivery.retry_base_ms.max(1)),
                 retry_max: Duration::from_millis(self.delivery.retry_max_ms.max(1)),
                 refused_base: Duration::from_millis(self.delivery.refused_base_ms.max(1)),
@@ -341,6 +360,7 @@ impl Config {
             },
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
+                projects_per_user: self.projects_per_user.max(0),
                 attempts_per_address: self.login.attempts_per_address.max(1),
                 attempts_per_client: self.login.attempts_per_client.max(1),
                 links_good_for: Duration::from_secs(self.login.link_seconds.max(1)),

@@ -31,7 +31,7 @@ enum Format {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Name or id of the project.
+    /// Id of the project, or the name that `bootstrap` made it with while no other project is called that.
     #[arg(long)]
     project: String,
     /// What is written.
@@ -40,6 +40,17 @@ pub(crate) struct ExportArgs {
     /// File to write, replacing one that is there. Standard output when left out.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Write an apostrophe before texts of a CSV file that spreadsheets would run as formulas: those that begin with
+    /// =, +, -, @, a tab or a line end. An import of the file takes the apostrophe for a part of the text.
+    #[arg(long)]
+    escape_formulas: bool,
+}
+
+/// How contacts are written.
+#[derive(Debug, Clone, Copy)]
+struct Style {
+    format: Format,
+    escape_formulas: bool,
 }
 
 /// Writes the contacts, oldest first. A file appears when it is complete.
@@ -48,12 +59,13 @@ pub(crate) async fn export(config: &Config, args: ExportArgs) -> Result<ExitCode
     setup.migrate().await?;
     let app = setup.app(config)?;
     let project = app.find_project(&args.project).await?;
+    let style = Style { format: args.format, escape_formulas: args.escape_formulas };
     match &args.output {
-        None => write(&app, &project, args.format, std::io::stdout()).await?,
+        None => write(&app, &project, style, std::io::stdout()).await?,
         Some(path) => {
             let mut draft = path.as_os_str().to_owned();
             draft.push(".partial");
-            let written = write_file(&app, &project, args.format, Path::new(&draft), path).await;
+            let written = write_file(&app, &project, style, Path::new(&draft), path).await;
             if written.is_err() {
                 let _ = std::fs::remove_file(&draft);
             }
@@ -65,23 +77,24 @@ pub(crate) async fn export(config: &Config, args: ExportArgs) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-async fn write_file(app: &App, project: &Project, format: Format, draft: &Path, path: &Path) -> Result<()> {
+async fn write_file(app: &App, project: &Project, style: Style, draft: &Path, path: &Path) -> Result<()> {
     let cannot_write = || format!("cannot write {}", path.display());
     let _ = std::fs::remove_file(draft);
     let file = setup::create_private(draft).with_context(cannot_write)?;
     let kept = file.try_clone().with_context(cannot_write)?;
-    write(app, project, format, file).await?;
+    write(app, project, style, file).await?;
     File::sync_all(&kept).and_then(|()| std::fs::rename(draft, path)).with_context(cannot_write)
 }
 
-async fn write(app: &App, project: &Project, format: Format, out: impl Write) -> Result<()> {
+async fn write(app: &App, project: &Project, style: Style, out: impl Write) -> Result<()> {
     let mut out = BufWriter::new(out);
     let fields = app.contact_fields(project).await?;
     let keys: Vec<String> = fields.custom.into_iter().map(|field| field.name).collect();
     let mut text = String::new();
-    if format == Format::Csv {
+    if style.format == Format::Csv {
         let standard = ["email", "subscribed", "createdAt", "updatedAt"].into_iter();
-        csv::write(&mut text, standard.chain(keys.iter().map(String::as_str)).map(Cow::Borrowed));
+        let titles = standard.chain(keys.iter().map(String::as_str)).map(Cow::Borrowed);
+        csv::write(&mut text, titles.map(|title| style.text(title)));
     }
     let mut after = None;
     loop {
@@ -95,8 +108,8 @@ async fn write(app: &App, project: &Project, format: Format, out: impl Write) ->
         };
         let page = app.contacts(project, list).await?;
         for contact in &page.contacts {
-            match format {
-                Format::Csv => row(contact, &keys, &mut text),
+            match style.format {
+                Format::Csv => row(contact, &keys, style, &mut text),
                 Format::Ndjson => text.push_str(&line(contact)),
             }
         }
@@ -109,14 +122,31 @@ async fn write(app: &App, project: &Project, format: Format, out: impl Write) ->
     }
 }
 
-fn row(contact: &Contact, keys: &[String], text: &mut String) {
+impl Style {
+    /// A text as a cell. People who see it may not have written it: the public key stores data.
+    fn text(self, text: Cow<'_, str>) -> Cow<'_, str> {
+        if self.escape_formulas && text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+            Cow::Owned(format!("'{text}"))
+        } else {
+            text
+        }
+    }
+
+    /// A value as a cell. What is no text cannot begin a formula.
+    fn value(self, value: &Value) -> Cow<'_, str> {
+        if value.is_string() { self.text(cell(value)) } else { cell(value) }
+    }
+}
+
+fn row(contact: &Contact, keys: &[String], style: Style, text: &mut String) {
     let standard = [
-        Cow::Borrowed(contact.email.as_str()),
+        style.text(Cow::Borrowed(contact.email.as_str())),
         Cow::Borrowed(if contact.subscribed { "true" } else { "false" }),
         Cow::Owned(contact.created_at.to_string()),
         Cow::Owned(contact.updated_at.to_string()),
     ];
-    let custom = keys.iter().map(|key| contact.data.get(key).map_or(Cow::Borrowed(""), cell));
+    let custom =
+        keys.iter().map(|key| contact.data.get(key).map_or(Cow::Borrowed(""), |value| style.value(value)));
     csv::write(text, standard.into_iter().chain(custom));
 }
 
@@ -161,6 +191,25 @@ mod tests {
             (json!([1, "x"]), "[1,\"x\"]"),
         ] {
             assert_eq!(cell(&value), expected);
+        }
+    }
+
+    #[test]
+    fn formulas_are_texts_where_that_is_wanted() {
+        let style = |escape_formulas| Style { format: Format::Csv, escape_formulas };
+        for (value, expected) in [
+            (json!("=HYPERLINK(\"x\")"), "'=HYPERLINK(\"x\")"),
+            (json!("+1"), "'+1"),
+            (json!("-1"), "'-1"),
+            (json!("@SUM(A1)"), "'@SUM(A1)"),
+            (json!("\tx"), "'\tx"),
+            (json!("\rx"), "'\rx"),
+            (json!("a=b"), "a=b"),
+            (json!(-1), "-1"),
+            (json!(""), ""),
+        ] {
+            assert_eq!(style(true).value(&value), expected);
+            assert_eq!(style(false).value(&value), cell(&value));
         }
     }
 }

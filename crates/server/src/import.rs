@@ -29,7 +29,7 @@ const SOME_FAILED: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Name or id of the project.
+    /// Id of the project, or the name that `bootstrap` made it with while no other project is called that.
     #[arg(long)]
     project: String,
     /// Whether contacts that the import creates are subscribed, where the file says nothing about it.

@@ -76,10 +76,18 @@ struct BootstrapArgs {
     /// Address of the user.
     #[arg(long)]
     email: String,
-    /// Password of the user, if it is created now.
+    /// Password of the user. An account that is there must have it. Other programs on the machine can see it while this
+    /// one runs; --password-stdin hides it.
+    #[arg(long, required_unless_present = "password_stdin", conflicts_with = "password_stdin")]
+    password: Option<String>,
+    /// Read the password from standard input, one line.
     #[arg(long)]
-    password: String,
-    /// Name of the project.
+    password_stdin: bool,
+    /// Give an account that is there this password: its sessions and links end, and a second factor that was set up
+    /// before the address was verified is removed.
+    #[arg(long)]
+    reset_password: bool,
+    /// Name of the project, or the id of one that the user owns. A name means a project that this command made with it.
     #[arg(long)]
     project: String,
     /// Sender domain; it counts as verified, because you vouch for it.
@@ -161,9 +169,15 @@ async fn migrate(config: &Config) -> Result<ExitCode> {
 }
 
 async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
+    let email = EmailAddress::parse(&args.email).context("--email is not an email address")?;
+    let password = match args.password {
+        Some(password) => password,
+        None => operate::read_password()?,
+    };
     let wanted = Bootstrap {
-        email: EmailAddress::parse(&args.email).context("--email is not an email address")?,
-        password: args.password,
+        email,
+        password,
+        reset_password: args.reset_password,
         project: args.project,
         language: args.language,
         domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,

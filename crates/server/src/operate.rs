@@ -103,7 +103,8 @@ async fn remove_totp(config: &Config, email: &str) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_password() -> Result<String> {
+/// The password on standard input, which keeps the rule for new ones.
+pub(crate) fn read_password() -> Result<String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         print("New password (it is shown while you type):")?;

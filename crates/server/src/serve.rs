@@ -12,7 +12,7 @@ use mailwright_app::tasks::Tasks;
 use mailwright_app::{App, Transport};
 use mailwright_core::address::{DomainName, EmailAddress};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::{print, setup};
@@ -51,6 +51,7 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
         show_demo(&app, config).await?;
     }
     let tasks = Tasks::default();
+    app.start_clock(&tasks).await;
     if roles.contains(&Role::Worker) {
         app.start_worker(&tasks);
     }
@@ -63,17 +64,28 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
         let _ = stream.set_nodelay(true);
     });
     let router = mailwright_api::router(app.clone());
-    let (stopped, stopping) = tokio::sync::oneshot::channel();
+    let (drained, closing) = tokio::sync::oneshot::channel::<()>();
     let server = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move {
-            asked_to_stop().await;
-            let _ = stopped.send(());
+            let _ = closing.await;
         });
-    let server = tokio::spawn(async move { server.await });
-    let _ = stopping.await;
+    let mut server = tokio::spawn(async move { server.await });
+    let mut signals = Signals::new()?;
+    let drain = tokio::select! {
+        signal = signals.next() => if signal == SignalKind::terminate() { config.drain() } else { Duration::ZERO },
+        _ = &mut server => Duration::ZERO,
+    };
+    app.leave();
     tracing::info!("the service stops");
-    let requests = tokio::time::timeout(PATIENCE, server);
-    let (_, all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
+    let requests = async move {
+        // whoever sends requests here learns from /ready that others should get them now
+        tokio::select! { () = tokio::time::sleep(drain) => {}, _ = signals.next() => {} }
+        let _ = drained.send(());
+        if !server.is_finished() {
+            let _ = tokio::time::timeout(PATIENCE, server).await;
+        }
+    };
+    let ((), all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {
         tracing::warn!("background work did not end in time; what it held is taken over after its lease");
     }
@@ -82,12 +94,25 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
     Ok(())
 }
 
-async fn asked_to_stop() {
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+/// The signals that ask the process to stop.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).context("SIGTERM cannot be waited for")?,
+            interrupt: signal(SignalKind::interrupt()).context("SIGINT cannot be waited for")?,
+        })
+    }
+
+    async fn next(&mut self) -> SignalKind {
+        tokio::select! {
+            _ = self.terminate.recv() => SignalKind::terminate(),
+            _ = self.interrupt.recv() => SignalKind::interrupt(),
         }
-        _ => std::future::pending().await,
     }
 }
 
@@ -104,6 +129,7 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
             .bootstrap(Bootstrap {
                 email: EmailAddress::parse(DEMO_USER).context("the demo address")?,
                 password: password.clone(),
+                reset_password: false,
                 project: "Demo".into(),
                 language: "en".into(),
                 domain: DomainName::parse("example.com").context("the demo domain")?,

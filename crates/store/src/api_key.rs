@@ -47,23 +47,27 @@ pub struct Found {
     pub scopes: Scopes,
     /// Its project.
     pub project: Project,
+    /// Whether an event with the key may subscribe a contact again that is not subscribed.
+    pub may_resubscribe: bool,
 }
 
 /// The keys with these hashes; revoked keys are absent.
 pub async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> Result<Vec<Found>> {
     rx.all(
         format!(
-            "select {}, k.hash, k.id, k.kind, k.name, k.scopes from api_keys k join projects p on p.number = k.project_id \
+            "select {}, k.hash, k.id, k.kind, k.name, k.scopes, p.public_key_may_resubscribe from api_keys k join projects p on p.number = k.project_id \
              where k.hash {{in $1}} and k.revoked_at is null",
             project::COLUMNS
         ),
         &[Arg::Blobs(hashes.iter().map(|h| Some(h.as_slice().into())).collect())],
         |r| {
+            let kind = kind(&r.get::<String>(7)?);
             Ok(Found {
                 project: project::read(r)?,
                 hash: r.get(5)?,
                 id: r.get(6)?,
-                kind: kind(&r.get::<String>(7)?),
+                may_resubscribe: kind == KeyKind::Secret || r.get(10)?,
+                kind,
                 name: r.get(8)?,
                 scopes: scopes(r.get(9)?),
             })

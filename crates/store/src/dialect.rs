@@ -10,6 +10,7 @@
 //! | `{json_out c}` | `c` | `json(c)` |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
 //! | `{skip_locked}` | `for update skip locked` | |
+//! | `{log_and} r.a {numbered}` | the log of a mail and one more attempt, a JSON object, with its number | the same |
 //! | `{shard}` | `pg_backend_pid() % 16` | `0` |
 //! | DDL: `{int} {text} {bool} {id} {json} {bytes}` | types | types |
 //! | DDL: `{serial}`, `{seq}`, `{strict}`, `{clustered}` | see [`Dialect::fragment`] | |
@@ -17,6 +18,9 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// Most attempts that the log of a mail keeps.
+const LOG: usize = 50;
 
 /// Which engine a text is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +174,22 @@ impl Dialect {
                 let (column, value) = rest.split_once(' ').unwrap_or((rest, ""));
                 format!("{}({column}, {value}) > 0", pick("strpos", "instr"))
             }
+            // the oldest attempt makes room for the newest; on SQLite a path is put together, because a dollar sign
+            // stands for an argument in our texts
+            "log_and" => match self {
+                Self::Postgres => format!(
+                    "(case when jsonb_array_length(emails.log) >= {LOG} then emails.log - 0 else emails.log end) \
+                     || jsonb_build_array("
+                ),
+                Self::Sqlite => format!(
+                    "jsonb_insert(case when json_array_length(emails.log) >= {LOG} \
+                     then jsonb_remove(emails.log, char(36) || '[0]') else emails.log end, char(36) || '[#]', jsonb_set("
+                ),
+            },
+            "numbered" => pick(
+                "|| jsonb_build_object('attempt', emails.attempts + 1))",
+                ", char(36) || '.attempt', emails.attempts + 1))",
+            ),
             // each connection adds to its own rows, so that writers do not wait for each other
             "shard" => pick("pg_backend_pid() % 16", "0"),
             "skip_locked" => pick("for update skip locked", ""),

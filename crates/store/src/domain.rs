@@ -63,18 +63,32 @@ pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Domain>>
     .await
 }
 
-/// Whether a project may send from each of some domains: `None` where it has not added the domain.
+/// Whether a project may send from a row of `domains`, told whether mail leaves: what was verified while mail was
+/// captured proves nothing, since nothing was looked up, and such a row has no findings.
+macro_rules! may_send {
+    ($leaves:literal) => {
+        concat!("(verified and (vouched or not ", $leaves, " or last_check <> {json 'null'}))")
+    };
+}
+
+/// Whether a project may send from each of some domains: `None` where it has not added the domain. `leaves`: whether
+/// mail leaves the machine.
 pub async fn may_send(
     rx: &Rx<'_>,
     senders: &[(ProjectNumber, &str)],
+    leaves: bool,
 ) -> Result<std::collections::HashMap<(ProjectNumber, String), bool>> {
     let rows = rx
         .each_returning(
-            "select d.project_id, d.name, d.verified from {rows r: project_id int, name text} \
-             join domains d on d.project_id = r.project_id and d.name = r.name",
+            concat!(
+                "select d.project_id, d.name, ",
+                may_send!("$3"),
+                " from {rows r: project_id int, name text} join domains d on d.project_id = r.project_id and d.name = r.name"
+            ),
             &[
                 Arg::Ints(senders.iter().map(|(p, _)| Some(p.0)).collect()),
                 Arg::Texts(senders.iter().map(|(_, name)| Some((*name).into())).collect()),
+                leaves.into(),
             ],
             |r| Ok(((ProjectNumber(r.get(0)?), r.get::<String>(1)?), r.get::<bool>(2)?)),
         )
@@ -82,16 +96,41 @@ pub async fn may_send(
     Ok(rows.into_iter().collect())
 }
 
-/// The DKIM key of a domain: selector, kind and the encrypted private key.
+/// The DKIM key of a domain.
+#[derive(Debug)]
+pub struct StoredKey {
+    /// Selector.
+    pub selector: String,
+    /// Kind.
+    pub kind: String,
+    /// The private key, encrypted.
+    pub private_key: Vec<u8>,
+    /// Whether the project may send from the domain.
+    pub may_send: bool,
+}
+
+/// The DKIM key of a domain. `leaves`: whether mail leaves the machine.
 pub async fn signing_key(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     name: &str,
-) -> Result<Option<(String, String, Vec<u8>)>> {
+    leaves: bool,
+) -> Result<Option<StoredKey>> {
     rx.optional(
-        "select selector, key_type, private_key from domains where project_id = $1 and name = $2",
-        args![project, name],
-        |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+        concat!(
+            "select selector, key_type, private_key, ",
+            may_send!("$3"),
+            " from domains where project_id = $1 and name = $2"
+        ),
+        args![project, name, leaves],
+        |r| {
+            Ok(StoredKey {
+                selector: r.get(0)?,
+                kind: r.get(1)?,
+                private_key: r.get(2)?,
+                may_send: r.get(3)?,
+            })
+        },
     )
     .await
 }

@@ -7,6 +7,7 @@
 //! about all others.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
@@ -17,9 +18,10 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
-use crate::campaign::ledger;
+use crate::campaign::{self, ledger};
 use crate::counter::{Counter, Deltas};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::project;
 use crate::reception;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
@@ -61,9 +63,10 @@ pub struct NewEmail {
     pub message_id: String,
     /// When it was accepted.
     pub at: Timestamp,
-    /// When trying ends.
-    pub deadline_at: Timestamp,
 }
+
+/// What versions before look at, on nodes that are not upgraded yet, to see how long a mail may be tried: no end.
+pub(crate) const NO_DEADLINE: i64 = i64::MAX;
 
 /// Puts mails into the outbox, due at once. They are counted at once, and written when the future is awaited.
 pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
@@ -89,10 +92,10 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
          deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
          r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
-         r.created_at, r.deadline_at, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
+         r.created_at, $18, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
-         lane int, template_id id, message_id text, created_at int, deadline_at int}",
+         lane int, template_id id, message_id text, created_at int}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -111,7 +114,7 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             Arg::Ids(emails.iter().map(|e| e.template.map(Into::into)).collect()),
             texts(emails, |e| Some(&e.message_id)),
             ints(emails, |e| e.at.0),
-            ints(emails, |e| e.deadline_at.0),
+            NO_DEADLINE.into(),
         ],
     )
     .await?;
@@ -163,21 +166,29 @@ pub struct Claimed {
     pub message_id: String,
     /// When it was accepted.
     pub created_at: Timestamp,
-    /// When trying ends.
-    pub deadline_at: Timestamp,
+    /// How long it has waited between attempts.
+    pub waited: Duration,
     /// When it was first handed over, which is the date in it; `None` before.
     pub first_attempt_at: Option<Timestamp>,
 }
 
-/// The projects that have a mail due in a lane.
+/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next in
+/// the index of the queue, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
-        "select p.number from projects p where p.disabled_at is null and exists \
-         (select 1 from emails e where e.project_id = p.number and e.campaign_id is null and e.lane = $1 and e.due_at <= $2)",
-        args![lane.number(), now],
-        |r| r.get(0),
-    )
-    .await
+    let due = rx
+        .all(
+            "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+             (select e.project_id from emails e where e.project_id > w.project_id and e.due_at is not null \
+             and e.campaign_id is null order by e.project_id, e.lane, e.due_at limit 1) \
+             from waiting w where w.project_id is not null) \
+             select w.project_id from waiting w where w.project_id > 0 and (select e.due_at from emails e \
+             where e.project_id = w.project_id and e.campaign_id is null and e.lane = $1 and e.due_at is not null \
+             order by e.due_at limit 1) <= $2",
+            args![lane.number(), now],
+            |r| r.get(0),
+        )
+        .await?;
+    project::enabled(rx, due).await
 }
 
 /// How many mails of a lane are due, counted up to `most`.
@@ -205,8 +216,8 @@ pub async fn claim(
     limit: i64,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<Vec<Claimed>> {
-    tx.all(
+) -> Result<Taken> {
+    let rows = tx.all(
         format!(
             "with picked as (select id from emails where project_id = $1 and campaign_id is null and lane = $2 \
              and due_at <= $3 order by due_at limit $4 {{skip_locked}}) \
@@ -214,16 +225,144 @@ pub async fn claim(
              where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
         ),
         args![project, lane.number(), now, limit, lease_until],
-        read_claimed,
+        read_taken,
     )
-    .await
+    .await?;
+    Ok(Taken::of(rows))
+}
+
+/// What a claim took: mails, and rows that are no mail that can be read.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The mails.
+    pub mails: Vec<Claimed>,
+    /// The rows that cannot be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl Taken {
+    pub(crate) fn of(rows: Vec<Result<Claimed, Unreadable>>) -> Self {
+        let mut taken = Self::default();
+        for row in rows {
+            match row {
+                Ok(mail) => taken.mails.push(mail),
+                Err(unreadable) => taken.unreadable.push(unreadable),
+            }
+        }
+        taken
+    }
+
+    /// How many rows were taken.
+    pub fn len(&self) -> usize {
+        self.mails.len() + self.unreadable.len()
+    }
+
+    /// Whether nothing was taken.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds what another claim took.
+    pub fn append(&mut self, more: Self) {
+        self.mails.extend(more.mails);
+        self.unreadable.extend(more.unreadable);
+    }
+}
+
+/// A claimed row that cannot be read as a mail.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Project.
+    pub project: ProjectNumber,
+    /// The claim; `None` where not even that can be read.
+    pub claim: Option<ClaimRef>,
+    /// The campaign of the mail.
+    pub campaign: Option<CampaignId>,
+    /// Whether its content may have been written to the next hop.
+    pub is_doubtful: bool,
+    /// The column that cannot be read.
+    pub column: &'static str,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+impl Unreadable {
+    /// The mail's identifier.
+    pub fn id(&self) -> Option<EmailId> {
+        self.claim.map(|claim| claim.id)
+    }
+}
+
+/// Reads a claimed row. That it cannot be read is not an error of the claim, which may have taken others.
+pub(crate) fn read_taken(row: &Row<'_>) -> Result<Result<Claimed, Unreadable>> {
+    let error = match read_claimed(row) {
+        Ok(mail) => return Ok(Ok(mail)),
+        Err(error) => error,
+    };
+    let project: ProjectNumber = row.get(0)?;
+    let claim = match (row.get(1), row.get(2)) {
+        (Ok(id), Ok(claim)) => Some(ClaimRef { project, id, claim }),
+        _ => None,
+    };
+    let place = if let Error::Corrupt { column, .. } = &error { Some(*column) } else { None };
+    let column = place.and_then(|place| CLAIMED.split(", ").nth(place)).unwrap_or("unknown");
+    let column = column.trim_start_matches("{json_out ").trim_end_matches('}');
+    let is_doubtful = row.get::<String>(15).is_ok_and(|status| status == EmailStatus::Sending.as_str());
+    let campaign = row.get(14).ok().flatten();
+    Ok(Err(Unreadable { project, claim, campaign, is_doubtful, column, error }))
+}
+
+/// Ends a claimed mail whose row cannot be read: it failed, or is in doubt where it may have been handed over. Changes
+/// nothing when the claim is no longer the newest.
+pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp) -> Result<()> {
+    let Some(claim) = row.claim else { return Ok(()) };
+    let (status, reason) = if row.is_doubtful {
+        (EmailStatus::InDoubt, None)
+    } else {
+        (EmailStatus::Failed, Some(Reason::Unrenderable))
+    };
+    let settlement = Settlement::of(status);
+    let touched = tx
+        .execute(
+            "update emails set claim = claim + 1, status = $4, due_at = null, reason = $5, settlement = $6, error = $7, \
+             in_doubt = in_doubt + $8, updated_at = $9 \
+             where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
+            args![
+                claim.project,
+                claim.id,
+                claim.claim,
+                status.as_str(),
+                reason.map(Reason::as_str),
+                row.campaign.map(|_| settlement.as_str()),
+                format!("The stored mail cannot be read: {}.", row.column),
+                i64::from(row.is_doubtful),
+                now,
+            ],
+        )
+        .await?;
+    if touched == 0 {
+        return Ok(());
+    }
+    let mut deltas = Deltas::default();
+    move_count(&mut deltas, claim.project, EmailStatus::Pending, status);
+    if let Some(campaign) = row.campaign {
+        ledger::shift(
+            &mut deltas,
+            claim.project,
+            campaign,
+            (Settlement::Waiting, None),
+            (settlement, reason),
+        );
+    }
+    reception::count(&mut deltas, claim.project, status, now);
+    deltas.save(tx).await
 }
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
      reply_to, content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-     {json_out log}, message_id, created_at, deadline_at, first_attempt_at";
+     {json_out log}, message_id, created_at, waited_ms, first_attempt_at";
 
-pub(crate) fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
+fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
         project: row.get(0)?,
         id: row.get(1)?,
@@ -246,7 +385,7 @@ pub(crate) fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
         log: row.get(18)?,
         message_id: row.get(19)?,
         created_at: row.get(20)?,
-        deadline_at: row.get(21)?,
+        waited: Duration::from_millis(u64::try_from(row.get::<i64>(21)?).unwrap_or(0)),
         first_attempt_at: row.get(22)?,
     })
 }
@@ -330,15 +469,16 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
 pub async fn postpone(
     tx: &mut Tx<'_>,
     claim: ClaimRef,
-    due_at: Timestamp,
+    waits: Duration,
     error: &str,
     now: Timestamp,
 ) -> Result<()> {
     tx.execute(
         "update emails set status = 'PENDING', due_at = $4, claim = claim + 1, updated_at = $6, \
+         waited_ms = waited_ms + $7, \
          error = case when recipient = '' then null else $5 end \
          where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
-        args![claim.project, claim.id, claim.claim, due_at, error, now],
+        args![claim.project, claim.id, claim.claim, now.plus(waits), error, now, millis(waits)],
     )
     .await?;
     Ok(())
@@ -357,12 +497,12 @@ pub struct Outcome {
     pub status: EmailStatus,
     /// When it is tried again; `None` in a terminal state.
     pub due_at: Option<Timestamp>,
-    /// Hand-overs tried, this one included.
-    pub attempts: i64,
-    /// Hand-overs whose outcome nobody knows, this one included.
-    pub in_doubt: i64,
-    /// What happened so far, as JSON text.
-    pub log: String,
+    /// How long it waits until then.
+    pub waits: Duration,
+    /// Whether nobody knows what this hand-over came to.
+    pub is_doubt: bool,
+    /// What happened, as it stands in the mail's log: the text of a JSON object. It gets its number when it is stored.
+    pub attempt: String,
     /// Why it is not sent, where it is not, in words.
     pub error: Option<String>,
     /// Why it is not sent, where it is not and will not be.
@@ -399,8 +539,12 @@ pub struct Concluded {
 }
 
 /// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
-/// meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer claim. There must be
-/// one outcome per mail. It ends the claim, so that nothing late can change what it says.
+/// meanwhile, changes nothing. Only the knowledge that a mail was sent is worth more than a newer claim; where the mail
+/// waits no more, [`conclude_late`] stores it. There must be one outcome per mail. It ends the claim, so that nothing
+/// late can change what it says.
+///
+/// Attempts, doubts and the log only ever grow from what is stored: another owner may have added to them since the mail
+/// was claimed.
 ///
 /// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
 pub async fn conclude(
@@ -413,14 +557,16 @@ pub async fn conclude(
     let [projects, ids, numbers] = claim_columns(&claims);
     let stored: Vec<(EmailId, bool)> = tx
         .each_returning(
-            "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, attempts = r.attempts, \
-             in_doubt = r.in_doubt, settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, \
-             bounced_at = r.bounced_at, updated_at = $15, \
-             log = case when emails.recipient = '' then emails.log else r.log end, \
+            "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, \
+             attempts = emails.attempts + 1, in_doubt = emails.in_doubt + r.doubts, \
+             waited_ms = emails.waited_ms + r.waits, sent_claim = case when r.status = 'SENT' then r.claim end, \
+             settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
+             updated_at = $15, \
+             log = case when emails.recipient = '' then emails.log else {log_and} r.attempt {numbered} end, \
              error = case when emails.recipient = '' then null else r.error end, \
              subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
-             from {rows r: project_id int, email_id id, claim int, status text, due_at int, attempts int, in_doubt int, \
-             log json, error text, subject text, sent_at int, bounced_at int, settlement text, reason text} \
+             from {rows r: project_id int, email_id id, claim int, status text, due_at int, waits int, doubts int, \
+             attempt json, error text, subject text, sent_at int, bounced_at int, settlement text, reason text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
              and (emails.claim = r.claim or r.status = 'SENT') returning id, recipient = ''",
             &[
@@ -429,9 +575,9 @@ pub async fn conclude(
                 numbers,
                 Arg::Texts(outcomes.iter().map(|o| Some(o.status.as_str().into())).collect()),
                 Arg::Ints(outcomes.iter().map(|o| o.due_at.map(|t| t.0)).collect()),
-                Arg::Ints(outcomes.iter().map(|o| Some(o.attempts)).collect()),
-                Arg::Ints(outcomes.iter().map(|o| Some(o.in_doubt)).collect()),
-                Arg::Jsons(outcomes.iter().map(|o| Some(o.log.as_str().into())).collect()),
+                Arg::Ints(outcomes.iter().map(|o| Some(millis(o.waits))).collect()),
+                Arg::Ints(outcomes.iter().map(|o| Some(o.is_doubt.into())).collect()),
+                Arg::Jsons(outcomes.iter().map(|o| Some(o.attempt.as_str().into())).collect()),
                 Arg::Texts(outcomes.iter().map(|o| o.error.as_deref().map(Into::into)).collect()),
                 Arg::Texts(outcomes.iter().map(|o| o.subject.as_deref().map(Into::into)).collect()),
                 Arg::Ints(outcomes.iter().map(|o| o.sent_at.map(|t| t.0)).collect()),
@@ -457,6 +603,179 @@ pub async fn conclude(
     }
     let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
     Ok(Concluded { changed, without_contact })
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What is stored of a mail that was sent without waiting any more.
+struct Ended {
+    status: EmailStatus,
+    reason: Option<Reason>,
+    sent_claim: Option<i64>,
+    without_contact: bool,
+}
+
+/// Stores that mails were taken which, as [`conclude`] found, wait no more: a former owner came back after somebody else
+/// had settled the mail, or the new owner handed over what the former one had handed over as well.
+///
+/// Each is an attempt of its own in the log, and the mail is in doubt from then on, since it may have left twice. One
+/// that was given up, or held in doubt, is known to be sent now. Those that this makes sent are added to what was
+/// changed.
+pub async fn conclude_late(
+    tx: &mut Tx<'_>,
+    outcomes: &[Outcome],
+    concluded: &mut Concluded,
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<()> {
+    for outcome in outcomes {
+        let (project, id) = (outcome.claim.project, outcome.claim.id);
+        if outcome.status != EmailStatus::Sent || concluded.changed.contains(&id) {
+            continue;
+        }
+        let Some(ended) = ended(tx, project, id).await? else { continue };
+        if ended.sent_claim == Some(outcome.claim.claim) {
+            continue; // written once more, because the answer to the commit was lost
+        }
+        // what bounced after all stays so: the address refused the other copy
+        let is_settled = matches!(
+            ended.status,
+            EmailStatus::Sent
+                | EmailStatus::Delivered
+                | EmailStatus::Opened
+                | EmailStatus::Clicked
+                | EmailStatus::Complained
+                | EmailStatus::Bounced
+        );
+        append_sent(tx, outcome, &ended, is_settled, now).await?;
+        if is_settled {
+            continue;
+        }
+        move_count(deltas, project, ended.status, EmailStatus::Sent);
+        if let Some(campaign) = outcome.campaign {
+            let (from, to) = ((Settlement::of(ended.status), ended.reason), (Settlement::Accepted, None));
+            ledger::shift(deltas, project, campaign, from, to);
+        }
+        reception::count(deltas, project, EmailStatus::Sent, now);
+        concluded.changed.insert(id);
+        if ended.without_contact {
+            concluded.without_contact.insert(id);
+        }
+    }
+    Ok(())
+}
+
+async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
+    let lock = if tx.is_postgres() { " for update" } else { "" };
+    tx.optional(
+        format!(
+            "select status, reason, sent_claim, recipient = '' from emails where project_id = $1 and id = $2{lock}"
+        ),
+        args![project, id],
+        |r| {
+            Ok(Ended {
+                status: r.named(0, "emails.status", EmailStatus::from_name)?,
+                reason: r.named_or_null(1, "emails.reason", Reason::from_name)?,
+                sent_claim: r.get(2)?,
+                without_contact: r.get(3)?,
+            })
+        },
+    )
+    .await
+}
+
+async fn append_sent(
+    tx: &mut Tx<'_>,
+    outcome: &Outcome,
+    ended: &Ended,
+    is_settled: bool,
+    now: Timestamp,
+) -> Result<()> {
+    let status = if is_settled { ended.status } else { EmailStatus::Sent };
+    let reason = if is_settled { ended.reason } else { None };
+    let settlement = outcome.campaign.map(|_| Settlement::of(status).as_str());
+    tx.execute_one(
+        "update emails set claim = claim + 1, status = $3, settlement = $4, reason = $5, due_at = null, \
+         attempts = emails.attempts + 1, in_doubt = case when in_doubt > 0 then in_doubt else 1 end, sent_claim = $6, \
+         sent_at = coalesce(sent_at, $7), updated_at = $8, error = case when $3 = 'SENT' then null else error end, \
+         log = case when recipient = '' then log else {log_and} {json $9} {numbered} end, \
+         subject = case when recipient = '' then '' else coalesce($10, subject) end where project_id = $1 and id = $2",
+        args![
+            outcome.claim.project,
+            outcome.claim.id,
+            status.as_str(),
+            settlement,
+            reason.map(Reason::as_str),
+            outcome.claim.claim,
+            outcome.sent_at,
+            now,
+            Arg::Json(outcome.attempt.as_str().into()),
+            outcome.subject.as_deref(),
+        ],
+    )
+    .await
+}
+
+/// How far ahead of now a mail may be due that nobody has taken up yet, in milliseconds: nodes' clocks differ a little.
+const AHEAD: i64 = 5_000;
+/// Mails that are brought forward together.
+const FORWARD: i64 = 500;
+
+/// Whether a project has something that waits further in the future than [`bring_forward`] leaves alone, as far as a
+/// short look tells: mails, or a campaign under way.
+pub async fn waits_ahead(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+    let ahead = Timestamp(now.0 + AHEAD);
+    for lane in Lane::ALL {
+        let found = rx
+            .exists(
+                "select 1 from emails where project_id = $1 and campaign_id is null and lane = $2 and due_at > $3 limit 1",
+                args![project, lane.number(), ahead],
+            )
+            .await?;
+        if found {
+            return Ok(true);
+        }
+    }
+    rx.exists(
+        "select 1 from campaigns where project_id = $1 and next_at is not null and status in ('SENDING', 'CANCELLED') limit 1",
+        args![project],
+    )
+    .await
+}
+
+/// Brings mails forward that were stored by a clock which was ahead: one that nobody has taken up yet is due at once,
+/// and no other later than `latest`. Returns whether there may be more.
+pub async fn bring_forward(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+    latest: Timestamp,
+) -> Result<bool> {
+    let ahead = Timestamp(now.0 + AHEAD);
+    let mut queues: Vec<(&str, Arg<'_>)> = Vec::new();
+    for lane in Lane::ALL {
+        queues.push(("campaign_id is null and lane = $6", lane.number().into()));
+    }
+    for campaign in campaign::under_way(tx, project).await? {
+        queues.push(("campaign_id = $6", campaign.into()));
+    }
+    let mut more = false;
+    for (queue, of) in queues {
+        let touched = tx
+            .execute(
+                format!(
+                    "update emails set due_at = case when claim = 0 then $2 else $4 end \
+                     where project_id = $1 and id in (select id from emails where project_id = $1 and {queue} \
+                     and due_at > $3 and (claim = 0 or due_at > $4) order by due_at limit $5 {{skip_locked}})"
+                ),
+                &[project.into(), now.into(), ahead.into(), latest.into(), FORWARD.into(), of],
+            )
+            .await?;
+        more |= touched as i64 == FORWARD;
+    }
+    Ok(more)
 }
 
 /// A mail as lists show it.

@@ -16,6 +16,7 @@ pub mod address_book;
 pub mod api_key;
 pub mod audit;
 pub mod campaign;
+pub mod clock;
 pub mod contact;
 pub mod contact_field;
 pub mod content;

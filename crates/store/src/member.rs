@@ -124,9 +124,11 @@ pub struct Invitation {
     pub created_at: Timestamp,
     /// When it can no longer be accepted.
     pub expires_at: Timestamp,
+    /// Whether a person stands for it. What a key asked for opens nothing until one does.
+    pub confirmed: bool,
 }
 
-const INVITATION: &str = "i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at";
+const INVITATION: &str = "i.id, i.email, i.role, i.invited_by, i.created_at, i.expires_at, i.key_id is null";
 
 fn read_invitation(row: &Row<'_>) -> Result<Invitation> {
     Ok(Invitation {
@@ -136,6 +138,7 @@ fn read_invitation(row: &Row<'_>) -> Result<Invitation> {
         invited_by: row.get(3)?,
         created_at: row.get(4)?,
         expires_at: row.get(5)?,
+        confirmed: row.get(6)?,
     })
 }
 
@@ -179,13 +182,26 @@ pub async fn withdraw_of_revoked(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
     .await
 }
 
-/// An owner of a project who proved the address of the account, always the same one while there is.
-pub async fn verified_owner(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<UserId>> {
-    rx.optional(
-        "select u.id from memberships m join users u on u.id = m.user_id \
-         where m.project_id = $1 and m.role = 'OWNER' and u.email_verified_at is not null order by u.id limit 1",
+/// How many invitations of a project persons made, and how many keys.
+pub async fn count_invitations(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<(i64, i64)> {
+    rx.one(
+        "select count(case when key_id is null then 1 end), count(key_id) from invitations where project_id = $1",
         args![project],
-        |r| r.get(0),
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// One invitation of a project.
+pub async fn invitation(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    id: InvitationId,
+) -> Result<Option<Invitation>> {
+    rx.optional(
+        format!("select {INVITATION} from invitations i where i.project_id = $1 and i.id = $2"),
+        args![project, id],
+        read_invitation,
     )
     .await
 }
@@ -216,18 +232,9 @@ pub async fn invitations(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) ->
     .await
 }
 
-/// Withdraws an invitation; the address it was for.
-pub async fn withdraw(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    id: InvitationId,
-) -> Result<Option<EmailAddress>> {
-    tx.optional(
-        "delete from invitations where project_id = $1 and id = $2 returning email",
-        args![project, id],
-        |r| r.get(0),
-    )
-    .await
+/// Withdraws an invitation.
+pub async fn withdraw(tx: &mut Tx<'_>, project: ProjectNumber, id: InvitationId) -> Result<()> {
+    tx.execute_one("delete from invitations where project_id = $1 and id = $2", args![project, id]).await
 }
 
 /// Withdraws what was sent to an address, because its owner is a member now.
@@ -238,8 +245,11 @@ pub async fn forget_invitation(tx: &mut Tx<'_>, project: ProjectNumber, email: &
 
 /// Whether an address is invited to a project.
 pub async fn is_invited(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -> Result<bool> {
-    rx.exists("select 1 from invitations where email = $1 and expires_at > $2 limit 1", args![email, now])
-        .await
+    rx.exists(
+        "select 1 from invitations where email = $1 and expires_at > $2 and key_id is null limit 1",
+        args![email, now],
+    )
+    .await
 }
 
 /// The invitation that a token opens for an address, which stays as it is.
@@ -250,7 +260,7 @@ pub async fn find_by_token(
     now: Timestamp,
 ) -> Result<Option<InvitationId>> {
     rx.optional(
-        "select id from invitations where token_hash = $1 and email = $2 and expires_at > $3",
+        "select id from invitations where token_hash = $1 and email = $2 and expires_at > $3 and key_id is null",
         args![token_hash, email, now],
         |r| r.get(0),
     )
@@ -277,7 +287,7 @@ pub async fn opened(rx: &mut Rx<'_>, token_hash: &[u8], now: Timestamp) -> Resul
     rx.optional(
         "select i.email, i.role, i.invited_by, p.name, u.id is not null, u.password_hash is not null \
          from invitations i join projects p on p.number = i.project_id left join users u on u.email = i.email \
-         where i.token_hash = $1 and i.expires_at > $2 and p.retired_at is null",
+         where i.token_hash = $1 and i.expires_at > $2 and i.key_id is null and p.retired_at is null",
         args![token_hash, now],
         |r| {
             let (has_account, has_password): (bool, bool) = (r.get(4)?, r.get(5)?);
@@ -302,7 +312,7 @@ pub async fn take_by_token(
 ) -> Result<Option<(ProjectNumber, Role)>> {
     let taken = tx
         .optional(
-            "delete from invitations where token_hash = $1 and email = $2 and expires_at > $3 \
+            "delete from invitations where token_hash = $1 and email = $2 and expires_at > $3 and key_id is null \
              returning project_id, role",
             args![token_hash, email, now],
             |r| Ok((r.get(0)?, r.get::<String>(1)?)),
@@ -319,7 +329,7 @@ pub async fn take_by_email(
 ) -> Result<Vec<(ProjectNumber, Role)>> {
     let taken = tx
         .all(
-            "delete from invitations where email = $1 and expires_at > $2 returning project_id, role",
+            "delete from invitations where email = $1 and expires_at > $2 and key_id is null returning project_id, role",
             args![email, now],
             |r| Ok((r.get(0)?, r.get::<String>(1)?)),
         )

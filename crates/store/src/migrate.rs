@@ -3,7 +3,7 @@
 use crate::args;
 use crate::db::Db;
 use crate::error::{Error, Result};
-use crate::tx::Tx;
+use crate::tx::{Rx, Tx};
 use mailwright_core::time::Timestamp;
 
 /// One step of the schema. Never edited after a release.
@@ -27,7 +27,14 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../migrations/0008_invitations_of_keys.sql"),
     },
     Migration { number: 9, name: "deletions", sql: include_str!("../migrations/0009_deletions.sql") },
+    Migration {
+        number: 10,
+        name: "instance rate",
+        sql: include_str!("../migrations/0010_instance_rate.sql"),
+    },
     Migration { number: 11, name: "next hops", sql: include_str!("../migrations/0011_next_hops.sql") },
+    Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
+    Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.
@@ -41,15 +48,18 @@ pub async fn migrate(db: &Db, now: Timestamp) -> Result<usize> {
 
 /// Whether the schema is the one this program was built for.
 pub async fn is_current(db: &Db) -> Result<bool> {
-    let newest = db
-        .read(|rx| {
-            Box::pin(async move {
-                rx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0))
-                    .await
-            })
-        })
-        .await?;
+    let newest = db.read(|rx| Box::pin(newest(rx))).await?;
     Ok(MIGRATIONS.last().is_some_and(|m| m.number == newest))
+}
+
+/// Whether a newer program has migrated the database, so that rows may say what this one does not understand.
+pub async fn is_superseded(rx: &mut Rx<'_>) -> Result<bool> {
+    let newest = newest(rx).await?;
+    Ok(MIGRATIONS.last().is_none_or(|m| m.number < newest))
+}
+
+async fn newest(rx: &mut Rx<'_>) -> Result<i64> {
+    rx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get(0)).await
 }
 
 async fn apply(tx: &mut Tx<'_>, migration: &Migration, now: Timestamp) -> Result<bool> {

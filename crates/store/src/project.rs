@@ -1,5 +1,6 @@
 //! Projects.
 
+use mailwright_core::address::EmailAddress;
 use mailwright_core::given::Given;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::project::{self, Project};
@@ -10,6 +11,7 @@ use crate::args;
 use crate::error::Result;
 use crate::session::role;
 use crate::tx::{Row, Rx, Tx};
+use crate::value::Arg;
 
 pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at";
 
@@ -51,17 +53,59 @@ pub async fn by_id(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Project>> {
     .await
 }
 
-/// The oldest project with a name.
-pub async fn by_name(rx: &mut Rx<'_>, name: &str) -> Result<Option<Project>> {
-    rx.optional(
+/// A project that a name may mean.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// The project.
+    pub project: Project,
+    /// Whether `bootstrap` made it with that very name. Whoever has an account can give a project of theirs any name.
+    pub by_operator: bool,
+    /// The address of an owner, if it has one.
+    pub owner: Option<EmailAddress>,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// The projects that are called by a name, or that `bootstrap` made with it, the oldest first.
+pub async fn named(rx: &mut Rx<'_>, name: &str, limit: i64) -> Result<Vec<Named>> {
+    rx.all(
         format!(
-            "select {COLUMNS} from projects p where p.name = $1 and p.retired_at is null and p.id <> $2 \
-             order by p.number limit 1"
+            "select {COLUMNS}, coalesce(p.bootstrap_name = $1, false), \
+             (select min(u.email) from memberships m join users u on u.id = m.user_id \
+             where m.project_id = p.number and m.role = 'OWNER'), p.created_at from projects p \
+             where (p.name = $1 or p.bootstrap_name = $1) and p.retired_at is null and p.id <> $2 \
+             order by p.number limit $3"
         ),
-        args![name, project::platform()],
+        args![name, project::platform(), limit],
+        |r| {
+            Ok(Named {
+                project: read(r)?,
+                by_operator: r.get(WIDTH)?,
+                owner: r.get(WIDTH + 1)?,
+                created_at: r.get(WIDTH + 2)?,
+            })
+        },
+    )
+    .await
+}
+
+/// The projects that `bootstrap` made with a name and that a user owns, at most two.
+pub async fn bootstrapped(rx: &mut Rx<'_>, name: &str, owner: UserId) -> Result<Vec<Project>> {
+    rx.all(
+        format!(
+            "select {COLUMNS} from projects p join memberships m on m.project_id = p.number \
+             where p.bootstrap_name = $1 and p.retired_at is null and m.user_id = $2 and m.role = 'OWNER' \
+             order by p.number limit 2"
+        ),
+        args![name, owner],
         read,
     )
     .await
+}
+
+/// Notes that `bootstrap` made a project, and with what name.
+pub async fn mark_bootstrapped(tx: &mut Tx<'_>, number: ProjectNumber, name: &str) -> Result<()> {
+    tx.execute_one("update projects set bootstrap_name = $2 where number = $1", args![number, name]).await
 }
 
 /// How many projects there are, without that of the instance's own mails.
@@ -81,6 +125,18 @@ pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Resul
         args![after, limit],
         |r| r.get(0),
     )
+    .await
+}
+
+/// Those of some projects that may send.
+pub(crate) async fn enabled(rx: &mut Rx<'_>, numbers: Vec<ProjectNumber>) -> Result<Vec<ProjectNumber>> {
+    if numbers.is_empty() {
+        return Ok(numbers);
+    }
+    let set = Arg::Ints(numbers.into_iter().map(|number| Some(number.0)).collect());
+    rx.all("select p.number from projects p where p.disabled_at is null and p.number {in $1}", &[set], |r| {
+        r.get(0)
+    })
     .await
 }
 
@@ -114,6 +170,8 @@ pub struct Details {
     pub public_key: Option<String>,
     /// Most mails a second; `None` for the instance's setting.
     pub sending_per_second: Option<i64>,
+    /// Whether an event with the public key may subscribe a contact again that is not subscribed.
+    pub public_key_may_resubscribe: bool,
     /// When it was created.
     pub created_at: Timestamp,
     /// When its settings last changed.
@@ -122,7 +180,7 @@ pub struct Details {
 
 const DETAILS: &str = "p.tracking, p.created_at, p.updated_at, (select k.token from api_keys k \
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
-     order by k.created_at limit 1), p.sending_per_second";
+     order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
@@ -132,6 +190,7 @@ fn read_details(row: &Row<'_>) -> Result<Details> {
         updated_at: row.get(WIDTH + 2)?,
         public_key: row.get(WIDTH + 3)?,
         sending_per_second: row.get(WIDTH + 4)?,
+        public_key_may_resubscribe: row.get(WIDTH + 5)?,
     })
 }
 
@@ -146,15 +205,15 @@ pub async fn details(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<De
 }
 
 /// The projects of a user with what the user is in each, the oldest first.
-pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64) -> Result<Vec<(Details, Role)>> {
+pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> Result<Vec<(Details, Role)>> {
     rx.all(
         format!(
             "select {COLUMNS}, {DETAILS}, m.role from memberships m join projects p on p.number = m.project_id \
-             where m.user_id = $1 and p.retired_at is null order by p.created_at, p.id limit $2"
+             where m.user_id = $1 and p.retired_at is null order by p.created_at, p.id limit $2 offset $3"
         ),
-        args![user, limit],
+        args![user, limit, offset],
         |r| {
-            const ROLE: usize = WIDTH + 5;
+            const ROLE: usize = WIDTH + 6;
             Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
         },
     )
@@ -209,6 +268,8 @@ pub struct Change {
     pub language: Option<String>,
     /// Most mails a second; null for the instance's setting.
     pub sending_per_second: Given<i64>,
+    /// Whether an event with the public key may subscribe a contact again.
+    pub public_key_may_resubscribe: Option<bool>,
 }
 
 /// Changes settings.
@@ -218,7 +279,8 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
     tx.execute_one(
         "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
          language = coalesce($4, language), updated_at = $5, \
-         sending_per_second = case when $6 then $7 else sending_per_second end \
+         sending_per_second = case when $6 then $7 else sending_per_second end, \
+         public_key_may_resubscribe = coalesce($8, public_key_may_resubscribe) \
          where number = $1 and retired_at is null",
         args![
             number,
@@ -228,6 +290,7 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
             now,
             change.sending_per_second != Given::Absent,
             rate,
+            change.public_key_may_resubscribe,
         ],
     )
     .await

@@ -23,6 +23,8 @@ pub struct Session {
     pub id: SessionId,
     /// Who signed in.
     pub user: User,
+    /// When it began.
+    pub created_at: Timestamp,
     /// When it ends by itself.
     pub expires_at: Timestamp,
     /// The project that was asked for and what the user is in it; `None` when the user is no member.
@@ -36,7 +38,7 @@ pub async fn find(
 ) -> Result<Vec<(Option<ProjectId>, Session)>> {
     rx.each_returning(
         format!(
-            "select {}, r.project, s.id, s.expires_at, m.role, {} from {{rows r: session id, project id}} \
+            "select {}, r.project, s.id, s.expires_at, s.created_at, m.role, {} from {{rows r: session id, project id}} \
              join sessions s on s.id = r.session join users u on u.id = s.user_id \
              left join projects p on p.id = r.project and p.retired_at is null \
              left join memberships m on m.project_id = p.number and m.user_id = u.id",
@@ -48,7 +50,7 @@ pub async fn find(
             Arg::Ids(wanted.iter().map(|(_, project)| project.map(Into::into)).collect()),
         ],
         |r| {
-            const ROLE: usize = user::WIDTH + 3;
+            const ROLE: usize = user::WIDTH + 4;
             let role: Option<String> = r.get(ROLE)?;
             let project = match role {
                 Some(role) => Some((project::read_at(r, ROLE + 1)?, self::role(&role, ROLE)?)),
@@ -61,6 +63,7 @@ pub async fn find(
                     id: r.get(user::WIDTH + 1)?,
                     user: user::read(r)?,
                     expires_at: r.get(user::WIDTH + 2)?,
+                    created_at: r.get(user::WIDTH + 3)?,
                     project,
                 },
             ))

@@ -163,6 +163,7 @@ const TABLE: &[(&str, &str, Access)] = &[
     ("delete", "/projects/{id}/members/{userId}", Access::Path(READ_PROJECT)),
     ("get", "/projects/{id}/invitations", Access::Path(READ_PROJECT)),
     ("delete", "/projects/{id}/invitations/{invitationId}", Access::Path(MANAGE)),
+    ("post", "/projects/{id}/invitations/{invitationId}/confirm", Access::Mine(PEOPLE_MANAGE)),
     ("get", "/projects/{id}/keys", Access::Path(READ_PROJECT)),
     ("post", "/projects/{id}/keys", Access::Mine(PEOPLE_MANAGE)),
     ("delete", "/projects/{id}/keys/{keyId}", Access::Mine(PEOPLE_MANAGE)),
@@ -262,8 +263,8 @@ impl World {
 
     async fn populate(&self, project: &str) {
         let owner = &self.people[2];
-        owner.add_member(&self.app, project, &self.people[1].email, "ADMIN").await;
-        owner.add_member(&self.app, project, &self.people[0].email, "MEMBER").await;
+        owner.add_member(&self.app, project, &self.people[1], "ADMIN").await;
+        owner.add_member(&self.app, project, &self.people[0], "MEMBER").await;
     }
 
     /// Another project with the same people.

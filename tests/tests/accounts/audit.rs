@@ -13,7 +13,7 @@ both_engines! {
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
         let ada = Browser::sign_up(&app, "ada@example.com").await;
         let project = app.project_id();
-        owner.add_member(&app, project, &ada.email, "ADMIN").await;
+        owner.add_member(&app, project, &ada, "ADMIN").await;
         let key = ada.create_key(&app, project, "CI", &["everything"]).await;
         let ci = |method: &str, path: &str| app.request(method, path).bearer(text(&key["key"]));
         let rename = owner.request(&app, "PATCH", &format!("/users/@me/projects/{project}"));
@@ -45,7 +45,8 @@ both_engines! {
                 ("domain.added", "key", Some("CI")),
                 ("project.updated", "user", Some(OWNER.0)),
                 ("key.created", "user", Some("ada@example.com")),
-                ("member.added", "user", Some(OWNER.0)),
+                ("member.added", "user", Some("ada@example.com")),
+                ("member.invited", "user", Some(OWNER.0)),
                 ("domain.added", "operator", None),
                 ("key.created", "operator", None),
             ]

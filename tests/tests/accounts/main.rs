@@ -5,6 +5,7 @@ mod audit;
 mod hygiene;
 mod keys;
 mod members;
+mod operator;
 mod projects;
 mod sessions;
 mod suspension;

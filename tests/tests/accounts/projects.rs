@@ -18,6 +18,7 @@ const SHAPE: &[&str] = &[
     "tracking",
     "language",
     "sendingPerSecond",
+    "publicKeyMayResubscribe",
     "createdAt",
     "updatedAt",
 ];
@@ -104,6 +105,89 @@ both_engines! {
         assert_eq!(audit[1]["details"], json!({"name": "Apollo"}));
     }
 
+    async fn a_user_owns_as_many_projects_as_the_setting_says(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_PROJECTS_PER_USER", "3").start().await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let post = |n: usize| {
+            let body = json!({"name": format!("P{n}")});
+            ada.request(&app, "POST", "/users/@me/projects").json(&body).send()
+        };
+        // also when they are asked for at once
+        let answers = futures_util::future::join_all((0..6).map(post)).await;
+        let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [201, 201, 201, 409, 409, 409]);
+        let refused = post(7).await;
+        let error = refused.assert_error(409, "CONFLICT");
+        assert!(text(&error["message"]).contains("projects_per_user"), "{error}");
+    }
+
+    async fn without_a_limit_projects_are_listed_in_pages(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_PROJECTS_PER_USER", "0").start().await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        for n in 0..102 {
+            ada.create_project(&app, &format!("P{n}")).await;
+        }
+        let list = async |query: &str| {
+            let path = format!("/users/@me/projects{query}");
+            ada.request(&app, "GET", &path).send().await.assert_status(200).json()
+        };
+        let all = list("").await;
+        let names = column(&all, "name");
+        assert_eq!((names.len(), names[101]), (102, "P101"));
+        assert_eq!(column(&list("?page=2&pageSize=50").await, "name"), names[50..100]);
+        assert_eq!(column(&list("?page=3&pageSize=50").await, "name"), names[100..]);
+        assert_eq!(list("?page=9&pageSize=50").await, json!([]));
+    }
+
+    async fn a_public_key_subscribes_again_where_the_project_lets_it(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let left = create_contact(&app, "left@example.com", false, json!({})).await;
+        let path = format!("/contacts/{}", text(&left["id"]));
+        let track = async |key: &str, email: &str, subscribed: bool| {
+            let body = json!({"email": email, "event": "signup", "subscribed": subscribed});
+            app.request("POST", "/v1/track").bearer(key).json(&body).send().await.assert_status(200);
+        };
+        let subscribed = async |path: &str| read(&app, path).await["subscribed"] == true;
+        let (public, secret) = (app.public_key(), app.secret_key());
+        let patch = |value: bool| {
+            let body = json!({"publicKeyMayResubscribe": value});
+            owner.request(&app, "PATCH", &mine_path(&app, "")).json(&body).send()
+        };
+        // as the contract says
+        assert_eq!(mine(&app, &owner).await[0]["publicKeyMayResubscribe"], true);
+        track(public, "left@example.com", true).await;
+        assert!(subscribed(&path).await);
+
+        assert_eq!(patch(false).await.assert_status(200).json()["publicKeyMayResubscribe"], false);
+        track(public, "left@example.com", false).await;
+        assert!(!subscribed(&path).await, "out is always possible");
+        track(public, "left@example.com", true).await;
+        assert!(!subscribed(&path).await, "the very next request is refused it");
+        track(public, "new@example.com", true).await;
+        let new = mailwright_tests::contact_by_email(&app, "new@example.com").await.expect("a contact");
+        assert_eq!(new["subscribed"], true, "who is new is subscribed");
+        track(secret, "left@example.com", true).await;
+        assert!(subscribed(&path).await, "a secret key is the project itself");
+        // the setting outlives a reset
+        owner.request(&app, "POST", &mine_path(&app, "/reset")).send().await.assert_status(200);
+        assert_eq!(mine(&app, &owner).await[0]["publicKeyMayResubscribe"], false);
+    }
+
+    async fn a_name_is_no_link(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        for name in ["Pay at http://evil.example/login", "www.evil.example", "evil.example/login"] {
+            let body = json!({"name": name});
+            let made = owner.request(&app, "POST", "/users/@me/projects").json(&body).send().await;
+            made.assert_issue("name", "invalid_string");
+            let renamed = owner.request(&app, "PATCH", &mine_path(&app, "")).json(&body).send().await;
+            renamed.assert_issue("name", "invalid_string");
+        }
+        owner.create_project(&app, "acme.com").await;
+    }
+
     async fn regenerated_keys_replace_the_old_ones_at_once(engine: Engine) {
         let app = App::start(engine).await;
         let owner = owner(&app).await;
@@ -114,7 +198,7 @@ both_engines! {
 
         let answer = owner.request(&app, "POST", &mine_path(&app, "/regenerate-keys")).send().await;
         let made = answer.assert_status(200).json();
-        assert_only_keys(&made, SHAPE);
+        assert_only_keys(&made, &[SHAPE, &["withdrawnInvitations"]].concat());
         app.get("/contacts").send().await.assert_error(401, "INVALID_API_KEY");
         let send = json!({"to": "a@example.com", "subject": "s", "body": "b", "from": app.from()});
         app.send(send.clone()).await.assert_error(401, "INVALID_API_KEY");
@@ -130,7 +214,7 @@ both_engines! {
         let app = App::start(engine).await;
         let owner = owner(&app).await;
         let member = Browser::sign_up(&app, "member@example.com").await;
-        owner.add_member(&app, app.project_id(), &member.email, "MEMBER").await;
+        owner.add_member(&app, app.project_id(), &member, "MEMBER").await;
         let neighbour = app.bootstrap("Neighbour", "neighbour.test").await;
         let theirs = json!({"email": "kept@example.com"});
         app.request("POST", "/contacts").bearer(&neighbour.secret_key).json(&theirs).send().await.assert_status(201);
@@ -231,7 +315,7 @@ both_engines! {
         let app = App::start(engine).await;
         let owner = owner(&app).await;
         let member = Browser::sign_up(&app, "member@example.com").await;
-        owner.add_member(&app, app.project_id(), &member.email, "ADMIN").await;
+        owner.add_member(&app, app.project_id(), &member, "ADMIN").await;
         let contact = create_contact(&app, "ada@example.com", true, json!({})).await;
         app.send_to("ada@example.com").await;
         member.request(&app, "DELETE", &mine_path(&app, "")).send().await.assert_status(200);

@@ -95,8 +95,9 @@ both_engines! {
         }
         // and an invitation finds the account, however it is spelled
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
-        let member = owner.add_member(&app, app.project_id(), "ADA.lovelace@EXAMPLE.com", "MEMBER").await;
-        assert_eq!(member["userId"], ada.id.as_str());
+        let spelled = Browser { email: "ADA.lovelace@EXAMPLE.com".into(), ..ada.clone() };
+        owner.add_member(&app, app.project_id(), &spelled, "MEMBER").await;
+        ada.in_project(&app, app.project_id(), "GET", "/contacts").send().await.assert_status(200);
     }
 
     async fn bad_requests_are_told_field_by_field(engine: Engine) {
@@ -382,6 +383,33 @@ both_engines! {
         assert_eq!(me(&app, &ada).await, 401);
         try_log_in(&app, "ada@example.com", PASSWORD).await.assert_error(401, "INVALID_CREDENTIALS");
         Browser::sign_up(&app, "ada@example.com").await;
+    }
+
+    async fn what_cannot_be_undone_takes_the_password_after_a_while(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let mine = format!("/users/@me/projects/{}", app.project_id());
+        let later = "update sessions set created_at = created_at - 600000";
+        app.tamper(later).await;
+        for (method, path) in [
+            ("POST", format!("{mine}/regenerate-keys")),
+            ("POST", format!("{mine}/reset")),
+            ("DELETE", mine.clone()),
+            ("DELETE", "/users/@me".to_owned()),
+        ] {
+            let ask = |body: Value| owner.request(&app, method, &path).json(&body).send();
+            owner.request(&app, method, &path).send().await.assert_error(403, "PASSWORD_REQUIRED");
+            ask(json!({})).await.assert_error(403, "PASSWORD_REQUIRED");
+            ask(json!({"password": "a wrong password"})).await.assert_error(401, "INVALID_CREDENTIALS");
+            ask(json!({"password": OWNER.1})).await.assert_status(200);
+        }
+        // who has just signed in needs nothing, and nobody learns of a project by being asked
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        ada.request(&app, "DELETE", &mine).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        app.tamper(later).await;
+        ada.request(&app, "DELETE", &mine).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
+        let ada = Browser::log_in(&app, "ada@example.com", PASSWORD).await;
+        ada.request(&app, "DELETE", "/users/@me").send().await.assert_status(200);
     }
 
     async fn the_operator_resets_a_password(engine: Engine) {

@@ -58,6 +58,10 @@ both_engines! {
         assert!(second.contains(",\"O\"\"Neil, Ann\nB\",,,,,true"), "{second}");
         assert_eq!(lines.filter(|line| !line.is_empty()).count(), 2500);
 
+        let harmless = app.run(&["export", "--project", "Acme", "--escape-formulas"]).await;
+        let first = harmless.split("\r\n").nth(1).expect("a row");
+        assert!(first.ends_with(",,1.5,,'=1+1,\"[\"\"a\"\",\"\"b\"\"]\","), "{first}");
+
         let path = folder.path().join("out.ndjson");
         let target = path.to_str().expect("UTF-8");
         app.run(&["export", "--project", "Acme", "--format", "ndjson", "--output", target]).await;

@@ -1,7 +1,7 @@
 //! The form of POST /contacts/import, and who may ask for a job.
 
 use mailwright_testkit::{App, Engine, both_engines};
-use mailwright_tests::{UNKNOWN_ID, as_project, assert_envelope, assert_legacy, create_contact, shown, text};
+use mailwright_tests::{UNKNOWN_ID, as_project, assert_envelope, create_contact, shown, text};
 use serde_json::json;
 
 use super::{BOUNDARY, bulk_path, counts, csv_part, finished, import_path, imported, part, queued, total};
@@ -55,7 +55,7 @@ both_engines! {
             with_form(post(), &[]),
             with_form(post(), &[other]),
         ] {
-            assert_legacy(&request.send().await, 400);
+            assert_eq!(assert_envelope(&request.send().await, 400), "BAD_REQUEST");
         }
         let cut = csv_part(b"email\na@b.co\n");
         let broken = post().body(cut[..cut.len() - 2].to_vec(), &format!("multipart/form-data; boundary={BOUNDARY}"));
@@ -93,14 +93,14 @@ both_engines! {
                     assert!(!answer.text().contains(hidden), "{}", shown(&answer));
                 }
             } else {
-                assert_legacy(&answer, 404);
+                assert_eq!(assert_envelope(&answer, 404), "RESOURCE_NOT_FOUND");
             }
-            assert_legacy(&as_project(&app, &other, "GET", &path).send().await, 404);
+            assert_eq!(assert_envelope(&as_project(&app, &other, "GET", &path).send().await, 404), "RESOURCE_NOT_FOUND");
             app.request("GET", &path).bearer(app.public_key()).send().await.assert_error(401, "INVALID_API_KEY");
         }
         for unknown in [UNKNOWN_ID, "nothing", "1", text(&b["id"])] {
-            assert_legacy(&app.get(&import_path(unknown)).send().await, 404);
-            assert_legacy(&app.get(&bulk_path(unknown)).send().await, 404);
+            assert_eq!(assert_envelope(&app.get(&import_path(unknown)).send().await, 404), "RESOURCE_NOT_FOUND");
+            assert_eq!(assert_envelope(&app.get(&bulk_path(unknown)).send().await, 404), "RESOURCE_NOT_FOUND");
         }
     }
 }

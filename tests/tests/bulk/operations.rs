@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::{
-    UNKNOWN_ID, as_project, assert_legacy, assert_only_keys, contact, create_contact, events_of, read,
+    UNKNOWN_ID, as_project, assert_envelope, assert_only_keys, contact, create_contact, events_of, read,
     subscription_events, text, track_ok,
 };
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ both_engines! {
                 json!({"mode": "query", "filter": {}}),
                 json!({"mode": 1, "contactIds": all[..1]}),
             ] {
-                assert_legacy(&post(body).await, 400);
+                assert_eq!(assert_envelope(&post(body).await, 422), "VALIDATION_ERROR");
             }
         }
         assert_eq!(total(&app).await, 1000);

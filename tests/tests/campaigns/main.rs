@@ -8,6 +8,7 @@ mod records;
 mod retry;
 mod segments;
 mod states;
+mod waiting;
 
 use mailwright_testkit::{App, Response, Value, json};
 use mailwright_tests::{create_contact, read, text, with};

@@ -1,7 +1,7 @@
 //! POST /contacts/lookup.
 
 use mailwright_testkit::{App, Engine, both_engines};
-use mailwright_tests::{as_project, assert_legacy, create_contact, items};
+use mailwright_tests::{as_project, create_contact, issues, items};
 use serde_json::{Value, json};
 
 both_engines! {
@@ -41,7 +41,7 @@ both_engines! {
             json!({"emails": "a@example.com"}),
             json!({"emails": many(501)}),
         ] {
-            assert_legacy(&app.post("/contacts/lookup").json(&body).send().await, 400);
+            assert_eq!(issues(&app.post("/contacts/lookup").json(&body).send().await)[0].0, "emails");
         }
         let answer = app.post("/contacts/lookup").json(&json!({"emails": many(500)})).send().await;
         assert_eq!(items(&answer.assert_status(200).json()["notFound"]).len(), 500);

@@ -101,6 +101,7 @@ both_engines! {
         assert_eq!(figure(&app, "mailwright_next_hop_connections{kind=\"configured\"}").await, Some(32.0));
         assert_eq!(figure(&app, "mailwright_next_hop_state{state=\"working\"}").await, Some(1.0));
 
+        assert!(app.stop().await.success());
         app.restart().await;
         app.eventually("the limit is known again", async || {
             let allowed = figure(&app, "mailwright_next_hop_connections{kind=\"allowed\"}").await;

@@ -4,8 +4,10 @@
 mod hop;
 mod message;
 mod outcomes;
+mod pace;
 mod queue;
 mod transport;
+mod turns;
 
 use mailwright_testkit::{App, Value};
 use mailwright_tests::{items, text};

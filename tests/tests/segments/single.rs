@@ -89,12 +89,10 @@ both_engines! {
         }
     }
 
-    async fn what_is_missing_has_the_legacy_answer(engine: Engine) {
+    async fn a_missing_condition_has_the_legacy_answer(engine: Engine) {
         let app = App::start(engine).await;
         for body in [
-            json!({"condition": plan("pro")}),
-            json!({"name": "", "condition": plan("pro")}),
-            json!({"name": null, "type": "STATIC"}),
+            json!({}),
             json!({"name": "Pro"}),
             json!({"name": "Pro", "type": "DYNAMIC", "condition": null}),
             json!({"name": "Pro", "condition": "data.plan = pro"}),
@@ -102,10 +100,17 @@ both_engines! {
         ] {
             assert_legacy(&post(&app, &body).await, 400);
         }
+        for body in [
+            json!({"condition": plan("pro")}),
+            json!({"name": "", "condition": plan("pro")}),
+            json!({"name": null, "type": "STATIC"}),
+        ] {
+            assert_eq!(issues(&post(&app, &body).await)[0].0, "name");
+        }
         assert_eq!(read(&app, "/segments").await, json!([]));
         let segment = dynamic(&app, "Pro", &plan("pro")).await;
         for condition in [json!(null), json!("x"), json!([])] {
-            assert_legacy(&patch(&app, &segment, json!({"condition": condition})).await, 400);
+            assert_eq!(issues(&patch(&app, &segment, json!({"condition": condition})).await)[0].0, "condition");
         }
         assert_eq!(read(&app, &at(&segment, "")).await, segment);
     }

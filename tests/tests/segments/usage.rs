@@ -1,7 +1,7 @@
 //! What refers to fields and events; the counts of events, and removing them.
 
 use mailwright_testkit::{App, Engine, both_engines};
-use mailwright_tests::{as_project, assert_legacy, create_contact, encoded, read, text, track_ok};
+use mailwright_tests::{as_project, create_contact, encoded, read, text, track_ok};
 use serde_json::{Value, json};
 
 use super::{dynamic, members, only, plan};
@@ -78,7 +78,7 @@ both_engines! {
         let left = as_project(&app, &other, "GET", "/events?eventName=signup").send().await.assert_status(200).json();
         assert_eq!(left["events"].as_array().map(Vec::len), Some(1), "the neighbour's stay");
         for name in ["contact.subscribed", "email.sent", "segment.pro.entry"] {
-            assert_legacy(&app.delete(&format!("/events/{name}")).send().await, 400);
+            app.delete(&format!("/events/{name}")).send().await.assert_error(400, "BAD_REQUEST");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, OWNER, both_engines};
-use mailwright_tests::browser::Browser;
+use mailwright_tests::browser::{Browser, PASSWORD};
 use mailwright_tests::holds;
 use serde_json::json;
 
@@ -61,7 +61,7 @@ both_engines! {
             assert_nowhere(token, what, &stored, &log);
         }
         // and they are the ones that work
-        let body = json!({"token": tokens[0].1});
+        let body = json!({"token": tokens[0].1, "password": PASSWORD});
         app.request("POST", "/auth/verify-email").json(&body).send().await.assert_status(200);
     }
 
@@ -85,7 +85,7 @@ both_engines! {
         app.send(body).await.assert_status(200);
         app.eventually("the mail is captured", async || app.mailbox_for("eve@example.com").await.pop()).await;
         assert!(holds(&app.stored().await, &format!("{half}rendered{half}")));
-        let body = json!({"token": tokens[0].1});
+        let body = json!({"token": tokens[0].1, "password": PASSWORD});
         app.request("POST", "/auth/verify-email").json(&body).send().await.assert_status(200);
     }
 

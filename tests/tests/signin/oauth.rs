@@ -3,7 +3,7 @@
 use mailwright_testkit::provider::{Account, Provider};
 use mailwright_testkit::{App, Engine, OWNER, Response, both_engines};
 use mailwright_tests::browser::Browser;
-use mailwright_tests::{assert_legacy, required_header, shown};
+use mailwright_tests::{required_header, shown};
 use serde_json::json;
 
 /// Who comes back from the provider, and with what.
@@ -186,7 +186,8 @@ both_engines! {
         let config = app.request("GET", "/auth/oauth-config").send().await.assert_status(200).json();
         assert_eq!(config, json!({"github": false, "google": false}));
         for name in ["github", "google"] {
-            assert_legacy(&app.request("GET", &format!("/oauth/{name}/outbound")).send().await, 404);
+            let outbound = format!("/oauth/{name}/outbound");
+            app.request("GET", &outbound).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
             let back = app.request("GET", &format!("/oauth/{name}/callback?code=a&state=b")).send().await;
             assert_refused(&app, &back.assert_status(302), "not configured");
         }

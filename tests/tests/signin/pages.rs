@@ -25,6 +25,11 @@ fn assert_page(answer: &Response, status: u16, heading: &str) {
     assert!(["no-referrer", "strict-origin"].contains(&referrer), "{referrer}");
 }
 
+/// Opens the link to a page in the browser of somebody.
+async fn open_as(app: &App, user: &Browser, page: &str, token: &str) -> Response {
+    user.request(app, "GET", &format!("/auth/{page}?token={token}")).send().await
+}
+
 /// Opens the link to a page.
 async fn open(app: &App, page: &str, token: &str) -> Response {
     app.request("GET", &format!("/auth/{page}?token={token}")).send().await
@@ -83,9 +88,10 @@ both_engines! {
         let app = with_mail(engine).start().await;
         let ada = Browser::sign_up(&app, "ada@example.com").await;
         let token = newest_token(&app, "ada@example.com", "verify-email", 1).await;
-        let page = open(&app, "verify-email", &token).await;
+        let page = open_as(&app, &ada, "verify-email", &token).await;
         assert_page(&page, 200, "Confirm your email address");
         assert!(page.text().contains("ada@example.com"), "{}", shown(&page));
+        assert!(!page.text().contains("type=\"password\""), "{}", shown(&page));
         assert_eq!(page.text().matches(&token).count(), 1, "in the form alone");
         // looking changes nothing, however often a scanner does
         assert_page(&open(&app, "verify-email", &token).await, 200, "Confirm your email address");
@@ -99,12 +105,53 @@ both_engines! {
         }
         me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
 
-        assert_page(&submit(&app, &page, None, &[]).await, 200, "Your address is confirmed");
+        let confirmed = submit(&app, &page, Some(&ada.cookie), &[]).await;
+        assert_page(&confirmed, 200, "Your address is confirmed");
         assert_eq!(me(&app, &ada).await.assert_status(200).json()["emailVerified"], true);
         for used in [submit(&app, &page, None, &[]).await, open(&app, "verify-email", &token).await] {
             assert_page(&used, 404, "This link does not work");
             assert!(!used.text().contains(&token), "{}", shown(&used));
         }
+    }
+
+    async fn who_opens_a_link_elsewhere_shows_the_password_or_says_it_was_somebody_else(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let heading = "Confirm your email address";
+        // by who made the account, on another device
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let token = newest_token(&app, "ada@example.com", "verify-email", 1).await;
+        let page = open(&app, "verify-email", &token).await;
+        assert_page(&page, 200, heading);
+        assert!(page.text().contains("It was not me"), "{}", shown(&page));
+        for wrong in [&[][..], &[("password", "wrong password")]] {
+            let again = submit(&app, &page, None, wrong).await;
+            assert_page(&again, 401, heading);
+            assert!(again.text().contains("The password is wrong"), "{}", shown(&again));
+        }
+        me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
+        let done = submit(&app, &page, None, &[("password", PASSWORD)]).await;
+        assert_page(&done, 200, "Your address is confirmed");
+        me(&app, &ada).await.assert_status(200);
+
+        // by who did not: the account with another password, or no account
+        let mal = Browser::sign_up(&app, "victim@example.com").await;
+        let token = newest_token(&app, "victim@example.com", "verify-email", 1).await;
+        let page = open(&app, "verify-email", &token).await;
+        let short = submit(&app, &page, None, &[("action", "claim"), ("newPassword", "short")]).await;
+        assert_page(&short, 422, heading);
+        assert!(short.text().contains("at least 8 characters"), "{}", shown(&short));
+        let done = submit(&app, &page, None, &[("action", "claim"), ("newPassword", NEW)]).await;
+        assert_page(&done, 200, "The account is yours");
+        me(&app, &mal).await.assert_error(401, "UNAUTHORIZED");
+        try_log_in(&app, "victim@example.com", NEW).await.assert_status(200);
+
+        let mal = Browser::sign_up(&app, "other@example.com").await;
+        let token = newest_token(&app, "other@example.com", "verify-email", 1).await;
+        let page = open(&app, "verify-email", &token).await;
+        let done = submit(&app, &page, None, &[("action", "disown")]).await;
+        assert_page(&done, 200, "Thank you for telling us");
+        me(&app, &mal).await.assert_error(401, "UNAUTHORIZED");
+        assert_page(&open(&app, "verify-email", &token).await, 404, "This link does not work");
     }
 
     async fn a_password_is_reset_from_the_mail_to_the_end(engine: Engine) {
@@ -223,8 +270,9 @@ both_engines! {
         assert_page(&page, 403, "Confirm your address first");
         own_mails_once(&app, "ada@example.com", 2).await;
         let proof = newest_token(&app, "ada@example.com", "verify-email", 2).await;
-        let page = open(&app, "verify-email", &proof).await;
-        assert_page(&submit(&app, &page, None, &[]).await, 200, "Your address is confirmed");
+        let page = open_as(&app, &ada, "verify-email", &proof).await;
+        let confirmed = submit(&app, &page, Some(&ada.cookie), &[]).await;
+        assert_page(&confirmed, 200, "Your address is confirmed");
         ada.in_project(&app, app.project_id(), "GET", "/contacts").send().await.assert_status(200);
     }
 }

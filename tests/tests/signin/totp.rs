@@ -172,6 +172,53 @@ both_engines! {
         remove(&app, &ada.browser, PASSWORD, &ada.recovery[0]).await.assert_error(409, "CONFLICT");
     }
 
+    async fn switching_it_on_or_off_ends_other_sessions(engine: Engine) {
+        let app = App::start(engine).await;
+        Browser::sign_up(&app, "ada@example.com").await;
+        let (ada, thief) = (
+            Browser::log_in(&app, "ada@example.com", PASSWORD).await,
+            Browser::log_in(&app, "ada@example.com", PASSWORD).await,
+        );
+        let me = async |browser: &Browser| browser.request(&app, "GET", "/users/@me").send().await.status;
+        let secret = text(&begin(&app, &ada, PASSWORD).await.assert_status(200).json()["secret"]).to_owned();
+        assert_eq!((me(&ada).await, me(&thief).await), (200, 200), "nothing is switched on yet");
+        let first = step() - 1;
+        let answer = confirm(&app, &ada, &code(&secret, first)).await.assert_status(200).json();
+        assert_eq!((me(&ada).await, me(&thief).await), (200, 401));
+        let recovery: Vec<&str> = items(&answer["recoveryCodes"]).iter().map(text).collect();
+        let other = Browser::of(&log_in(&app, recovery[0]).await);
+        remove(&app, &ada, PASSWORD, recovery[1]).await.assert_status(200);
+        assert_eq!((me(&ada).await, me(&other).await), (200, 401));
+    }
+
+    async fn what_cannot_be_undone_takes_the_code_as_well(engine: Engine) {
+        let app = App::start(engine).await;
+        let ada = guarded(&app).await;
+        app.tamper("update sessions set created_at = created_at - 600000").await;
+        let delete = |body: Value| ada.browser.request(&app, "DELETE", "/users/@me").json(&body).send();
+        delete(json!({})).await.assert_error(403, "PASSWORD_REQUIRED");
+        delete(json!({"password": PASSWORD})).await.assert_error(401, "TOTP_REQUIRED");
+        delete(json!({"password": PASSWORD, "code": "aaaa-aaaa-aaaa-aaaa"})).await.assert_error(401, "TOTP_INVALID");
+        delete(json!({"password": PASSWORD, "code": ada.recovery[0]})).await.assert_status(200);
+    }
+
+    async fn the_operator_takes_an_account_over_without_the_factor_of_a_stranger(engine: Engine) {
+        let app = App::start(engine).await;
+        guarded(&app).await;
+        let command = |email: &'static str, password: &'static str| {
+            let command = ["bootstrap", "--email", email, "--password", password, "--project", "Own", "--domain"];
+            [&command[..], &["own.example", "--reset-password"]].concat()
+        };
+        app.run(&command("ada@example.com", "the operator's password")).await;
+        Browser::log_in(&app, "ada@example.com", "the operator's password").await;
+        // one that belongs to a proven address guards it also against who only knows the command
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let secret = text(&begin(&app, &owner, OWNER.1).await.assert_status(200).json()["secret"]).to_owned();
+        confirm(&app, &owner, &code(&secret, step())).await.assert_status(200);
+        app.run(&command(OWNER.0, "the operator's password")).await;
+        try_log_in(&app, OWNER.0, "the operator's password").await.assert_error(401, "TOTP_REQUIRED");
+    }
+
     async fn the_operator_lets_in_who_lost_everything(engine: Engine) {
         let app = App::start(engine).await;
         guarded(&app).await;

@@ -5,17 +5,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::bulk::BulkDone;
-use mailwright_core::bulk::{ContactFailure, Operation};
+use mailwright_core::bulk::{ContactFailure, MAX_CONTACTS, Operation};
 use mailwright_core::ids::ContactId;
+use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::job::{JobView, QueuedJob, not_found};
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{Caller, ProjectAccess};
-use crate::error::{ErrorEnvelope, Failure, LegacyError};
+use crate::error::{ErrorEnvelope, Failure};
 use crate::query::PathText;
 use crate::schema::{Body, Payload};
 
@@ -40,12 +40,15 @@ pub(crate) struct BulkRequest {
 }
 
 impl Payload for BulkRequest {
-    fn legacy(body: &Value) -> Option<&'static str> {
-        Some(match body.get("mode") {
-            None | Some(Value::Null) => "contactIds must be an array of 1 to 1000 contact ids (UUIDs)",
-            Some(mode) if mode == "ids" => "contactIds must be an array of 1 to 1000 contact ids (UUIDs)",
-            Some(_) => "mode must be \"ids\"",
-        })
+    fn check(&self) -> Vec<Issue> {
+        match self.contact_ids.len() {
+            0 => vec![Issue::new("contactIds", "too_small", "Must have at least 1 elements.")],
+            1..=MAX_CONTACTS => Vec::new(),
+            _ => {
+                let text = format!("Must have at most {MAX_CONTACTS} elements.");
+                vec![Issue::new("contactIds", "too_big", text)]
+            }
+        }
     }
 }
 
@@ -99,7 +102,7 @@ async fn queue(
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "Not 1 to 1,000 ids", body = LegacyError),
+        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
 pub(crate) async fn subscribe(
@@ -117,7 +120,7 @@ pub(crate) async fn subscribe(
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "Not 1 to 1,000 ids", body = LegacyError),
+        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
 pub(crate) async fn unsubscribe(
@@ -135,7 +138,7 @@ pub(crate) async fn unsubscribe(
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "Not 1 to 1,000 ids", body = LegacyError),
+        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
 pub(crate) async fn delete(
@@ -149,13 +152,13 @@ pub(crate) async fn delete(
 /// Get the status of a bulk operation
 #[utoipa::path(get, path = "/contacts/bulk/{jobId}", tag = "Contacts", operation_id = "getBulkJob", security(("secretKey" = []), ("session" = [])),
     params(("jobId" = String, Path)),
-    responses((status = 200, body = JobView<BulkResult>), (status = 404, body = LegacyError)))]
+    responses((status = 200, body = JobView<BulkResult>), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn status(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<JobView<BulkResult>>, Failure> {
-    let id = id.parse().map_err(|_| not_found())?;
-    let status = app.bulk_status(&project, id).await?.ok_or_else(not_found)?;
+    let job = id.parse().map_err(|_| not_found(&id))?;
+    let status = app.bulk_status(&project, job).await?.ok_or_else(|| not_found(&id))?;
     Ok(Json(JobView::new(status, BulkResult::from)))
 }

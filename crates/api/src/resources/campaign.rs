@@ -77,7 +77,7 @@ pub(crate) struct CampaignView {
     /// When the last of its mails was settled.
     #[schema(value_type = Option<String>, format = DateTime)]
     finished_at: Time,
-    /// Why it was cancelled, where nobody asked for it.
+    /// Why it was cancelled or paused, or did not start, where nobody asked for it.
     note: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::contact::Patch;
-use mailwright_app::{App, Error, Resource};
+use mailwright_app::{App, Resource};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{self, Data};
 use mailwright_core::given::Given;
@@ -166,6 +166,7 @@ pub(crate) async fn get(
 
 /// Changes to a contact.
 #[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = UpdateContactRequest)]
 pub(crate) struct UpdateRequest {
     email: Option<Email>,
     subscribed: Option<bool>,
@@ -229,9 +230,12 @@ pub(crate) struct LookupRequest {
 }
 
 impl Payload for LookupRequest {
-    fn legacy(body: &Value) -> Option<&'static str> {
-        let is_list = body.get("emails").and_then(Value::as_array).is_some();
-        (!is_list).then_some("emails must be an array of 1 to 500 addresses")
+    fn check(&self) -> Vec<Issue> {
+        match self.emails.len() {
+            0 => vec![Issue::new("emails", "too_small", "Must have at least 1 elements.")],
+            1..=MAX_LOOKUP => Vec::new(),
+            _ => vec![Issue::new("emails", "too_big", format!("Must have at most {MAX_LOOKUP} elements."))],
+        }
     }
 }
 
@@ -248,15 +252,12 @@ pub(crate) struct LookupResult {
 /// Look addresses up
 #[utoipa::path(post, path = "/contacts/lookup", tag = "Contacts", operation_id = "lookupContacts", security(("secretKey" = []), ("session" = [])),
     request_body = LookupRequest,
-    responses((status = 200, body = LookupResult), (status = 400, description = "Not 1 to 500 addresses", body = LegacyError)))]
+    responses((status = 200, body = LookupResult), (status = 422, description = "Not 1 to 500 addresses", body = ErrorEnvelope)))]
 pub(crate) async fn lookup(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     Body(body): Body<LookupRequest>,
 ) -> Result<Json<LookupResult>, Failure> {
-    if body.emails.is_empty() || body.emails.len() > MAX_LOOKUP {
-        return Err(Error::Legacy("emails must be an array of 1 to 500 addresses".into()).into());
-    }
     let given = body.emails.into_iter().map(String::from).collect();
     let (found, not_found) = app.lookup_contacts(&project, given).await?;
     Ok(Json(LookupResult { found, not_found }))

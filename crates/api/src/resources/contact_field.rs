@@ -69,7 +69,7 @@ pub(crate) async fn list(
 pub(crate) struct FieldValues {
     field: String,
     /// Distinct values, sorted.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<Value>)]
     values: Vec<Value>,
     count: usize,
     limit: i64,

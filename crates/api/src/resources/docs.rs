@@ -43,9 +43,9 @@ impl Modify for Keys {
 }
 
 /// Pages that are not part of the API.
-pub(crate) fn routes(document: &utoipa::openapi::OpenApi) -> Router<App> {
-    let json = document.to_json().unwrap_or_default();
-    let page = reference(&serde_json::from_str(&json).unwrap_or_default());
+pub(crate) fn routes(document: &Value) -> Router<App> {
+    let json = document.to_string();
+    let page = reference(document);
     Router::new()
         .route("/", get(|| async { Redirect::temporary("/docs") }))
         .route(
@@ -85,7 +85,7 @@ fn reference(document: &Value) -> String {
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in methods.as_object().into_iter().flatten() {
             let tag = operation["tags"][0].as_str().unwrap_or("Other").to_owned();
-            operations.push((tag, describe(path, method, operation)));
+            operations.push((tag, describe(path, method, operation, &document["components"])));
         }
     }
     operations.sort_by(|a, b| a.0.cmp(&b.0));
@@ -119,7 +119,13 @@ fn reference(document: &Value) -> String {
     )
 }
 
-fn describe(path: &str, method: &str, operation: &Value) -> String {
+/// What a reference leads to, or the part itself where it is none.
+fn resolved<'d>(part: &'d Value, components: &'d Value) -> &'d Value {
+    let path = part["$ref"].as_str().and_then(|path| path.strip_prefix("#/components"));
+    path.and_then(|path| components.pointer(path)).unwrap_or(part)
+}
+
+fn describe(path: &str, method: &str, operation: &Value, components: &Value) -> String {
     let mut text = format!(
         "<section><p><span class=\"m\">{}</span> <code>{}</code> — {}</p>",
         escape_html(method),
@@ -131,6 +137,7 @@ fn describe(path: &str, method: &str, operation: &Value) -> String {
     }
     let mut rows = String::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let parameter = resolved(parameter, components);
         let word = |name: &str| escape_html(parameter[name].as_str().unwrap_or_default());
         rows += &format!(
             "<tr><td><code>{}</code></td><td>{}</td><td>{}</td></tr>",
@@ -145,6 +152,7 @@ fn describe(path: &str, method: &str, operation: &Value) -> String {
         rows += &format!("<tr><td>body</td><td></td><td><a href=\"#{name}\">{name}</a></td></tr>");
     }
     for (status, response) in operation["responses"].as_object().into_iter().flatten() {
+        let response = resolved(response, components);
         let name = reference(&response["content"]["application/json"]["schema"]);
         let link = name.map(|name| format!("<a href=\"#{name}\">{name}</a> ")).unwrap_or_default();
         let what = escape_html(response["description"].as_str().unwrap_or_default());

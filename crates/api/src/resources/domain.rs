@@ -91,6 +91,7 @@ impl DomainView {
 /// A domain to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = AddDomainRequest)]
 pub(crate) struct AddRequest {
     domain: DomainText,
     /// The key's project, if given.

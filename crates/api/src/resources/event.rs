@@ -20,7 +20,7 @@ use super::contact_field::Reference;
 use super::track::TrackRequest;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{ProjectAccess, RecordAccess};
-use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
+use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::query::{self, Params, PathText};
 use crate::schema::{KeptBody, Payload};
 use crate::text::{DataObject, Email, EventName};
@@ -96,6 +96,9 @@ impl Payload for InternalTrack {
             issues
                 .push(Issue::new("email", "invalid_type", "Pass email or contactId.").received("undefined"));
         }
+        if self.event.is_none() && self.name.is_none() {
+            issues.push(Issue::new("name", "invalid_type", "Pass name.").received("undefined"));
+        }
         issues
     }
 }
@@ -107,7 +110,6 @@ impl Payload for InternalTrack {
     request_body = InternalTrack,
     responses(
         (status = 201, body = EventView),
-        (status = 400, description = "Without a name", body = LegacyError),
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,
@@ -126,7 +128,7 @@ pub(crate) async fn track(
 
 async fn record(app: &App, caller: &Identity, body: &mut KeptBody) -> Result<EventView, Failure> {
     let body: InternalTrack = body.parse().await?;
-    let Some(name) = body.event.or(body.name) else { return Err(Failure::Legacy("name is required".into())) };
+    let Some(name) = body.event.or(body.name) else { return Err(ApiError::bad_request("Pass name.").into()) };
     let email = match (body.email, body.contact_id) {
         (Some(email), _) => email,
         (None, Some(id)) => Email(app.contact(&caller.project, id).await?.email),
@@ -271,7 +273,7 @@ pub(crate) struct EventsDeleted {
 /// Every event of the name. What refers to it stays and no longer finds anything.
 #[utoipa::path(delete, path = "/events/{eventName}", tag = "Events", operation_id = "deleteEvents", security(("secretKey" = []), ("session" = [])),
     params(("eventName" = String, Path)),
-    responses((status = 200, body = EventsDeleted), (status = 400, description = "An event of the service itself", body = LegacyError)))]
+    responses((status = 200, body = EventsDeleted), (status = 400, description = "An event of the service itself", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,

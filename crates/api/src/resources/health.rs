@@ -36,6 +36,10 @@ pub(crate) struct Readiness {
     migrated: bool,
     /// The background work is alive.
     worker: bool,
+    /// The clock of this machine agrees with the database's. No mail is delivered while it does not.
+    clock: bool,
+    /// The process was not asked to stop.
+    staying: bool,
 }
 
 /// Whether the process can serve
@@ -45,14 +49,15 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness
     let schema = app.is_ready().await;
     let worker = app.worker_is_alive();
     let (database, migrated) = (schema.is_ok(), schema.unwrap_or(false));
-    let ready = migrated && worker;
+    let (clock, staying) = (app.clock_is_right(), !app.is_leaving());
+    let ready = migrated && worker && clock && staying;
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Readiness { ready, database, migrated, worker }))
+    (status, Json(Readiness { ready, database, migrated, worker, clock, staying }))
 }
 
 /// Figures for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "Service", operation_id = "getMetrics",
-    responses((status = 200, content_type = "text/plain", body = String)))]
+    responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], app.metrics().render())

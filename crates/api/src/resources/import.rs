@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use super::job::{JobView, QueuedJob, not_found};
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
-use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
+use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::query::PathText;
 
 /// Bytes that a body may have around the file: the lines between the parts, and small other fields.
@@ -76,7 +76,7 @@ impl From<Imported> for ImportResult {
     request_body(content = ImportForm, content_type = "multipart/form-data"),
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "Without a file", body = LegacyError),
+        (status = 400, description = "Without a file, or with one that is not CSV", body = ErrorEnvelope),
         (status = 413, description = "The file is larger than 5 MB", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
@@ -93,14 +93,14 @@ pub(crate) async fn upload(
 /// Get the status of an import
 #[utoipa::path(get, path = "/contacts/import/{jobId}", tag = "Contacts", operation_id = "getImportJob", security(("secretKey" = []), ("session" = [])),
     params(("jobId" = String, Path)),
-    responses((status = 200, body = JobView<ImportResult>), (status = 404, body = LegacyError)))]
+    responses((status = 200, body = JobView<ImportResult>), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn status(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<JobView<ImportResult>>, Failure> {
-    let id = id.parse().map_err(|_| not_found())?;
-    let status = app.import_status(&project, id).await?.ok_or_else(not_found)?;
+    let job = id.parse().map_err(|_| not_found(&id))?;
+    let status = app.import_status(&project, job).await?.ok_or_else(|| not_found(&id))?;
     Ok(Json(JobView::new(status, ImportResult::from)))
 }
 
@@ -135,10 +135,7 @@ fn boundary(headers: &HeaderMap) -> Option<String> {
 }
 
 fn no_file() -> Failure {
-    Failure::legacy(
-        StatusCode::BAD_REQUEST,
-        "No file was uploaded: send a multipart form with a part named file",
-    )
+    ApiError::bad_request("No file was uploaded: send a multipart form with a part named file.").into()
 }
 
 fn malformed(error: &multer::Error) -> Failure {

@@ -1,12 +1,12 @@
 //! What answers about background jobs have in common.
 
-use axum::http::StatusCode;
+use mailwright_app::Resource;
 use mailwright_app::job::Status;
 use mailwright_core::ids::JobId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::error::Failure;
+use crate::error::ApiError;
 
 /// A job that was queued.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,7 +53,7 @@ impl<R> JobView<R> {
     }
 }
 
-/// The answer about a job that the project does not have, in the legacy shape (reference, Legacy shape).
-pub(crate) fn not_found() -> Failure {
-    Failure::legacy(StatusCode::NOT_FOUND, "Job not found")
+/// The answer about a job that the project does not have.
+pub(crate) fn not_found(id: &str) -> ApiError {
+    ApiError::not_found(Resource::Job, id)
 }

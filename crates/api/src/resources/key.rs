@@ -11,7 +11,6 @@ use mailwright_store::api_key::Listed;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::user::Done;
 use crate::auth::needs::{ManageKeys, ReadProject};
 use crate::auth::{MemberAccess, PathAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
@@ -112,18 +111,34 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
+/// A key that was revoked.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Revoked {
+    /// Always true.
+    success: bool,
+    /// What was done.
+    message: &'static str,
+    /// Whom the key had asked to invite. Nobody had confirmed it, and it was withdrawn.
+    withdrawn_invitations: Vec<String>,
+}
+
 /// Revoke a key
 ///
 /// It stops working at once.
 #[utoipa::path(delete, path = "/projects/{id}/keys/{keyId}", tag = "Keys", operation_id = "revokeKey", security(("session" = [])),
     params(("id" = String, Path), ("keyId" = String, Path)),
-    responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 200, body = Revoked), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn revoke(
     State(app): State<App>,
     MemberAccess(project, caller, _): MemberAccess<ManageKeys>,
     Path((_, key)): Path<(String, String)>,
-) -> Result<Json<Done>> {
+) -> Result<Json<Revoked>> {
     let key: ApiKeyId = query::id(&key, Resource::Key)?;
-    app.revoke_key(&project, &caller.actor, key).await?;
-    Ok(Done::new("The key was revoked."))
+    let withdrawn = app.revoke_key(&project, &caller.actor, key).await?;
+    Ok(Json(Revoked {
+        success: true,
+        message: "The key was revoked.",
+        withdrawn_invitations: withdrawn.iter().map(ToString::to_string).collect(),
+    }))
 }

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::user::Done;
 use crate::auth::needs::{Leave, ManageMembers, ReadProject};
-use crate::auth::{Caller, PathAccess};
+use crate::auth::{Caller, MemberAccess, PathAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query;
 use crate::schema::{Body, Payload};
@@ -97,8 +97,10 @@ pub(crate) struct InvitedView {
     invitation_id: Option<InvitationId>,
     /// What accepts the invitation, for the invited person alone: at `POST /auth/signup` with a new account, at
     /// `POST /users/@me/invitations` with one that is there by then. It is shown once, and null where the person was
-    /// sent it.
+    /// sent it, or where a key asked for the invitation.
     token: Option<String>,
+    /// Whether the invitation counts. One that a key asked for does when a member who manages members confirms it.
+    confirmed: bool,
 }
 
 impl From<Invited> for InvitedView {
@@ -110,12 +112,14 @@ impl From<Invited> for InvitedView {
                 role: member.role,
                 invitation_id: None,
                 token: None,
+                confirmed: true,
             },
             Invited::Invitation { invitation, token } => Self {
                 user_id: None,
                 email: invitation.email.to_string(),
                 role: invitation.role,
                 invitation_id: Some(invitation.id),
+                confirmed: invitation.confirmed,
                 token: token.map(|token| token.reveal().to_owned()),
             },
         }
@@ -124,9 +128,12 @@ impl From<Invited> for InvitedView {
 
 /// Add or invite a member
 ///
-/// Who has an account is a member at once; where the instance sends mail of its own, only if the address is verified.
-/// Others get an invitation, by mail where the instance sends any: at most three to an address and 50 for a project in
-/// 15 minutes, unless the operator says otherwise. For invitations by mail your own address must be verified.
+/// Who has an account with a verified address is a member at once. Others get an invitation, by mail where the instance
+/// sends any: at most three to an address and 50 for a project in 15 minutes, unless the operator says otherwise; for
+/// these your own address must be verified. Elsewhere the answer holds what accepts the invitation, for you to pass on.
+///
+/// With a key nobody becomes a member and nothing is mailed: the invitation waits until a member who manages members
+/// confirms it.
 #[utoipa::path(post, path = "/projects/{id}/members", tag = "Members", operation_id = "inviteMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = InviteRequest,
     responses(
@@ -144,9 +151,12 @@ pub(crate) async fn invite(
         None | Some(GivenRole::Member) => Role::Member,
         Some(GivenRole::Admin) => Role::Admin,
     };
-    let invited = app.invite(&project, caller.into(), body.email.0, role).await?;
+    Ok(answered(app.invite(&project, caller.into(), body.email.0, role).await?))
+}
+
+fn answered(invited: Invited) -> (StatusCode, Json<InvitedView>) {
     let status = if matches!(invited, Invited::Member(_)) { StatusCode::OK } else { StatusCode::ACCEPTED };
-    Ok((status, Json(invited.into())))
+    (status, Json(invited.into()))
 }
 
 /// A member's other role.
@@ -206,6 +216,8 @@ pub(crate) struct InvitationView {
     /// When it can no longer be accepted.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
+    /// Whether it counts. One that a key asked for does when a member who manages members confirms it.
+    confirmed: bool,
 }
 
 impl From<Invitation> for InvitationView {
@@ -217,6 +229,7 @@ impl From<Invitation> for InvitationView {
             invited_by: invitation.invited_by,
             created_at: invitation.created_at,
             expires_at: invitation.expires_at,
+            confirmed: invitation.confirmed,
         }
     }
 }
@@ -233,6 +246,8 @@ pub(crate) async fn invitations(
 }
 
 /// Withdraw an invitation
+///
+/// A key withdraws those to the role `MEMBER`.
 #[utoipa::path(delete, path = "/projects/{id}/invitations/{invitationId}", tag = "Members", operation_id = "withdrawInvitation", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("invitationId" = String, Path)),
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
@@ -242,6 +257,26 @@ pub(crate) async fn withdraw(
     Path((_, id)): Path<(String, String)>,
 ) -> Result<Json<Done>> {
     let id: InvitationId = query::id(&id, Resource::Invitation)?;
-    app.withdraw_invitation(&project, &caller.actor, id).await?;
+    app.withdraw_invitation(&project, caller.into(), id).await?;
     Ok(Done::new("The invitation was withdrawn."))
+}
+
+/// Confirm an invitation that a key asked for
+///
+/// It becomes yours: what happens is what happens when you invite the address yourself.
+#[utoipa::path(post, path = "/projects/{id}/invitations/{invitationId}/confirm", tag = "Members", operation_id = "confirmInvitation", security(("session" = [])),
+    params(("id" = String, Path), ("invitationId" = String, Path)),
+    responses(
+        (status = 200, description = "A member now", body = InvitedView),
+        (status = 202, description = "Invited", body = InvitedView),
+        (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "A person made it, or the address is a member already", body = ErrorEnvelope),
+        (status = 429, description = "Too many invitations by mail", body = ErrorEnvelope)))]
+pub(crate) async fn confirm(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageMembers>,
+    Path((_, id)): Path<(String, String)>,
+) -> Result<(StatusCode, Json<InvitedView>)> {
+    let id: InvitationId = query::id(&id, Resource::Invitation)?;
+    Ok(answered(app.confirm_invitation(&project, caller.into(), id).await?))
 }

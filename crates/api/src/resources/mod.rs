@@ -57,6 +57,7 @@ pub(crate) struct CursorPage<T> {
     /// The rows.
     pub(crate) data: Vec<T>,
     /// Where the next page starts; null on the last page.
+    #[schema(required = true)]
     pub(crate) cursor: Option<String>,
     /// Whether more rows follow.
     pub(crate) has_more: bool,

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::session::session_header;
 use crate::auth::{Client, cookie, path_of};
-use crate::error::{LegacyError, Result};
+use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::Params;
 
 /// The cookie of a journey to a provider and back.
@@ -35,7 +35,7 @@ pub(crate) async fn config(State(app): State<App>) -> Json<ProvidersView> {
 ///
 /// Sends the browser to GitHub.
 #[utoipa::path(get, path = "/oauth/github/outbound", tag = "Accounts", operation_id = "leaveForGithub", security(()),
-    responses((status = 302), (status = 404, description = "Not configured", body = LegacyError)))]
+    responses((status = 302), (status = 404, description = "Not configured", body = ErrorEnvelope)))]
 pub(crate) async fn github_outbound(State(app): State<App>) -> Result<Response> {
     depart(&app, Provider::GitHub)
 }
@@ -59,7 +59,7 @@ pub(crate) async fn github_callback(
 ///
 /// Sends the browser to Google.
 #[utoipa::path(get, path = "/oauth/google/outbound", tag = "Accounts", operation_id = "leaveForGoogle", security(()),
-    responses((status = 302), (status = 404, description = "Not configured", body = LegacyError)))]
+    responses((status = 302), (status = 404, description = "Not configured", body = ErrorEnvelope)))]
 pub(crate) async fn google_outbound(State(app): State<App>) -> Result<Response> {
     depart(&app, Provider::Google)
 }
@@ -81,8 +81,7 @@ pub(crate) async fn google_callback(
 
 fn depart(app: &App, provider: Provider) -> Result<Response> {
     let Some(departure) = app.depart(provider)? else {
-        let error = format!("Signing in with {} is not configured.", provider.label());
-        return Ok((StatusCode::NOT_FOUND, Json(LegacyError::new(error))).into_response());
+        return Err(ApiError::not_configured(provider.label()));
     };
     let journey = journey_header(app, &departure.journey, app.settings().oauth.journey.as_secs());
     Ok(redirect(&departure.url, [journey]))

@@ -1,6 +1,6 @@
 //! What the service's own pages have in common: the shell, and the forms that they send.
 //!
-//! A page is a card with a heading, a sentence and at most one form. It works without JavaScript and loads nothing.
+//! A page is a card with a heading, a sentence and its forms, mostly one. It works without JavaScript and loads nothing.
 //! Addresses in it are relative, so they hold whatever path the service is published under.
 
 use std::collections::HashMap;

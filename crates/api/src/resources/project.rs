@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
-use mailwright_app::project::WithKeys;
+use mailwright_app::project::{MOST_LISTED, WithKeys};
 use mailwright_core::given::Given;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 
 use super::user::Done;
 use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
-use crate::auth::{MemberAccess, PathAccess, SignedInUser};
+use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::query::Params;
 use crate::schema::{Body, Payload};
 use crate::text::{Language, PlainName};
 
@@ -42,6 +43,8 @@ pub(crate) struct ProjectView {
     language: String,
     /// Most mails a second; null for the instance's own limit.
     sending_per_second: Option<i64>,
+    /// Whether an event with the public key may subscribe a contact again that is not subscribed.
+    public_key_may_resubscribe: bool,
     /// What you are in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -49,6 +52,10 @@ pub(crate) struct ProjectView {
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
+    /// In the answer that replaces the keys: whom the old ones had asked to invite. Nobody had confirmed it, and it was
+    /// withdrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn_invitations: Option<Vec<String>>,
 }
 
 impl ProjectView {
@@ -62,9 +69,11 @@ impl ProjectView {
             tracking: details.tracking,
             language: details.project.language,
             sending_per_second: details.sending_per_second,
+            public_key_may_resubscribe: details.public_key_may_resubscribe,
             role,
             created_at: details.created_at,
             updated_at: details.updated_at,
+            withdrawn_invitations: None,
         }
     }
 
@@ -77,11 +86,20 @@ impl ProjectView {
 
 /// List your projects
 ///
-/// The oldest first.
+/// The oldest first: all of them up to 10,000, or a page of them.
 #[utoipa::path(get, path = "/users/@me/projects", tag = "Projects", operation_id = "listProjects", security(("session" = [])),
+    params(
+        ("page" = Option<i64>, Query, description = "Which page, from 1"),
+        ("pageSize" = Option<i64>, Query, description = "Most projects of a page, 1 to 10,000, which is also the default")),
     responses((status = 200, body = Vec<ProjectView>), (status = 401, body = ErrorEnvelope)))]
-pub(crate) async fn list(State(app): State<App>, user: SignedInUser) -> Result<Json<Vec<ProjectView>>> {
-    let projects = app.projects(&user.user).await?;
+pub(crate) async fn list(
+    State(app): State<App>,
+    user: SignedInUser,
+    params: Params,
+) -> Result<Json<Vec<ProjectView>>> {
+    let page = params.bounded("page", 1, i64::MAX);
+    let size = params.bounded("pageSize", MOST_LISTED, MOST_LISTED);
+    let projects = app.projects(&user.user, page, size).await?;
     Ok(Json(projects.into_iter().map(|(found, role)| ProjectView::new(found, Some(role))).collect()))
 }
 
@@ -93,6 +111,17 @@ pub(crate) struct NewProject {
 
 impl Payload for NewProject {
     const MAX_BODY: usize = 16 * 1024;
+
+    fn check(&self) -> Vec<Issue> {
+        link_in(&self.name).into_iter().collect()
+    }
+}
+
+/// A name stands in mails that the instance sends to whom a project invites.
+fn link_in(name: &PlainName) -> Option<Issue> {
+    let text = "Must not hold a link: leave out :// and www. and whatever follows the name of a site.";
+    mailwright_core::name::holds_link(&name.0)
+        .then(|| Issue::new("name", "invalid_string", text).received(name.0.clone()))
 }
 
 /// Create a project
@@ -148,12 +177,16 @@ pub(crate) struct ProjectChange {
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     sending_per_second: Given<i64>,
+    /// Whether an event with the public key, which everybody can read in the pages that use it, may subscribe a contact
+    /// again that is not subscribed. False: `subscribed: true` counts for new contacts alone there.
+    public_key_may_resubscribe: Option<bool>,
 }
 
 impl Payload for ProjectChange {
     const MAX_BODY: usize = 16 * 1024;
 
     fn check(&self) -> Vec<Issue> {
+        let mut issues: Vec<Issue> = self.name.as_ref().and_then(link_in).into_iter().collect();
         match self.sending_per_second {
             Given::Value(rate) if !(1..=MOST_PER_SECOND).contains(&rate) => {
                 let (code, text) = if rate < 1 {
@@ -161,10 +194,11 @@ impl Payload for ProjectChange {
                 } else {
                     ("too_big", format!("Must be at most {MOST_PER_SECOND}."))
                 };
-                vec![Issue::new("sendingPerSecond", code, text).received(rate.to_string())]
+                issues.push(Issue::new("sendingPerSecond", code, text).received(rate.to_string()));
             }
-            _ => Vec::new(),
+            Given::Absent | Given::Null | Given::Value(_) => {}
         }
+        issues
     }
 }
 
@@ -184,19 +218,25 @@ pub(crate) async fn update(
         tracking: body.tracking.map(Tracking::as_str),
         language: body.language.map(String::from),
         sending_per_second: body.sending_per_second,
+        public_key_may_resubscribe: body.public_key_may_resubscribe,
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
 }
 
 /// Delete a project
 ///
-/// With everything in it. This cannot be undone.
+/// With everything in it. This cannot be undone. More than ten minutes after signing in it takes your password.
 #[utoipa::path(delete, path = "/users/@me/projects/{id}", tag = "Projects", operation_id = "deleteProject", security(("session" = [])),
-    params(("id" = String, Path)),
-    responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+    params(("id" = String, Path)), request_body = ProofRequest,
+    responses(
+        (status = 200, body = Done),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "Not allowed, or the password is needed", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+    _: RecentProof,
 ) -> Result<Json<Done>> {
     app.delete_project(&project, &caller.actor).await?;
     Ok(Done::new("The project was deleted."))
@@ -205,27 +245,41 @@ pub(crate) async fn delete(
 /// Replace both keys
 ///
 /// The old keys stop working at once. The answer is the only one that shows the new secret key. Keys with names of
-/// their own stay.
+/// their own stay. What the old keys had asked to invite and nobody had confirmed is withdrawn. More than ten minutes
+/// after signing in it takes your password.
 #[utoipa::path(post, path = "/users/@me/projects/{id}/regenerate-keys", tag = "Projects", operation_id = "regenerateKeys", security(("session" = [])),
-    params(("id" = String, Path)),
-    responses((status = 200, body = ProjectView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+    params(("id" = String, Path)), request_body = ProofRequest,
+    responses(
+        (status = 200, body = ProjectView),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "Not allowed, or the password is needed", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn regenerate_keys(
     State(app): State<App>,
     MemberAccess(project, caller, _): MemberAccess<ManageKeys>,
+    _: RecentProof,
 ) -> Result<Json<ProjectView>> {
-    Ok(Json(ProjectView::with_keys(app.rotate_keys(&project, &caller.actor).await?, None)))
+    let made = app.rotate_keys(&project, &caller.actor).await?;
+    let withdrawn = made.withdrawn.iter().map(ToString::to_string).collect();
+    Ok(Json(ProjectView { withdrawn_invitations: Some(withdrawn), ..ProjectView::with_keys(made, None) }))
 }
 
 /// Wipe a project's data
 ///
 /// Contacts, events, templates, mails and whatever else belongs to the project's work are gone when the answer comes.
-/// Keys, settings, members, domains and the audit log stay. This cannot be undone.
+/// Keys, settings, members, domains and the audit log stay. This cannot be undone. More than ten minutes after signing
+/// in it takes your password.
 #[utoipa::path(post, path = "/users/@me/projects/{id}/reset", tag = "Projects", operation_id = "resetProject", security(("session" = [])),
-    params(("id" = String, Path)),
-    responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+    params(("id" = String, Path)), request_body = ProofRequest,
+    responses(
+        (status = 200, body = Done),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "Not allowed, or the password is needed", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn reset(
     State(app): State<App>,
     MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+    _: RecentProof,
 ) -> Result<Json<Done>> {
     app.reset_project(&project, &caller.actor).await?;
     Ok(Done::new("The project's data was wiped."))

@@ -7,6 +7,7 @@ pub(crate) mod page;
 
 use axum::Json;
 use axum::extract::{Request, State};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use mailwright_app::session::ClientKey;
 use mailwright_app::{App, Error};
@@ -15,19 +16,27 @@ use mailwright_store::proof::Purpose;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use self::page::Wrong;
 use super::page::{Form, failed};
 use super::user::Done;
-use crate::auth::{AnyUser, Client, SameSite};
+use crate::auth::{AnyUser, Client, SameSite, visitor};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query::Params;
 use crate::schema::{Body, Payload};
-use crate::text::{Email, LinkToken, NewPassword};
+use crate::text::{Email, LinkToken, NewPassword, Password};
 
 /// A link that was opened.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct VerifyRequest {
     /// What the link carries.
     token: LinkToken,
+    /// The account's password, from where you are not signed in with the account.
+    password: Option<Password>,
+    /// If somebody else made the account: the password that it gets instead. It is yours then, and its sessions end.
+    new_password: Option<NewPassword>,
+    /// True if somebody else made the account and it is to go. It comes before everything else.
+    not_mine: Option<bool>,
 }
 
 impl Payload for VerifyRequest {
@@ -40,10 +49,19 @@ impl Payload for VerifyRequest {
     responses(
         (status = 200, description = "A page with a button that posts to the same path", content_type = "text/html", body = String),
         (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String)))]
-pub(crate) async fn verify_page(State(app): State<App>, params: Params) -> Response {
-    let token = params.text("token").unwrap_or_default();
-    match app.link_address(Purpose::Verify, token).await {
-        Ok(Some(email)) => page::verify(&email, token),
+pub(crate) async fn verify_page(State(app): State<App>, params: Params, headers: HeaderMap) -> Response {
+    ask_to_verify(&app, params.text("token").unwrap_or_default(), &headers, None).await
+}
+
+/// The page as it is opened, or once more after what was wrong with the last try.
+async fn ask_to_verify(app: &App, token: &str, headers: &HeaderMap, wrong: Option<Wrong>) -> Response {
+    let opened = async {
+        let Some((user, email)) = app.opened_link(Purpose::Verify, token).await? else { return Ok(None) };
+        let visitor = visitor(app, headers).await?;
+        Ok(Some((email, visitor.is_some_and(|visitor| visitor.id == user))))
+    };
+    match opened.await {
+        Ok(Some((email, signed_in))) => page::verify(&email, token, signed_in, wrong.as_ref()),
         Ok(None) => page::dead(),
         Err(error) => failed(Locale::En, error),
     }
@@ -51,30 +69,81 @@ pub(crate) async fn verify_page(State(app): State<App>, params: Params) -> Respo
 
 /// Verify an address
 ///
-/// With the token of a link that was sent to it. A link works once, for an hour unless the operator says otherwise. Invitations to the address are
-/// accepted with it.
-#[utoipa::path(post, path = "/auth/verify-email", tag = "Accounts", operation_id = "verifyEmail", security(()),
+/// With the token of a link that was sent to it. A link works once, for an hour unless the operator says otherwise.
+/// Invitations to the address are accepted with it.
+///
+/// The token shows who receives the mail, and anybody can sign up with somebody else's address. So it takes the session
+/// of the account, or `password`. Who did not make the account sets a `newPassword`, or says `notMine`.
+#[utoipa::path(post, path = "/auth/verify-email", tag = "Accounts", operation_id = "verifyEmail", security((), ("session" = [])),
     request_body = VerifyRequest,
     responses(
         (status = 200, body = Done),
         (status = 400, description = "The link is not valid, was used or has expired", body = ErrorEnvelope),
-        (status = 422, body = ErrorEnvelope)))]
+        (status = 401, description = "The password is wrong", body = ErrorEnvelope),
+        (status = 403, description = "With the code PASSWORD_REQUIRED: you are not signed in with the account here", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
 pub(crate) async fn verify(
     State(app): State<App>,
     _: SameSite,
+    Client(client): Client,
+    headers: HeaderMap,
     request: Request,
 ) -> Result<Response, Failure> {
     if Form::is_sent(request.headers()) {
-        let form = Form::read(request.into_body()).await;
-        return Ok(match app.verify_email(form.text("token").unwrap_or_default()).await {
-            Ok(()) => page::verified(),
-            Err(Error::BadRequest(_)) => page::dead(),
-            Err(error) => failed(Locale::En, error),
-        });
+        return Ok(verify_by_form(&app, &Form::read(request.into_body()).await, &headers, client).await);
     }
     let Body(body) = Body::<VerifyRequest>::read(request).await?;
-    app.verify_email(&body.token.0).await?;
+    let token = &body.token.0;
+    if body.not_mine == Some(true) {
+        return Ok(Done::new(disowned(app.disown_account(token).await?)).into_response());
+    }
+    if let Some(new) = body.new_password {
+        app.claim_account(token, new.into(), client).await?;
+        return Ok(Done::new("The account is yours: the password was set, and all sessions were ended.")
+            .into_response());
+    }
+    let visitor = visitor(&app, &headers).await?.map(|visitor| visitor.id);
+    app.verify_email(token, visitor, body.password.map(Into::into), client).await?;
     Ok(Done::new("The address was verified.").into_response())
+}
+
+fn disowned(removed: bool) -> &'static str {
+    if removed {
+        "The account was deleted."
+    } else {
+        "The account was locked: it has projects, and nobody can sign in with it any more."
+    }
+}
+
+async fn verify_by_form(app: &App, form: &Form, headers: &HeaderMap, client: ClientKey) -> Response {
+    let token = form.text("token").unwrap_or_default();
+    let outcome = match form.text("action") {
+        Some("claim") => {
+            let password = form.text("newPassword");
+            if let Some(issue) = page::password_issue(password) {
+                return ask_to_verify(app, token, headers, Some(Wrong::NewPassword(issue))).await;
+            }
+            let claimed = app.claim_account(token, password.unwrap_or_default().to_owned(), client).await;
+            claimed.map(|()| page::claimed())
+        }
+        Some("disown") => app.disown_account(token).await.map(|removed| page::disowned(disowned(removed))),
+        _ => match visitor(app, headers).await {
+            Ok(visitor) => {
+                let password = form.text("password").map(str::to_owned);
+                let verified = app.verify_email(token, visitor.map(|visitor| visitor.id), password, client);
+                verified.await.map(|()| page::verified())
+            }
+            Err(error) => Err(error),
+        },
+    };
+    match outcome {
+        Ok(page) => page,
+        Err(Error::BadRequest(_)) => page::dead(),
+        Err(Error::PasswordRequired(_) | Error::InvalidCredentials) => {
+            ask_to_verify(app, token, headers, Some(Wrong::Password)).await
+        }
+        Err(error) => failed(Locale::En, error),
+    }
 }
 
 /// Ask for another link to verify your address
@@ -148,8 +217,8 @@ pub(crate) async fn reset_page(State(app): State<App>, params: Params) -> Respon
 }
 
 async fn ask_for_password(app: &App, token: &str, alert: Option<&str>) -> Response {
-    match app.link_address(Purpose::Reset, token).await {
-        Ok(Some(email)) => page::reset(&email, token, alert),
+    match app.opened_link(Purpose::Reset, token).await {
+        Ok(Some((_, email))) => page::reset(&email, token, alert),
         Ok(None) => page::dead(),
         Err(error) => failed(Locale::En, error),
     }

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use super::contact::ContactView;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
-use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
+use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::filter::FilterTree;
 use crate::query::{self, Params, PathText};
 use crate::schema::{Body, Payload};
@@ -84,6 +84,7 @@ pub(crate) async fn list(
 /// A segment to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CreateSegmentRequest)]
 pub(crate) struct CreateRequest {
     name: Name,
     description: Option<Description>,
@@ -103,9 +104,6 @@ impl Payload for CreateRequest {
         if !body.is_object() {
             return None;
         }
-        if body.get("name").is_none_or(|name| name.is_null() || name == "") {
-            return Some("name is required");
-        }
         (body["type"] != "STATIC" && !body["condition"].is_object()).then_some(CONDITION_REQUIRED)
     }
 }
@@ -118,7 +116,7 @@ impl Payload for CreateRequest {
     request_body = CreateRequest,
     responses(
         (status = 201, body = SegmentView),
-        (status = 400, description = "Without a name or a condition: the legacy body; with a condition that is not valid: the envelope", body = LegacyError),
+        (status = 400, description = "Dynamic without a condition (`LegacyError`), or a condition that is not valid (`ErrorEnvelope`)", body = LegacyError),
         (status = 409, description = "There are too many segments", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
@@ -157,6 +155,7 @@ pub(crate) async fn get(
 /// Changes to a segment. Its type stays.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = UpdateSegmentRequest)]
 pub(crate) struct UpdateRequest {
     name: Option<Name>,
     /// null clears it.
@@ -170,19 +169,14 @@ pub(crate) struct UpdateRequest {
     track_membership: Option<bool>,
 }
 
-impl Payload for UpdateRequest {
-    fn legacy(body: &Value) -> Option<&'static str> {
-        let condition = body.as_object()?.get("condition")?;
-        (!condition.is_object()).then_some("condition must be an object")
-    }
-}
+impl Payload for UpdateRequest {}
 
 /// Change a segment
 #[utoipa::path(patch, path = "/segments/{id}", tag = "Segments", operation_id = "updateSegment", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
         (status = 200, body = SegmentView), (status = 404, body = ErrorEnvelope),
-        (status = 400, description = "With a condition that is no object: the legacy body; with one that is not valid: the envelope", body = LegacyError),
+        (status = 400, description = "With a condition that is not valid", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
@@ -194,7 +188,10 @@ pub(crate) async fn update(
     let condition = match body.condition {
         Given::Absent => None,
         Given::Value(condition @ Value::Object(_)) => Some(condition),
-        Given::Null | Given::Value(_) => return Err(Failure::Legacy("condition must be an object".into())),
+        Given::Null | Given::Value(_) => {
+            let issue = Issue::new("condition", "invalid_type", "Must be an object.");
+            return Err(ApiError::invalid(vec![issue]).into());
+        }
     };
     let patch = Patch {
         name: body.name.map(String::from),
@@ -264,6 +261,7 @@ pub(crate) async fn contacts(
 /// Addresses to put on the list of a static segment.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = AddMembersRequest)]
 pub(crate) struct AddRequest {
     /// 1 to 500 addresses.
     emails: Vec<Words>,
@@ -276,10 +274,6 @@ pub(crate) struct AddRequest {
 impl Payload for AddRequest {
     fn check(&self) -> Vec<Issue> {
         check_count(&self.emails)
-    }
-
-    fn legacy(body: &Value) -> Option<&'static str> {
-        without_emails(body)
     }
 }
 
@@ -302,7 +296,7 @@ pub(crate) struct MembersAdded {
     params(("id" = String, Path)), request_body = AddRequest,
     responses(
         (status = 200, body = MembersAdded), (status = 404, body = ErrorEnvelope),
-        (status = 400, description = "Without addresses: the legacy body; for a dynamic segment: the envelope", body = LegacyError),
+        (status = 400, description = "For a dynamic segment", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn add_members(
     State(app): State<App>,
@@ -310,9 +304,6 @@ pub(crate) async fn add_members(
     PathText(id): PathText,
     Body(body): Body<AddRequest>,
 ) -> Result<Json<MembersAdded>, Failure> {
-    if body.emails.is_empty() {
-        return Err(Failure::Legacy(EMAILS_REQUIRED.into()));
-    }
     let (create, subscribed) = (body.create_missing.unwrap_or(false), body.subscribed.unwrap_or(true));
     let given = body.emails.into_iter().map(String::from).collect();
     let added = app.add_segment_members(&project, segment_id(&id)?, given, create, subscribed).await?;
@@ -330,10 +321,6 @@ impl Payload for RemoveRequest {
     fn check(&self) -> Vec<Issue> {
         check_count(&self.emails)
     }
-
-    fn legacy(body: &Value) -> Option<&'static str> {
-        without_emails(body)
-    }
 }
 
 /// How many addresses were taken off the list.
@@ -350,7 +337,7 @@ pub(crate) struct MembersRemoved {
     params(("id" = String, Path)), request_body = RemoveRequest,
     responses(
         (status = 200, body = MembersRemoved), (status = 404, body = ErrorEnvelope),
-        (status = 400, description = "Without addresses: the legacy body; for a dynamic segment: the envelope", body = LegacyError),
+        (status = 400, description = "For a dynamic segment", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn remove_members(
     State(app): State<App>,
@@ -358,24 +345,17 @@ pub(crate) async fn remove_members(
     PathText(id): PathText,
     Body(body): Body<RemoveRequest>,
 ) -> Result<Json<MembersRemoved>, Failure> {
-    if body.emails.is_empty() {
-        return Err(Failure::Legacy(EMAILS_REQUIRED.into()));
-    }
     let given: Vec<String> = body.emails.into_iter().map(String::from).collect();
     let removed = app.remove_segment_members(&project, segment_id(&id)?, &given).await?;
     Ok(Json(MembersRemoved { removed }))
 }
 
-const EMAILS_REQUIRED: &str = "emails must be an array of 1 to 500 addresses";
-
-fn without_emails(body: &Value) -> Option<&'static str> {
-    let given = body.get("emails").and_then(Value::as_array).is_some_and(|emails| !emails.is_empty());
-    (body.is_object() && !given).then_some(EMAILS_REQUIRED)
-}
-
 fn check_count(emails: &[Words]) -> Vec<Issue> {
-    let issue = Issue::new("emails", "too_big", format!("Must have at most {MAX_EMAILS} elements."));
-    (emails.len() > MAX_EMAILS).then_some(issue).into_iter().collect()
+    match emails.len() {
+        0 => vec![Issue::new("emails", "too_small", "Must have at least 1 elements.")],
+        1..=MAX_EMAILS => Vec::new(),
+        _ => vec![Issue::new("emails", "too_big", format!("Must have at most {MAX_EMAILS} elements."))],
+    }
 }
 
 /// What became of a segment's members.

@@ -114,7 +114,7 @@ fn signed_in(app: &App, found: SignedIn) -> Response {
 ///
 /// Ends the session and clears the cookie. Without a session there is nothing to do, and the answer is the same.
 #[utoipa::path(get, path = "/auth/logout", tag = "Accounts", operation_id = "logOut", security((), ("session" = [])),
-    responses((status = 200, description = "Always true", body = bool)))]
+    responses((status = 200, description = "Always true", content_type = "application/json", body = bool)))]
 pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: HeaderMap) -> Result<Response> {
     if let Some(id) = session_cookie(&headers).and_then(|token| app.named_session(token)) {
         app.log_out(id).await?;

@@ -112,6 +112,7 @@ pub(crate) async fn list(
 /// A template to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CreateTemplateRequest)]
 pub(crate) struct CreateRequest {
     name: Name,
     description: Option<Description>,
@@ -132,17 +133,8 @@ impl Payload for CreateRequest {
     const MAX_BODY: usize = MAX_BODY;
 
     fn legacy(body: &Value) -> Option<&'static str> {
-        let missing = |field: &str| body.get(field).is_none_or(|v| v.is_null() || v == "");
-        if !body.is_object() {
-            return None;
-        }
-        let required = [
-            ("name", "name is required"),
-            ("subject", "subject is required"),
-            ("body", "body is required"),
-            ("from", "from is required"),
-        ];
-        required.into_iter().find(|(field, _)| missing(field)).map(|(_, message)| message)
+        let from = body.as_object()?.get("from").unwrap_or(&Value::Null);
+        (from.is_null() || from == "").then_some("from is required")
     }
 }
 
@@ -151,7 +143,7 @@ impl Payload for CreateRequest {
     request_body = CreateRequest,
     responses(
         (status = 201, body = TemplateView),
-        (status = 400, description = "A required field is missing (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
+        (status = 400, description = "Without from (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
@@ -189,6 +181,7 @@ pub(crate) async fn get(
 /// Changes to a template.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = UpdateTemplateRequest)]
 pub(crate) struct UpdateRequest {
     name: Option<Name>,
     /// null clears it.

@@ -97,7 +97,7 @@ pub(crate) struct ConfirmedView {
 
 /// Confirm a second factor
 ///
-/// From now on a code is asked for at sign-in. The answer holds recovery codes for when the device is lost.
+/// From now on a code is asked for at sign-in, and your other sessions end. The answer holds recovery codes for when the device is lost.
 #[utoipa::path(post, path = "/users/@me/totp/confirm", tag = "Accounts", operation_id = "confirmTotp", security(("session" = [])),
     request_body = ConfirmRequest,
     responses(
@@ -111,7 +111,7 @@ pub(crate) async fn confirm(
     Client(client): Client,
     Body(body): Body<ConfirmRequest>,
 ) -> Result<Unkept<ConfirmedView>, Failure> {
-    let recovery_codes = app.confirm_second_factor(&user.user, &body.code.0, client).await?;
+    let recovery_codes = app.confirm_second_factor(&user.user, user.session, &body.code.0, client).await?;
     Ok(unkept(ConfirmedView { recovery_codes }))
 }
 
@@ -149,6 +149,8 @@ impl Payload for FactorProof {
 }
 
 /// Remove your second factor
+///
+/// Your other sessions end.
 #[utoipa::path(delete, path = "/users/@me/totp", tag = "Accounts", operation_id = "removeTotp", security(("session" = [])),
     request_body = FactorProof,
     responses(
@@ -162,6 +164,7 @@ pub(crate) async fn remove(
     Client(client): Client,
     Body(body): Body<FactorProof>,
 ) -> Result<Json<Done>, Failure> {
-    app.remove_second_factor(&user.user, body.password.into(), body.code.into(), client).await?;
+    let (password, code) = (body.password.into(), body.code.into());
+    app.remove_second_factor(&user.user, user.session, password, code, client).await?;
     Ok(Done::new("The second factor was removed."))
 }

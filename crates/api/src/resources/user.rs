@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Time;
-use crate::auth::{Client, SignedInUser};
+use crate::auth::{Client, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query::{self, PathText};
 use crate::schema::{Body, Payload};
@@ -98,12 +98,15 @@ impl Done {
 
 /// Delete your account
 ///
-/// Leave or delete your projects first.
+/// Leave or delete your projects first. More than ten minutes after signing in it takes your password.
 #[utoipa::path(delete, path = "/users/@me", tag = "Accounts", operation_id = "deleteMe", security(("session" = [])),
+    request_body = ProofRequest,
     responses(
-        (status = 200, body = Done), (status = 401, body = ErrorEnvelope),
+        (status = 200, body = Done),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "The password is needed", body = ErrorEnvelope),
         (status = 409, description = "You are a member of a project", body = ErrorEnvelope)))]
-pub(crate) async fn delete(State(app): State<App>, user: SignedInUser) -> Result<Json<Done>> {
+pub(crate) async fn delete(State(app): State<App>, user: SignedInUser, _: RecentProof) -> Result<Json<Done>> {
     app.delete_user(&user.user).await?;
     Ok(Done::new("The account was deleted."))
 }

@@ -201,9 +201,12 @@ impl App {
         campaign: Campaign,
         check_sender: bool,
     ) -> Result<Overview> {
+        let leaves = self.mail_leaves();
         let written = self.0.db.write(move |tx| {
             Box::pin(async move {
-                if check_sender && let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                if check_sender
+                    && let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await?
+                {
                     return Ok(Err(refused));
                 }
                 store::create(tx, number, &campaign).await?;
@@ -261,7 +264,7 @@ impl App {
         after: Campaign,
         check_sender: bool,
     ) -> Result<Overview> {
-        let before = before.clone();
+        let (before, leaves) = (before.clone(), self.mail_leaves());
         let written = self.0.db.write(move |tx| {
             Box::pin(async move {
                 let Some(current) = store::get_for_update(tx, number, before.id).await? else {
@@ -270,7 +273,8 @@ impl App {
                 if current != before {
                     return Ok(Err(Error::Unavailable("the campaign was changed meanwhile".into())));
                 }
-                if check_sender && let Some(refused) = sender_refused(tx, number, &after.from).await? {
+                if check_sender && let Some(refused) = sender_refused(tx, number, &after.from, leaves).await?
+                {
                     return Ok(Err(refused));
                 }
                 store::update(tx, number, &after).await?;

@@ -4,23 +4,25 @@
 //! What is to be done stands in the campaign's row; a step is one transaction. Whatever process comes next goes on where
 //! the last step ended.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::ledger::{self, Retry};
-use mailwright_store::campaign::queue;
 use mailwright_store::campaign::run::{self, Candidate, Entry, Lease, Run};
 use mailwright_store::campaign::{self as store, audience};
 use mailwright_store::counter::Deltas;
-use mailwright_store::{Tx, json_text, project};
+use mailwright_store::{Tx, audit, json_text, project};
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::state::start as start_campaign;
@@ -47,23 +49,44 @@ const AHEAD: i64 = 5_000;
 /// How many times as long as its step took freezing rests then, and how long at most.
 const REST: u32 = 8;
 const LONGEST_REST: Duration = Duration::from_millis(400);
-/// When a campaign is looked at again whose ledger does not add up.
+/// When a campaign is looked at again whose ledger does not add up, or that cannot be read.
 const PUT_OFF: Duration = Duration::from_mins(1);
+/// When a campaign is looked at again that only waits for its mails. The process that settles the last of them looks at
+/// once; this is for what no process tells, such as the removal of a contact, or one that died before it could.
+const WAITING: Duration = Duration::from_secs(10);
 
 /// Wakes the runner of this process.
 #[derive(Debug, Default)]
-pub(crate) struct Wake(Notify);
+pub(crate) struct Wake {
+    notify: Notify,
+    settled: Mutex<BTreeSet<(ProjectNumber, CampaignId)>>,
+}
 
 impl Wake {
     /// Tells the runner that there is something to do. Only a hint: it finds what it was not told of by itself.
     pub(crate) fn wake(&self) {
-        self.0.notify_one();
+        self.notify.notify_one();
+    }
+
+    /// Tells the runner that a mail of a campaign is settled, which may have been the last.
+    pub(crate) fn settled(&self, project: ProjectNumber, campaign: CampaignId) {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner).insert((project, campaign));
+    }
+
+    fn take_settled(&self) -> BTreeSet<(ProjectNumber, CampaignId)> {
+        std::mem::take(&mut self.settled.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     let lease = app.settings().delivery.lease.min(LEASE);
-    let runner = Runner { app: app.clone(), holder: rand::random(), lease, resting: Mutex::default() };
+    let runner = Runner {
+        app: app.clone(),
+        holder: rand::random(),
+        lease,
+        resting: Mutex::default(),
+        looked_at: Mutex::new(Instant::now()),
+    };
     tasks.spawn("campaign runner", run(runner, tasks.clone()));
 }
 
@@ -78,7 +101,7 @@ async fn run(runner: Runner, tasks: Tasks) {
             }
         };
         tokio::select! {
-            () = runner.app.0.campaigns.0.notified() => {}
+            () = runner.app.0.campaigns.notify.notified() => {}
             () = tokio::time::sleep(pause) => {}
             () = tasks.stopping() => {}
         }
@@ -93,7 +116,13 @@ struct Runner {
     lease: Duration,
     /// The campaigns whose freezing takes its time, and when it goes on.
     resting: Mutex<HashMap<CampaignId, Instant>>,
+    /// When the campaigns were looked at that had mails settled.
+    looked_at: Mutex<Instant>,
 }
+
+/// A campaign that ends as soon as none of its mails waits: where it stands, and since when it is to be looked at. `None`
+/// when it is looked at because mails were settled.
+type Ending = Option<(CampaignStatus, Timestamp)>;
 
 impl Runner {
     fn lease(&self) -> Lease {
@@ -103,41 +132,140 @@ impl Runner {
 
     /// One step of each campaign that there is something to do for and that does not rest. Returns whether there was one.
     async fn round(&self) -> Result<bool> {
+        if self.app.0.dispatcher.is_superseded() {
+            return Ok(false);
+        }
+        let (runs, more) = self.due().await?;
+        let (ending, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_ending);
+        let mut endings: BTreeMap<ProjectNumber, BTreeMap<CampaignId, Ending>> = BTreeMap::new();
+        for (project, id) in self.settled() {
+            endings.entry(project).or_default().insert(id, None);
+        }
+        for run in ending {
+            endings.entry(run.project).or_default().insert(run.id, Some((run.status, run.next_at)));
+        }
+        let mut waited = false;
+        let mut over = Vec::new();
+        for (project, campaigns) in endings {
+            match self.look(project, &campaigns).await {
+                Ok((ready, put_off)) => {
+                    over.extend(ready.into_iter().map(|id| (project, id)));
+                    waited |= put_off > 0;
+                }
+                Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be looked at"),
+            }
+        }
+        let mut steps: Vec<BoxFuture<'_, bool>> = Vec::new();
+        for run in runs {
+            let (project, id) = (run.project, run.id);
+            steps.push(self.guarded(project, id, self.step(run)).boxed());
+        }
+        for (project, id) in over {
+            steps.push(self.guarded(project, id, self.finish(project, id)).boxed());
+        }
+        let all: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
+        Ok(all.contains(&true) || (more && waited))
+    }
+
+    /// The campaigns that there is something to do for and that do not rest, and whether there may be more. One that
+    /// cannot be read is put off, and a project whose campaigns cannot be is left out.
+    async fn due(&self) -> Result<(Vec<Run>, bool)> {
         let (now, holder) = (self.app.clock().now(), self.holder);
         let projects =
             self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
-        let mut due = Vec::new();
+        let mut runs = Vec::new();
+        let mut more = false;
         for project in projects {
-            let runs = self
+            let due = self
                 .app
                 .0
                 .db
                 .read(move |rx| Box::pin(async move { run::due(rx, project, holder, now).await }));
-            match runs.await {
-                Ok(runs) => due.extend(runs),
+            match due.await {
+                Ok(due) => {
+                    more |= due.more;
+                    runs.extend(due.runs);
+                    for (id, error) in due.unreadable {
+                        tracing::error!(%error, table = "campaigns", campaign = %id, project = project.0,
+                            "a campaign cannot be read and does not go on");
+                        self.rest(project, id, PUT_OFF).await;
+                    }
+                }
                 Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be read"),
             }
         }
-        {
-            let mut resting = self.resting();
-            resting.retain(|_, until| *until > Instant::now());
-            due.retain(|run| !resting.contains_key(&run.id));
+        let mut resting = self.resting();
+        resting.retain(|_, until| *until > Instant::now());
+        runs.retain(|run| !resting.contains_key(&run.id));
+        Ok((runs, more))
+    }
+
+    /// The campaigns of which mails were settled since this was asked last, which it is once in a [`TICK`].
+    fn settled(&self) -> BTreeSet<(ProjectNumber, CampaignId)> {
+        let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if looked_at.elapsed() < TICK {
+            return BTreeSet::new();
         }
-        let steps = due.into_iter().map(|run| async move {
-            let (project, id) = (run.project, run.id);
-            // a campaign that makes us panic must not take the others' runner with it
-            match AssertUnwindSafe(self.step(run)).catch_unwind().await {
-                Ok(Ok(did)) => return did,
-                Ok(Err(error)) => {
-                    tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
-                }
-                Err(_) => tracing::error!(campaign = %id, "a step of a campaign panicked, trying again"),
+        *looked_at = Instant::now();
+        self.app.0.campaigns.take_settled()
+    }
+
+    /// Reads the ledgers of campaigns of a project that end when no mail waits. Returns those that do, and how many were
+    /// put off.
+    async fn look(
+        &self,
+        project: ProjectNumber,
+        campaigns: &BTreeMap<CampaignId, Ending>,
+    ) -> Result<(Vec<CampaignId>, usize)> {
+        let ids: Vec<_> = campaigns.keys().copied().collect();
+        let told: Vec<_> = campaigns.iter().filter(|(_, e)| e.is_none()).map(|(id, _)| *id).collect();
+        let (ledgers, told) = self
+            .app
+            .0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    let told = run::ending(rx, project, &told).await?;
+                    Ok((ledger::read(rx, project, &ids).await?, told))
+                })
+            })
+            .await?;
+        let waits = |id| ledgers.get(id).is_some_and(|ledger| ledger.count(Settlement::Waiting) > 0);
+        let (waiting, over): (Vec<_>, Vec<_>) = campaigns.iter().partition(|(id, _)| waits(id));
+        let over = over.into_iter().filter(|(id, ending)| ending.is_some() || told.contains(id));
+        let over = over.map(|(id, _)| *id).collect();
+        let waiting: Vec<_> = waiting
+            .into_iter()
+            .filter_map(|(id, ending)| ending.map(|(status, seen)| (*id, status, seen)))
+            .collect();
+        let put_off = waiting.len();
+        if put_off > 0 {
+            let until = self.app.clock().now().plus(WAITING);
+            let put_off =
+                self.app.0.db.write_bulk(move |tx| {
+                    Box::pin(async move { run::wait(tx, project, &waiting, until).await })
+                });
+            put_off.await?;
+        }
+        Ok((over, put_off))
+    }
+
+    /// Takes a step of a campaign. What goes wrong with it is the campaign's alone, which rests.
+    async fn guarded(
+        &self,
+        project: ProjectNumber,
+        id: CampaignId,
+        step: impl Future<Output = Result<bool>> + Send,
+    ) -> bool {
+        match AssertUnwindSafe(step).catch_unwind().await {
+            Ok(Ok(did)) => return did,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
             }
-            self.rest(project, id).await;
-            false
-        });
-        let all: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
-        Ok(all.contains(&true))
+            Err(_) => tracing::error!(campaign = %id, "a step of a campaign panicked, trying again"),
+        }
+        self.rest(project, id, AFTER_FAILURE).await;
+        false
     }
 
     fn resting(&self) -> MutexGuard<'_, HashMap<CampaignId, Instant>> {
@@ -152,8 +280,8 @@ impl Runner {
     }
 
     /// Leaves a campaign alone for a moment, so that its trouble is not looked at again and again.
-    async fn rest(&self, project: ProjectNumber, id: CampaignId) {
-        let until = self.app.clock().now().plus(AFTER_FAILURE);
+    async fn rest(&self, project: ProjectNumber, id: CampaignId, pause: Duration) {
+        let until = self.app.clock().now().plus(pause);
         let rested = self
             .app
             .0
@@ -170,17 +298,22 @@ impl Runner {
             CampaignStatus::Sending if run.frozen_at.is_none() => self.freeze(run).await,
             CampaignStatus::Sending => match run.retry {
                 Some(retry) => self.requeue(run.project, run.id, retry).await,
-                None => self.finish(run.project, run.id, CampaignStatus::Sending).await,
+                None => self.finish(run.project, run.id).await,
             },
-            CampaignStatus::Cancelled => self.cancel(run.project, run.id).await,
+            CampaignStatus::Cancelled => self.cancel(run).await,
             CampaignStatus::Draft | CampaignStatus::Sent => Ok(false),
         }
     }
 
-    /// Starts a campaign whose time has come, or cancels it when its project may not send.
+    /// Starts a campaign whose time has come, or cancels it when its project may not send. One that is too late becomes
+    /// a draft again.
     async fn fire(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
-        let now = self.app.clock().now();
-        let fired = self.app.retry(move |tx| Box::pin(fire(tx, number, id, now))).await?;
+        let rules = Rules {
+            now: self.app.clock().now(),
+            latest_start: self.app.settings().latest_start,
+            leaves: self.app.mail_leaves(),
+        };
+        let fired = self.app.retry(move |tx| Box::pin(fire(tx, number, id, rules))).await?;
         if let Some(campaign) = &fired {
             tracing::info!(campaign = %id, status = campaign.status.as_str(), "a scheduled campaign was due");
         }
@@ -206,7 +339,7 @@ impl Runner {
         });
         let chunk = page.await?;
         let last = chunk.len() < limit;
-        let (lease, deadline) = (self.lease(), self.app.settings().delivery.deadline);
+        let lease = self.lease();
         let frozen = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {
                 if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
@@ -216,7 +349,7 @@ impl Runner {
                 let entries: Vec<Entry> =
                     candidates.iter().map(|c| entry(&run, &content, c, lease.now)).collect();
                 let mut deltas = Deltas::default();
-                run::freeze(tx, &run, &entries, &mut deltas, (lease.now, lease.now.plus(deadline))).await?;
+                run::freeze(tx, &run, &entries, &mut deltas, lease.now).await?;
                 deltas.save(tx).await?;
                 if last {
                     let ledger = ledger::read(tx, project, &[run.id]).await?.remove(&run.id);
@@ -238,25 +371,20 @@ impl Runner {
 
     /// Whether so many mails of a campaign wait that freezing the others can take its time.
     async fn is_ahead(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
-        let now = self.app.clock().now();
-        let due = self
-            .app
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { queue::due(rx, project, &[id], now, AHEAD).await }));
-        Ok(due.await? == AHEAD)
+        let ledgers =
+            self.app.0.db.read(move |rx| Box::pin(async move { ledger::read(rx, project, &[id]).await }));
+        Ok(ledgers.await?.get(&id).is_some_and(|ledger| ledger.count(Settlement::Waiting) >= AHEAD))
     }
 
     /// Puts the next mails of a retry back into the queue.
     async fn requeue(&self, number: ProjectNumber, id: CampaignId, retry: Retry) -> Result<bool> {
-        let (lease, deadline) = (self.lease(), self.app.settings().delivery.deadline);
+        let lease = self.lease();
         let requeued = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {
                 if !run::lease(tx, number, id, CampaignStatus::Sending, lease).await? {
                     return Ok(false);
                 }
-                let times = (lease.now, lease.now.plus(deadline));
-                let after = ledger::requeue(tx, number, id, &retry, CHUNK, times).await?;
+                let after = ledger::requeue(tx, number, id, &retry, CHUNK, lease.now).await?;
                 let rest = after.map(|place| Retry { after: Some(place), ..retry });
                 ledger::save_retry(tx, number, id, rest.as_ref()).await?;
                 Ok(true)
@@ -267,9 +395,10 @@ impl Runner {
         Ok(requeued)
     }
 
-    /// Skips the next mails of a cancelled campaign. When none waits any more, it is over.
-    async fn cancel(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
-        let lease = self.lease();
+    /// Skips the next mails of a cancelled campaign. When none waits any more, it is over; those on the wire are waited
+    /// for.
+    async fn cancel(&self, run: Run) -> Result<bool> {
+        let (number, id, lease) = (run.project, run.id, self.lease());
         let skipped = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {
                 if !run::lease(tx, number, id, CampaignStatus::Cancelled, lease).await? {
@@ -281,22 +410,15 @@ impl Runner {
         if skipped.await? == CHUNK {
             return Ok(true);
         }
-        self.finish(number, id, CampaignStatus::Cancelled).await
+        let ending = BTreeMap::from([(id, Some((run.status, lease.now)))]);
+        let (over, _) = self.look(number, &ending).await?;
+        if over.is_empty() { Ok(false) } else { self.finish(number, id).await }
     }
 
     /// Ends a campaign when the mail of every contact of its audience is settled. Returns whether anything was done.
-    async fn finish(&self, number: ProjectNumber, id: CampaignId, status: CampaignStatus) -> Result<bool> {
-        let waiting = self.app.0.db.read(move |rx| {
-            Box::pin(async move {
-                let ledger = ledger::read(rx, number, &[id]).await?.remove(&id);
-                Ok(ledger.is_some_and(|ledger| ledger.count(Settlement::Waiting) > 0))
-            })
-        });
-        if waiting.await? {
-            return Ok(false);
-        }
+    async fn finish(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
         let now = self.app.clock().now();
-        let ended = self.app.0.db.write_bulk(move |tx| Box::pin(finish(tx, number, id, status, now)));
+        let ended = self.app.0.db.write_bulk(move |tx| Box::pin(finish(tx, number, id, now)));
         match ended.await? {
             End::NotYet => Ok(false),
             End::Goes => Ok(true),
@@ -310,6 +432,11 @@ impl Runner {
             }
         }
     }
+}
+
+/// Whether nothing is left to do for a campaign but to wait for its mails and to end it.
+fn is_ending(run: &Run) -> bool {
+    run.status == CampaignStatus::Sending && run.frozen_at.is_some() && run.retry.is_none()
 }
 
 /// The mail of a contact as it is frozen.
@@ -328,12 +455,22 @@ fn entry(run: &Run, content: &Prepared, candidate: &Candidate, now: Timestamp) -
     }
 }
 
+/// By what a scheduled campaign starts or does not.
+#[derive(Debug, Clone, Copy)]
+struct Rules {
+    now: Timestamp,
+    /// How late it may start.
+    latest_start: Duration,
+    /// Whether mail leaves the machine.
+    leaves: bool,
+}
+
 /// Starts a scheduled campaign. Returns it when its time had come.
 async fn fire(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     id: CampaignId,
-    now: Timestamp,
+    Rules { now, latest_start, leaves }: Rules,
 ) -> mailwright_store::Result<Option<Campaign>> {
     let due = |campaign: &Campaign| {
         campaign.status == CampaignStatus::Scheduled && campaign.scheduled_for.is_some_and(|at| at <= now)
@@ -341,11 +478,28 @@ async fn fire(
     let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(due) else {
         return Ok(None);
     };
+    if let Some(due_at) = campaign.scheduled_for.filter(|at| now.since(*at) > latest_start) {
+        // what was good news on Friday may do harm on Monday: somebody has to look at it
+        let note = format!(
+            "It was to start at {due_at}, when the service did not run, and would have been more than {} late. \
+             Send or schedule it anew.",
+            hours(latest_start)
+        );
+        let entry = audit::Entry::new(Action::CampaignMissed, id.to_string())
+            .with(json!({ "name": campaign.name, "scheduledFor": due_at }));
+        audit::record(tx, number, &Actor::Service, &entry, now).await?;
+        campaign.status = CampaignStatus::Draft;
+        campaign.scheduled_for = None;
+        campaign.note = Some(note);
+        campaign.updated_at = now;
+        store::save_state(tx, number, &campaign).await?;
+        return Ok(Some(campaign));
+    }
     let disabled = project::get(tx, number).await?.is_none_or(|project| project.disabled);
     let refused = if disabled {
         Some("The project was disabled when the campaign was due.".to_owned())
     } else {
-        sender_refused(tx, number, &campaign.from).await?.map(|refused| refused.to_string())
+        sender_refused(tx, number, &campaign.from, leaves).await?.map(|refused| refused.to_string())
     };
     if let Some(reason) = refused {
         campaign.status = CampaignStatus::Cancelled;
@@ -357,6 +511,13 @@ async fn fire(
     }
     store::save_state(tx, number, &campaign).await?;
     Ok(Some(campaign))
+}
+
+fn hours(time: Duration) -> String {
+    match time.as_secs() / 3600 {
+        1 => "1 hour".into(),
+        hours => format!("{hours} hours"),
+    }
 }
 
 /// How far the end of a campaign came.
@@ -375,14 +536,16 @@ async fn finish(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     id: CampaignId,
-    status: CampaignStatus,
     now: Timestamp,
 ) -> mailwright_store::Result<End> {
-    let there = |campaign: &Campaign| campaign.status == status && campaign.finished_at.is_none();
+    let there = |campaign: &Campaign| {
+        matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Cancelled)
+            && campaign.finished_at.is_none()
+    };
     let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(there) else {
         return Ok(End::NotYet);
     };
-    let open = status == CampaignStatus::Sending
+    let open = campaign.status == CampaignStatus::Sending
         && (campaign.frozen_at.is_none() || ledger::is_retrying(tx, number, id).await?);
     let ledger = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
     if open || ledger.count(Settlement::Waiting) > 0 {
@@ -395,7 +558,7 @@ async fn finish(
     if run::forget_former(tx, number, id).await? {
         return Ok(End::Goes);
     }
-    if status == CampaignStatus::Sending {
+    if campaign.status == CampaignStatus::Sending {
         campaign.status = CampaignStatus::Sent;
     }
     campaign.paused_at = None;

@@ -46,17 +46,18 @@ impl App {
             Some(_) => None,
             None => Some(self.recipients_now(project, id).await?),
         };
-        let number = project.number;
+        let (number, leaves) = (project.number, self.mail_leaves());
         let (sent, ()) = self
             .change_campaign(number, id, Deed::new(actor, action, now), move |tx, campaign| {
                 Box::pin(async move {
                     if let Err(refused) = check_editable(campaign) {
                         return Ok(Err(refused));
                     }
-                    if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                    if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
                         return Ok(Err(refused));
                     }
                     campaign.updated_at = now;
+                    campaign.note = None;
                     match at {
                         Some(at) => {
                             campaign.status = CampaignStatus::Scheduled;
@@ -153,15 +154,53 @@ impl App {
         actor: &Actor,
         id: CampaignId,
     ) -> Result<Overview> {
-        let deed = Deed::new(actor, Action::CampaignResumed, self.0.clock.now());
-        let resumed =
-            self.change_state(project.number, id, deed, |campaign| match campaign.paused_at.take() {
-                Some(_) => Ok(()),
-                None => Err(not_now(campaign, "Only a campaign that is paused can be resumed.")),
-            });
-        let resumed = resumed.await?;
-        self.0.dispatcher.wake(Lane::Campaign, project.number);
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        let deed = Deed::new(actor, Action::CampaignResumed, now);
+        let resumed = self.change_campaign(number, id, deed, move |tx, campaign| {
+            Box::pin(async move {
+                if campaign.paused_at.is_none() {
+                    let text = "Only a campaign that is paused can be resumed.";
+                    return Ok(Err(not_now(campaign, text)));
+                }
+                if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
+                    return Ok(Err(refused));
+                }
+                campaign.paused_at = None;
+                campaign.note = None;
+                campaign.updated_at = now;
+                store::save_state(tx, number, campaign).await.map(Ok)
+            })
+        });
+        let (resumed, ()) = resumed.await?;
+        self.0.dispatcher.wake(Lane::Campaign, number);
         Ok(resumed)
+    }
+
+    /// Pauses the campaigns that send from a domain which may not be sent from any more: what its owner took out of the
+    /// DNS is nobody's to sign with. Each says why, in its record and in the audit log.
+    pub(crate) async fn withhold_campaigns(
+        &self,
+        number: ProjectNumber,
+        domain: String,
+    ) -> mailwright_store::Result<()> {
+        let (now, leaves) = (self.0.clock.now(), self.mail_leaves());
+        let paused = self.retry(move |tx| {
+            let domain = domain.clone();
+            Box::pin(async move {
+                if sender_refused(tx, number, &format!("@{domain}"), leaves).await?.is_none() {
+                    return Ok(Vec::new()); // verified again meanwhile
+                }
+                let under_way = store::sending_from(tx, number, &domain).await?;
+                for id in &under_way {
+                    withhold(tx, number, *id, &domain, now).await?;
+                }
+                Ok(under_way)
+            })
+        });
+        for id in paused.await? {
+            tracing::warn!(campaign = %id, "a campaign was paused, because its sender's domain is not verified");
+        }
+        Ok(())
     }
 
     /// Sends the mails of a campaign again that failed, or those in doubt, of one reason where one is given. Returns how
@@ -174,7 +213,7 @@ impl App {
         settlement: Settlement,
         reason: Option<Reason>,
     ) -> Result<(Overview, i64)> {
-        let (number, now) = (project.number, self.0.clock.now());
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
         let deed = Deed::new(actor, Action::CampaignRetried, now);
         let retried = self
             .change_campaign(number, id, deed, move |tx, campaign| {
@@ -183,7 +222,7 @@ impl App {
                         let text = "Only a campaign that was sent, or is being sent, can be retried.";
                         return Ok(Err(not_now(campaign, text)));
                     }
-                    if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                    if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
                         return Ok(Err(refused));
                     }
                     if ledger::is_retrying(tx, number, id).await? {
@@ -278,14 +317,13 @@ impl App {
         to: EmailAddress,
     ) -> Result<EmailId> {
         let campaign = self.campaign(project, id).await?.campaign;
-        let (number, now) = (project.number, self.0.clock.now());
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
         let (content, _) = compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), &[], &[]);
         let prepared = self.0.contents.prepare(number, &content, &[]);
-        let deadline_at = now.plus(self.settings().delivery.deadline);
         let mail = EmailId::new(now);
         let stored = self.0.db.write(move |tx| {
             Box::pin(async move {
-                if let Some(refused) = sender_refused(tx, number, &campaign.from).await? {
+                if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
                     return Ok(Err(refused));
                 }
                 let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
@@ -311,7 +349,6 @@ impl App {
                     lane: Lane::Transactional,
                     template: None,
                     at: now,
-                    deadline_at,
                 };
                 let mut deltas = Deltas::default();
                 email::enqueue(tx, &[email], &mut deltas).await?;
@@ -365,6 +402,30 @@ fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
         created_at: now,
         updated_at: now,
     }
+}
+
+/// Pauses a campaign whose sender's domain is not verified.
+async fn withhold(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    id: CampaignId,
+    domain: &str,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let is_sending =
+        |campaign: &Campaign| campaign.status == CampaignStatus::Sending && campaign.paused_at.is_none();
+    let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(is_sending) else {
+        return Ok(());
+    };
+    let note =
+        format!("Paused, because the domain {domain} is not verified. Verify it, and resume the campaign.");
+    let entry = Entry::new(Action::CampaignPaused, id.to_string())
+        .with(json!({ "name": campaign.name, "reason": note }));
+    campaign.paused_at = Some(now);
+    campaign.note = Some(note);
+    campaign.updated_at = now;
+    store::save_state(tx, number, &campaign).await?;
+    audit::record(tx, number, &Actor::Service, &entry, now).await
 }
 
 /// Starts a campaign: stores what its mails say, once for all of them. The caller stores its state.

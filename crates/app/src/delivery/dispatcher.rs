@@ -1,9 +1,10 @@
-//! The short queues between feeders and workers, one for each lane, and the hints that wake the feeders.
+//! The short queues between feeders and workers, one for each lane; who has mail to be claimed; and the instance's rate.
+//!
+//! In all of them projects take turns (`turns.rs`): in the claims, and again among what was claimed.
 
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
@@ -12,57 +13,107 @@ use mailwright_store::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::turns::{Shares, Turns};
+
 /// A feeder that has not been seen for this long counts as dead.
 const DEAD_AFTER: Duration = Duration::from_mins(1);
+/// What was taken of the instance's rate and not used in this time is lost, so that nothing is saved up.
+const ALLOWED_FOR: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 struct State {
-    lanes: [VecDeque<Claimed>; 3],
-    due: BTreeSet<(Lane, ProjectNumber)>,
+    lanes: [Shares<ProjectNumber, Claimed>; 3],
+    due: [Turns<ProjectNumber>; 3],
+    allowance: Option<Allowance>,
+}
+
+/// What this process may hand over of the instance's rate.
+#[derive(Debug)]
+struct Allowance {
+    mails: i64,
+    given_at: Instant,
+}
+
+impl Allowance {
+    fn left(&self) -> i64 {
+        if self.given_at.elapsed() < ALLOWED_FOR { self.mails } else { 0 }
+    }
 }
 
 /// Hands claimed mails from the feeders to the workers.
 #[derive(Debug, Default)]
 pub(crate) struct Dispatcher {
     state: Mutex<State>,
-    /// Mails were put into the queue.
+    /// Mails were put into the queue, or may be taken out of it.
     filled: Notify,
     /// There is something to claim for a lane, or room to claim it into.
     wanted: [Notify; 3],
+    /// Mails wait for the instance's rate.
+    held_up: Notify,
     /// When the feeders were last seen; 0 when this process has none.
     seen: [AtomicI64; 3],
+    /// The database has a schema that a newer program made: its rows may say what this one does not understand.
+    superseded: AtomicBool,
+}
+
+/// Whose turn it is to have mail claimed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) project: ProjectNumber,
+    /// How many have mail due, this one included.
+    pub(super) among: usize,
 }
 
 impl Dispatcher {
     /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
     pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
-        if self.state().due.insert((lane, project)) {
+        if self.state().due[index(lane)].join(project) {
             self.wanted[index(lane)].notify_one();
         }
     }
 
     pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        self.seen
+        let seen_lately = self
+            .seen
             .iter()
             .map(|seen| seen.load(Ordering::Relaxed))
-            .all(|seen| seen == 0 || now.since(Timestamp(seen)) < DEAD_AFTER)
+            .all(|seen| seen == 0 || now.since(Timestamp(seen)) < DEAD_AFTER);
+        seen_lately && !self.is_superseded()
+    }
+
+    /// Whether a newer program has migrated the database.
+    pub(crate) fn is_superseded(&self) -> bool {
+        self.superseded.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether a newer program has migrated the database. Returns whether that is news.
+    pub(super) fn set_superseded(&self, superseded: bool) -> bool {
+        self.superseded.swap(superseded, Ordering::Relaxed) != superseded
     }
 
     pub(super) fn feeder_seen(&self, lane: Lane, now: Timestamp) {
         self.seen[index(lane)].store(now.0, Ordering::Relaxed);
     }
 
-    pub(super) fn add_due(&self, lane: Lane, projects: Vec<ProjectNumber>) {
-        self.state().due.extend(projects.into_iter().map(|project| (lane, project)));
+    /// Adds projects that have mail due. Those that were known keep their place.
+    pub(super) fn add_due(&self, lane: Lane, projects: impl IntoIterator<Item = ProjectNumber>) {
+        let mut state = self.state();
+        for project in projects {
+            state.due[index(lane)].join(project);
+        }
     }
 
-    /// Takes the hints of a lane. Whoever does not empty a project's outbox has to put it back.
-    pub(super) fn take_due(&self, lane: Lane) -> Vec<ProjectNumber> {
-        let mut state = self.state();
-        let (taken, kept) = std::mem::take(&mut state.due).into_iter().partition(|(l, _)| *l == lane);
-        state.due = kept;
-        let taken: BTreeSet<(Lane, ProjectNumber)> = taken;
-        taken.into_iter().map(|(_, project)| project).collect()
+    /// Whose turn it is in a lane; with `fresh` only among those that had nothing due before. Whoever does not empty
+    /// the project's outbox has to add it again.
+    pub(super) fn next_due(&self, lane: Lane, fresh: bool) -> Option<Turn> {
+        let due = &mut self.state().due[index(lane)];
+        let project = if fresh { due.next_fresh() } else { due.next() }?;
+        Some(Turn { project, among: due.waiting() + 1 })
+    }
+
+    /// Whether a project has mail due that had none before.
+    pub(super) fn has_fresh(&self, lane: Lane) -> bool {
+        self.state().due[index(lane)].has_fresh()
     }
 
     pub(super) fn depth(&self, lane: Lane) -> usize {
@@ -71,7 +122,11 @@ impl Dispatcher {
 
     pub(super) fn push(&self, lane: Lane, mails: Vec<Claimed>) {
         if !mails.is_empty() {
-            self.state().lanes[index(lane)].extend(mails);
+            let mut state = self.state();
+            for mail in mails {
+                state.lanes[index(lane)].push(mail.project, mail);
+            }
+            drop(state);
             self.filled.notify_waiters();
         }
     }
@@ -79,7 +134,18 @@ impl Dispatcher {
     /// The next mail of the given lanes, the first lane first.
     pub(super) fn try_pop(&self, lanes: &[Lane]) -> Option<Claimed> {
         let mut state = self.state();
-        let found = lanes.iter().find_map(|lane| Some((*lane, state.lanes[index(*lane)].pop_front()?)));
+        if state.allowance.as_ref().is_some_and(|allowance| allowance.left() == 0) {
+            let waits = lanes.iter().any(|lane| state.lanes[index(*lane)].len() > 0);
+            drop(state);
+            if waits {
+                self.held_up.notify_one();
+            }
+            return None;
+        }
+        let found = lanes.iter().find_map(|lane| Some((*lane, state.lanes[index(*lane)].pop()?)));
+        if let (Some(_), Some(allowance)) = (&found, &mut state.allowance) {
+            allowance.mails -= 1;
+        }
         drop(state);
         let (lane, mail) = found?;
         self.wanted[index(lane)].notify_one();
@@ -105,9 +171,36 @@ impl Dispatcher {
         self.filled.notified()
     }
 
+    /// From now on mails leave only as [`Dispatcher::allow`] says.
+    pub(super) fn limit(&self) {
+        self.state().allowance = Some(Allowance { mails: 0, given_at: Instant::now() });
+    }
+
+    /// Lets some more mails out.
+    pub(super) fn allow(&self, mails: i64) {
+        if let Some(allowance) = &mut self.state().allowance {
+            *allowance = Allowance { mails: allowance.left() + mails, given_at: Instant::now() };
+        }
+        self.filled.notify_waiters();
+    }
+
+    /// How many mails of each lane wait for the instance's rate; none while some of it is left.
+    pub(super) fn held_up(&self) -> [i64; 3] {
+        let state = self.state();
+        match &state.allowance {
+            Some(allowance) if allowance.left() == 0 => Lane::ALL.map(|l| state.lanes[index(l)].len() as i64),
+            _ => [0; 3],
+        }
+    }
+
+    /// Resolves when mails may wait for the instance's rate.
+    pub(super) async fn until_held_up(&self) {
+        self.held_up.notified().await;
+    }
+
     /// Empties a lane's queue: for the end of the process, and while nothing can be handed over.
     pub(super) fn drain(&self, lane: Lane) -> Vec<Claimed> {
-        std::mem::take(&mut self.state().lanes[index(lane)]).into()
+        self.state().lanes[index(lane)].drain()
     }
 
     /// Resolves when a lane's feeder may have something to do.

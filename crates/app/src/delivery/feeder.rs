@@ -1,37 +1,55 @@
 //! Claims due mails into the queue, one feeder for each lane: a mail that somebody waits for is not claimed after
 //! hundreds of a campaign.
+//!
+//! Projects take turns that survive a round. While there is room, the next in the ring has its turn: a small one, or all
+//! the room when nobody else waits. A project that had nothing due before has its first turn at once, on top of what is
+//! claimed already. What goes wrong with a project, or with one of its rows, is that project's or that row's alone.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mailwright_core::email::{EmailStatus, Lane};
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
 use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, Claimed};
-use mailwright_store::{Tx, project, rate};
-use rand::seq::SliceRandom;
+use mailwright_store::email::{self, Taken, Unreadable};
+use mailwright_store::{Tx, migrate, project, rate};
 
-use super::{Delivery, outcome, reference};
+use super::rests::Rests;
+use super::{Delivery, outcome, pace, reference};
 
-/// How often a feeder looks for work that nobody hinted at.
+/// How often a feeder looks for work that nobody hinted at, at most.
 const SWEEP: Duration = Duration::from_millis(250);
-/// The fewest mails of one project that are claimed together.
-const SMALLEST_SHARE: usize = 16;
+/// How many times as long as such a look took it is not repeated.
+const SWEEP_SHARE: u32 = 10;
+/// The longest time between two looks, however costly they are.
+const LONGEST_SWEEP: Duration = Duration::from_secs(30);
+/// How many mails a turn has while several projects wait, at least.
+const TURN: usize = 8;
+/// How long a project waits whose rate is used up.
+const THROTTLED: Duration = Duration::from_millis(250);
+/// How long a project is left alone that was disabled.
+const DISABLED: Duration = Duration::from_secs(2);
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
     let dispatcher = &delivery.app.0.dispatcher;
-    let mut sweep_at = Timestamp(0);
+    let mut feeder = Feeder {
+        delivery: &delivery,
+        lane,
+        sweep_at: Timestamp(0),
+        rests: Rests::default(),
+        last: HashMap::new(),
+    };
     while !delivery.tasks.is_stopping() {
         let now = delivery.now();
         dispatcher.feeder_seen(lane, now);
-        let worked = feed(&delivery, lane, now, &mut sweep_at).await;
-        let pause = match worked {
+        let pause = match feeder.feed(now).await {
             Ok(true) => continue,
-            Ok(false) => sweep_at.since(delivery.now()).min(SWEEP),
+            Ok(false) => feeder.next_look().since(delivery.now()).min(SWEEP),
             Err(error) => {
                 tracing::warn!(%error, lane = lane.as_str(), "mails could not be claimed");
                 AFTER_FAILURE
@@ -47,182 +65,350 @@ pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
     delivery.release(&left, delivery.now()).await;
 }
 
-/// One round. Returns whether anything was claimed.
-async fn feed(
-    delivery: &Delivery,
+/// The feeder of a lane.
+struct Feeder<'d> {
+    delivery: &'d Delivery,
     lane: Lane,
-    now: Timestamp,
-    sweep_at: &mut Timestamp,
-) -> mailwright_store::Result<bool> {
-    if let Some(rest) = delivery.hop.rests() {
-        // claimed again when it can be handed over, and looked at again then
-        let left: Vec<_> = delivery.app.0.dispatcher.drain(lane).iter().map(reference).collect();
-        delivery.release(&left, now).await;
-        *sweep_at = now.plus(rest);
-        return Ok(false);
-    }
-    if *sweep_at <= now {
-        delivery.app.0.dispatcher.add_due(lane, delivery.app.projects_with_mail(lane, now).await?);
-        *sweep_at = now.plus(SWEEP);
-    }
-    feed_lane(delivery, lane, now).await
+    /// When it is looked next for work that nobody hinted at.
+    sweep_at: Timestamp,
+    /// The projects that are left alone for a while.
+    rests: Rests<ProjectNumber>,
+    /// The campaign of each project that had the last turn.
+    last: HashMap<ProjectNumber, CampaignId>,
 }
 
-/// Fills the queue of a lane, every project that has mail due getting its share.
-async fn feed_lane(delivery: &Delivery, lane: Lane, now: Timestamp) -> mailwright_store::Result<bool> {
-    let dispatcher = &delivery.app.0.dispatcher;
-    let capacity = delivery.app.settings().delivery.connections.max(8) * 4;
-    let room = capacity.saturating_sub(dispatcher.depth(lane));
-    if room < capacity / 2 {
-        return Ok(false);
+impl Feeder<'_> {
+    /// One round. Returns whether anything was claimed.
+    async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
+        if !self.delivery.app.clock_is_right() {
+            self.sweep_at = now.plus(SWEEP);
+            return Ok(false);
+        }
+        if let Some(rest) = self.delivery.hop.rests() {
+            // claimed again when it can be handed over
+            let left: Vec<_> =
+                self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
+            self.delivery.release(&left, now).await;
+            self.sweep_at = now.plus(rest.min(LONGEST_SWEEP));
+            return Ok(false);
+        }
+        let dispatcher = &self.delivery.app.0.dispatcher;
+        // further away than any sweep where the clock was set back since
+        if self.sweep_at <= now || self.sweep_at.since(now) > LONGEST_SWEEP {
+            self.sweep(now).await?;
+        }
+        if dispatcher.is_superseded() {
+            return Ok(false);
+        }
+        dispatcher.add_due(self.lane, self.rests.over(now));
+        let settings = &self.delivery.app.settings().delivery;
+        let capacity = pace::ahead(settings.connections, settings.instance_per_second);
+        let room = capacity.saturating_sub(dispatcher.depth(self.lane));
+        if room >= capacity.div_ceil(2) {
+            return self.fill(room, now).await;
+        }
+        self.welcome(capacity, now).await
     }
-    let projects = dispatcher.take_due(lane);
-    let share = (room / projects.len().max(1)).max(SMALLEST_SHARE);
-    let mut room = room as i64;
-    let mut worked = false;
-    for (position, project) in projects.iter().copied().enumerate() {
-        if room <= 0 {
-            dispatcher.add_due(lane, projects[position..].to_vec());
-            break;
+
+    fn next_look(&self) -> Timestamp {
+        self.rests.first().map_or(self.sweep_at, |first| first.min(self.sweep_at))
+    }
+
+    /// Looks which projects have mail due. The costlier the look, the rarer it is.
+    async fn sweep(&mut self, now: Timestamp) -> mailwright_store::Result<()> {
+        let began = Instant::now();
+        let (superseded, projects) = self.delivery.app.projects_with_mail(self.lane, now).await?;
+        self.note_superseded(superseded);
+        self.delivery.app.0.dispatcher.add_due(self.lane, projects);
+        self.sweep_at = now.plus((began.elapsed() * SWEEP_SHARE).clamp(SWEEP, LONGEST_SWEEP));
+        Ok(())
+    }
+
+    fn note_superseded(&self, superseded: bool) {
+        if !self.delivery.app.0.dispatcher.set_superseded(superseded) {
+            return;
         }
-        if delivery.hop.keeps_back(project) {
-            continue;
+        if superseded {
+            tracing::error!(
+                "a newer version has migrated the database: this process hands over no more mail, update it"
+            );
+        } else {
+            tracing::info!("the database has the schema of this program again, mail is handed over");
         }
-        let wanted = share.min(room as usize);
-        let claims = match claim(delivery, project, lane, wanted, now).await {
+    }
+
+    /// Fills the queue, one project after the other having a turn.
+    async fn fill(&mut self, room: usize, now: Timestamp) -> mailwright_store::Result<bool> {
+        let mut left = room;
+        let mut worked = false;
+        while left > 0 && !self.delivery.tasks.is_stopping() {
+            let Some(turn) = self.delivery.app.0.dispatcher.next_due(self.lane, false) else { break };
+            let share = (room / turn.among).max(TURN).min(left);
+            let served = self.serve(turn.project, share, now).await?;
+            left = left.saturating_sub(served.unwrap_or(0));
+            worked |= served.is_some_and(|served| served > 0);
+        }
+        Ok(worked)
+    }
+
+    /// While the queue is full of others' mail, claims for those that had nothing due before: as many again as the
+    /// queue has, at most.
+    async fn welcome(&mut self, capacity: usize, now: Timestamp) -> mailwright_store::Result<bool> {
+        let dispatcher = &self.delivery.app.0.dispatcher;
+        let mut worked = false;
+        while dispatcher.has_fresh(self.lane) && dispatcher.depth(self.lane) + TURN <= 2 * capacity {
+            let Some(turn) = dispatcher.next_due(self.lane, true) else { break };
+            worked |= self.serve(turn.project, TURN, now).await?.is_some();
+        }
+        Ok(worked)
+    }
+
+    /// A project's turn. Returns how many mails were claimed; `None` when the project rests.
+    async fn serve(
+        &mut self,
+        project: ProjectNumber,
+        wanted: usize,
+        now: Timestamp,
+    ) -> mailwright_store::Result<Option<usize>> {
+        if self.rests.is_resting(project, now) || self.delivery.hop.keeps_back(project) {
+            return Ok(None);
+        }
+        let claims = match self.claim(project, wanted, now).await {
             Ok(claims) => claims,
             Err(error) => {
-                dispatcher.add_due(lane, projects[position..].to_vec());
-                return Err(error);
+                let pause = self.rests.failed(project, error.is_temporary(), now);
+                if error.is_temporary() {
+                    return Err(error);
+                }
+                tracing::error!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
+                    "the mails of a project could not be claimed, it is left alone for a while");
+                return Ok(None);
             }
         };
-        if claims.more {
-            dispatcher.add_due(lane, vec![project]);
+        let dispatcher = &self.delivery.app.0.dispatcher;
+        match claims.next {
+            Next::Done => self.rests.succeeded(project, None),
+            Next::More => {
+                self.rests.succeeded(project, None);
+                dispatcher.add_due(self.lane, [project]);
+            }
+            Next::In(pause) => self.rests.succeeded(project, Some(now.plus(pause))),
+            Next::Never => self.note_superseded(true),
         }
-        room -= claims.mails.len() as i64;
-        worked |= claims.more || !claims.mails.is_empty();
-        enqueue(delivery, lane, claims.mails).await;
+        match claims.last {
+            Some(last) => drop(self.last.insert(project, last)),
+            None => drop(self.last.remove(&project)),
+        }
+        for campaign in claims.skipped {
+            self.delivery.app.0.campaigns.settled(project, campaign);
+        }
+        let count = claims.taken.len();
+        self.enqueue(claims.taken).await;
+        Ok(Some(count))
     }
-    Ok(worked)
+
+    async fn claim(
+        &self,
+        project: ProjectNumber,
+        wanted: usize,
+        now: Timestamp,
+    ) -> mailwright_store::Result<Claims> {
+        let claim = Claim {
+            project,
+            lane: self.lane,
+            wanted: wanted as i64,
+            instance_rate: self.delivery.app.settings().delivery.per_second,
+            after: self.last.get(&project).copied(),
+            now,
+            lease_until: self.delivery.lease_until(),
+        };
+        self.delivery.app.0.db.write(move |tx| Box::pin(claim.run(tx))).await
+    }
+
+    /// Queues claimed mails. Those that an earlier process left half handed over, and those that cannot be read, are
+    /// settled at once.
+    async fn enqueue(&self, taken: Taken) {
+        let claimed = self.delivery.hold(taken.mails);
+        let (doubtful, fresh): (Vec<_>, Vec<_>) =
+            claimed.into_iter().partition(|mail| mail.status == EmailStatus::Sending);
+        self.delivery.app.0.dispatcher.push(self.lane, fresh);
+        for mail in doubtful {
+            let record = outcome::abandoned(&mail, self.lane, self.delivery.now());
+            self.delivery.record(record).await;
+        }
+        for row in taken.unreadable {
+            self.settle(row).await;
+        }
+    }
+
+    /// Ends a mail whose row cannot be read. Where that fails as well, it comes again when its lease has ended.
+    async fn settle(&self, row: Unreadable) {
+        tracing::error!(error = %row.error, table = "emails", column = row.column, email = ?row.id(),
+            project = row.project.0, "a mail cannot be read and is not sent");
+        let (now, project, campaign) = (self.delivery.now(), row.project, row.campaign);
+        let settled = self
+            .delivery
+            .app
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { email::settle_unreadable(tx, &row, now).await }));
+        match settled.await {
+            Ok(()) => {
+                if let Some(campaign) = campaign {
+                    self.delivery.app.0.campaigns.settled(project, campaign);
+                }
+            }
+            Err(error) => tracing::error!(%error, project = project.0, "a mail that cannot be read stays"),
+        }
+    }
+}
+
+/// What follows a project's turn.
+#[derive(Debug, Default)]
+enum Next {
+    /// Nothing more is due.
+    #[default]
+    Done,
+    /// There may be more to claim at once.
+    More,
+    /// It goes on after a pause.
+    In(Duration),
+    /// A newer program has migrated the database.
+    Never,
 }
 
 /// What was claimed of a project.
 #[derive(Default)]
 struct Claims {
-    mails: Vec<Claimed>,
-    /// Whether there may be more to claim at once.
-    more: bool,
+    taken: Taken,
+    next: Next,
+    /// The campaign that had the last turn.
+    last: Option<CampaignId>,
+    /// Campaigns of which mails were skipped instead of claimed.
+    skipped: Vec<CampaignId>,
 }
 
-async fn claim(
-    delivery: &Delivery,
+/// A project's turn in a lane.
+#[derive(Clone, Copy)]
+struct Claim {
     project: ProjectNumber,
     lane: Lane,
-    wanted: usize,
-    now: Timestamp,
-) -> mailwright_store::Result<Claims> {
-    let instance_rate = delivery.app.settings().delivery.per_second;
-    let lease_until = delivery.lease_until();
-    let wanted = wanted as i64;
-    delivery
-        .app
-        .0
-        .db
-        .write(move |tx| {
-            Box::pin(async move {
-                let Some(per_second) = per_second(tx, project, instance_rate).await? else {
-                    return Ok(Claims::default());
-                };
-                if lane == Lane::Campaign {
-                    return claim_campaigns(tx, project, per_second, wanted, now, lease_until).await;
-                }
-                let mut allowed = wanted;
-                if per_second > 0 {
-                    let due = email::due(tx, project, lane, now, wanted).await?;
-                    allowed = throttle(tx, project, lane, [per_second, due], now).await?;
-                }
-                let mails = email::claim(tx, project, lane, allowed, now, lease_until).await?;
-                Ok(Claims { more: mails.len() as i64 == wanted, mails })
-            })
-        })
-        .await
-}
-
-/// Claims mails of a project's campaigns, each having its share, and looks at their contacts again. Which campaign comes
-/// first is left to chance, so that none is always last. Mails left half handed over come before all others: they are
-/// not sent, but settled.
-async fn claim_campaigns(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    per_second: i64,
     wanted: i64,
+    /// Mails a second that each project may send, 0 for any number.
+    instance_rate: i64,
+    /// The campaign that had the last turn.
+    after: Option<CampaignId>,
     now: Timestamp,
     lease_until: Timestamp,
-) -> mailwright_store::Result<Claims> {
-    let mut mails = queue::claim_abandoned(tx, project, wanted, now, lease_until).await?;
-    let mut campaigns = queue::active(tx, project, now).await?;
-    campaigns.shuffle(&mut rand::rng());
-    let mut allowed = wanted;
-    if per_second > 0 {
-        let due = queue::due(tx, project, &campaigns, now, wanted).await?;
-        allowed = throttle(tx, project, Lane::Campaign, [per_second, due], now).await?;
-    }
-    let share = (allowed / campaigns.len().max(1) as i64).max(1);
-    let mut more = mails.len() as i64 == wanted;
-    for campaign in campaigns {
-        let limit = share.min(allowed);
-        if limit == 0 {
-            break;
+}
+
+impl Claim {
+    async fn run(self, tx: &mut Tx<'_>) -> mailwright_store::Result<Claims> {
+        // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be read
+        if migrate::is_superseded(tx).await? {
+            return Ok(Claims { next: Next::Never, ..Claims::default() });
         }
-        let claimed = queue::claim(tx, project, campaign, limit, now, lease_until).await?;
-        more |= claimed.len() as i64 == limit;
-        allowed -= claimed.len() as i64;
-        mails.extend(claimed);
+        let Some(per_second) = self.per_second(tx).await? else {
+            return Ok(Claims { next: Next::In(DISABLED), ..Claims::default() });
+        };
+        if self.lane == Lane::Campaign {
+            return self.campaigns(tx, per_second).await;
+        }
+        let mut allowed = self.wanted;
+        let mut due = self.wanted;
+        if per_second > 0 {
+            due = email::due(tx, self.project, self.lane, self.now, self.wanted).await?;
+            allowed = self.throttle(tx, [per_second, due]).await?;
+        }
+        let taken = email::claim(tx, self.project, self.lane, allowed, self.now, self.lease_until).await?;
+        let next = self.next(taken.len() as i64, [allowed, due]);
+        Ok(Claims { taken, next, ..Claims::default() })
     }
-    let mut deltas = Deltas::default();
-    let mails = queue::recheck(tx, project, mails, &mut deltas, now).await?;
-    deltas.save(tx).await?;
-    Ok(Claims { mails, more })
+
+    /// What follows when so many were taken where so many were allowed and due.
+    fn next(&self, taken: i64, [allowed, due]: [i64; 2]) -> Next {
+        if allowed < due {
+            Next::In(THROTTLED)
+        } else if taken == self.wanted {
+            Next::More
+        } else {
+            Next::Done
+        }
+    }
+
+    /// Claims mails of the project's campaigns, which take turns, and looks at their contacts again. Mails left half
+    /// handed over come before all others: they are not sent, but settled.
+    async fn campaigns(&self, tx: &mut Tx<'_>, per_second: i64) -> mailwright_store::Result<Claims> {
+        let (project, now) = (self.project, self.now);
+        let mut taken = queue::claim_abandoned(tx, project, self.wanted, now, self.lease_until).await?;
+        let mut more = taken.len() as i64 == self.wanted;
+        let mut campaigns = queue::active(tx, project, now).await?;
+        // in the order of their ids, from behind the one that was last
+        campaigns.sort_unstable();
+        let first = self.after.map_or(0, |after| campaigns.partition_point(|campaign| *campaign <= after));
+        campaigns.rotate_left(first);
+        let mut allowed = self.wanted;
+        let mut due = 0;
+        if per_second > 0 {
+            due = queue::due(tx, project, &campaigns, now, self.wanted).await?;
+            allowed = self.throttle(tx, [per_second, due]).await?;
+        }
+        let is_throttled = allowed < due;
+        let share = (allowed / campaigns.len().max(1) as i64).max(1);
+        let mut last = None;
+        for campaign in campaigns {
+            let limit = share.min(allowed);
+            if limit == 0 {
+                more = true;
+                break;
+            }
+            let claimed = queue::claim(tx, project, campaign, limit, now, self.lease_until).await?;
+            more |= claimed.len() as i64 == limit;
+            allowed -= claimed.len() as i64;
+            last = Some(campaign);
+            taken.append(claimed);
+        }
+        let before = campaigns_of(&taken);
+        let mut deltas = Deltas::default();
+        taken.mails = queue::recheck(tx, project, taken.mails, &mut deltas, now).await?;
+        deltas.save(tx).await?;
+        let after = campaigns_of(&taken);
+        let skipped = before.into_iter().filter(|(id, count)| after.get(id) != Some(count));
+        let skipped = skipped.map(|(id, _)| id).collect();
+        let next = match (is_throttled, more) {
+            (true, _) => Next::In(THROTTLED),
+            (false, true) => Next::More,
+            (false, false) => Next::Done,
+        };
+        Ok(Claims { taken, next, last, skipped })
+    }
+
+    /// Mails a second that the project may send, 0 for any number; `None` when it is disabled.
+    async fn per_second(&self, tx: &mut Tx<'_>) -> mailwright_store::Result<Option<i64>> {
+        let sending = project::sending(tx, self.project).await?.filter(|sending| !sending.project.disabled);
+        Ok(sending.map(|sending| match sending.per_second {
+            // a project slows itself down; faster than the operator wants it does not become
+            Some(own) if self.instance_rate > 0 => own.min(self.instance_rate),
+            own => own.unwrap_or(self.instance_rate),
+        }))
+    }
+
+    /// How many of the mails that are due in the lane the project may send now. What it has due in more urgent lanes
+    /// has the first claim on its rate.
+    async fn throttle(&self, tx: &mut Tx<'_>, [per_second, due]: [i64; 2]) -> mailwright_store::Result<i64> {
+        let mut reserved = 0;
+        for urgent in Lane::ALL.into_iter().take_while(|urgent| *urgent != self.lane) {
+            reserved += email::due(tx, self.project, urgent, self.now, per_second - reserved).await?;
+        }
+        rate::take_sends(tx, self.project, per_second, [due, reserved], self.now).await
+    }
 }
 
-/// Mails a second that a project may send, 0 for any number; `None` when it is disabled.
-async fn per_second(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    instance_rate: i64,
-) -> mailwright_store::Result<Option<i64>> {
-    let sending = project::sending(tx, number).await?.filter(|sending| !sending.project.disabled);
-    Ok(sending.map(|sending| match sending.per_second {
-        // a project slows itself down; faster than the operator wants it does not become
-        Some(own) if instance_rate > 0 => own.min(instance_rate),
-        own => own.unwrap_or(instance_rate),
-    }))
-}
-
-/// How many of the mails that are due in a lane a project may send now. What it has due in more urgent lanes has the
-/// first claim on its rate.
-async fn throttle(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    lane: Lane,
-    [per_second, due]: [i64; 2],
-    now: Timestamp,
-) -> mailwright_store::Result<i64> {
-    let mut reserved = 0;
-    for urgent in Lane::ALL.into_iter().take_while(|urgent| *urgent != lane) {
-        reserved += email::due(tx, number, urgent, now, per_second - reserved).await?;
+/// How many mails of each campaign there are.
+fn campaigns_of(taken: &Taken) -> HashMap<CampaignId, usize> {
+    let mut counts = HashMap::new();
+    for campaign in taken.mails.iter().filter_map(|mail| mail.campaign) {
+        *counts.entry(campaign).or_default() += 1;
     }
-    rate::take_sends(tx, number, per_second, [due, reserved], now).await
-}
-
-/// Queues claimed mails; those that an earlier process left half handed over are settled first.
-async fn enqueue(delivery: &Delivery, lane: Lane, claimed: Vec<Claimed>) {
-    let claimed = delivery.hold(claimed);
-    let (doubtful, fresh): (Vec<_>, Vec<_>) =
-        claimed.into_iter().partition(|mail| mail.status == EmailStatus::Sending);
-    delivery.app.0.dispatcher.push(lane, fresh);
-    for mail in doubtful {
-        let record = outcome::abandoned(&mail, lane, delivery.now());
-        delivery.record(record).await;
-    }
+    counts
 }

@@ -79,7 +79,8 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
         email::mark_sending(tx, &marks, first.lease_until),
     )
     .await;
-    let (concluded, marked) = (concluded?, marked?);
+    let (mut concluded, marked) = (concluded?, marked?);
+    email::conclude_late(tx, &outcomes, &mut concluded, &mut deltas, first.now).await?;
     follow_up(tx, &records, concluded, deltas).await?;
     Ok(steps
         .iter()
@@ -165,7 +166,9 @@ impl Delivery {
     }
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
+    /// While this process's clock is wrong, no mail may: nobody knows whether the claim on it still holds.
     pub(super) async fn step(&self, record: Option<Arc<Record>>, mail: Option<&Claimed>) -> bool {
+        let mail = mail.filter(|_| self.app.clock_is_right());
         let mark = mail.map(|mail| Mark {
             claim: reference(mail),
             first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
@@ -191,6 +194,9 @@ impl Delivery {
                     if let Some(record) = &record {
                         self.app.metrics().delivery(record.label);
                         self.let_go(record.outcome.claim.id);
+                        if let (Some(campaign), None) = (record.outcome.campaign, record.outcome.due_at) {
+                            self.app.0.campaigns.settled(record.outcome.claim.project, campaign);
+                        }
                         if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
                             self.app.0.docket.note(record.outcome.claim.project);
                         }

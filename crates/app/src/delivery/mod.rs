@@ -15,8 +15,11 @@ mod feeder;
 mod hop;
 mod ledger;
 mod outcome;
+mod pace;
 mod press;
+mod rests;
 mod sender;
+mod turns;
 mod worker;
 
 use std::collections::HashMap;
@@ -89,13 +92,18 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
             Box::pin(ledger::run(tx, steps))
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
-        backoff: Backoff { base: settings.retry_base, max: settings.retry_max },
+        backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
         hop: Arc::new(Hop::new(settings, app.metrics().clone())),
         held: Mutex::default(),
         keys: Mutex::default(),
         letterheads: Mutex::default(),
         press: Press::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
+    if settings.instance_per_second > 0 {
+        app.0.dispatcher.limit();
+        let pace = pace::run(Arc::clone(&delivery), settings.instance_per_second);
+        tasks.spawn("delivery pace", pace);
+    }
     for lane in Lane::ALL {
         tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery), lane));
     }
@@ -189,14 +197,11 @@ impl Delivery {
         let mut pause = Duration::from_millis(50);
         loop {
             let (claim, now, error) = (self.current(reference(mail)), self.now(), error.to_owned());
-            let due_at = now.plus(wait);
             let given_back = self
                 .app
                 .0
                 .db
-                .write(move |tx| {
-                    Box::pin(async move { email::postpone(tx, claim, due_at, &error, now).await })
-                })
+                .write(move |tx| Box::pin(async move { email::postpone(tx, claim, wait, &error, now).await }))
                 .await;
             match given_back {
                 Ok(()) => break self.app.metrics().delivery("held"),
@@ -232,32 +237,47 @@ impl Delivery {
         Ok(Some(letterhead))
     }
 
-    /// The DKIM key of a sender's domain; `None` when the domain is gone.
-    async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Option<(String, SigningKey)>> {
+    /// The DKIM key of a sender's domain, if mail may be signed with it.
+    async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Signing> {
         let cache_key = (project, name.to_owned());
         let now = self.now();
         if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
             && now.since(cached.read_at) < KEY_CACHE
         {
-            return Ok(Some(cached.key.clone()));
+            return Ok(Signing::Key(cached.key.clone()));
         }
-        let wanted = cache_key.clone();
+        let (wanted, leaves) = (cache_key.clone(), self.app.mail_leaves());
         let stored = self
             .app
             .0
             .db
-            .read(move |rx| Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1).await }))
+            .read(move |rx| {
+                Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await })
+            })
             .await?;
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
-        let Some((selector, kind, sealed)) = stored else { return Ok(None) };
-        let der = self.app.0.secret.open("dkim", &sealed)?;
-        let kind = if kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
+        let Some(stored) = stored else { return Ok(Signing::Removed) };
+        if !stored.may_send {
+            return Ok(Signing::Unverified);
+        }
+        let der = self.app.0.secret.open("dkim", &stored.private_key)?;
+        let kind = if stored.kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
         let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
-        let key = (selector, key);
+        let key = (stored.selector, key);
         let cached = CachedKey { read_at: now, key: key.clone() };
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
-        Ok(Some(key))
+        Ok(Signing::Key(key))
     }
+}
+
+/// Whether mail of a domain may be signed.
+enum Signing {
+    /// With this key, whose selector comes first.
+    Key((String, SigningKey)),
+    /// Not now: nobody knows whether the domain is the project's.
+    Unverified,
+    /// The project has no such domain.
+    Removed,
 }
 
 /// How long a signing key or a project is used without looking whether it is still the same.

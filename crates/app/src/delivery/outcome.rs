@@ -13,8 +13,8 @@ use super::blame::Blame;
 use super::ledger::Record;
 use super::reference;
 
-/// Most attempts kept in a mail's log; older ones are dropped.
-const LOG: usize = 50;
+/// How long a mail waits whose sender's domain is not verified, before it is looked at again, at most.
+const WITHHELD: Duration = Duration::from_mins(5);
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
 /// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken meanwhile,
@@ -28,6 +28,8 @@ const LONGEST_AFTER_LOSS: u32 = 60;
 pub(super) struct Backoff {
     pub(super) base: Duration,
     pub(super) max: Duration,
+    /// How long a mail may wait between attempts, all pauses together.
+    pub(super) patience: Duration,
 }
 
 impl Backoff {
@@ -63,6 +65,8 @@ pub(super) enum End {
     Lost(String),
     /// The connection was lost after the content was complete.
     InDoubt(String),
+    /// The mail may not be sent now.
+    Withheld(String),
     /// The mail cannot be sent as it is.
     Impossible(Reason, String),
 }
@@ -121,14 +125,21 @@ pub(super) fn record(
     backoff: Backoff,
     now: Timestamp,
 ) -> Record {
-    let attempts = mail.attempts + 1;
-    let in_doubt = mail.in_doubt + i64::from(matches!(end, End::InDoubt(_)));
-    let due_at = now.plus(match end {
+    let is_doubt = matches!(end, End::InDoubt(_));
+    let waits = match end {
         End::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
+        End::Withheld(_) => WITHHELD.min(backoff.max),
         _ => backoff.after(refusals(mail) + 1),
-    });
-    let verdict = judge(mail, end, hop.how, in_doubt, due_at);
-    let log = log(mail, attempts, &verdict, end, hop, now);
+    };
+    let verdict = judge(
+        mail,
+        end,
+        hop.how,
+        mail.in_doubt + i64::from(is_doubt),
+        mail.waited + waits > backoff.patience,
+    );
+    let attempt = attempt(&verdict, end, hop, now);
+    let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
     let event = verdict
@@ -140,10 +151,10 @@ pub(super) fn record(
             campaign: mail.campaign,
             from: mail.status,
             status: verdict.status,
-            due_at: (verdict.status == EmailStatus::Pending).then_some(due_at),
-            attempts,
-            in_doubt,
-            log,
+            due_at: (verdict.status == EmailStatus::Pending).then(|| now.plus(waits)),
+            waits,
+            is_doubt,
+            attempt,
             error: verdict.error,
             reason: verdict.reason,
             subject: subject.map(str::to_owned),
@@ -181,7 +192,8 @@ fn attempts(mail: &Claimed) -> impl DoubleEndedIterator<Item = &Value> {
     mail.log.as_array().into_iter().flatten()
 }
 
-fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, due_at: Timestamp) -> Verdict {
+/// `spent`: the mail would wait for longer than it may.
+fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, spent: bool) -> Verdict {
     let verdict = |status, label, error: Option<String>| Verdict {
         status,
         label,
@@ -195,7 +207,7 @@ fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, due_at: T
         ..verdict(EmailStatus::Failed, "failed", Some(error))
     };
     let later = |error: String| {
-        if due_at > mail.deadline_at {
+        if spent {
             failed(Reason::Expired, format!("Given up, it was tried for too long. Last: {error}"))
         } else {
             verdict(EmailStatus::Pending, "deferred", Some(error))
@@ -220,7 +232,7 @@ fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, due_at: T
                 failed(Reason::Rejected, reply.to_string())
             }
         },
-        End::Lost(error) => later(error.clone()),
+        End::Lost(error) | End::Withheld(error) => later(error.clone()),
         End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
         End::Impossible(reason, error) => failed(*reason, error.clone()),
     }
@@ -239,7 +251,6 @@ pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
     let end = End::InDoubt(error.clone());
     let in_doubt = mail.in_doubt + 1;
     let verdict = doubt(lane == Lane::Campaign, in_doubt, error);
-    let attempts = mail.attempts + 1;
     Record {
         outcome: Outcome {
             claim: reference(mail),
@@ -247,9 +258,9 @@ pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
             from: mail.status,
             status: verdict.status,
             due_at: (verdict.status == EmailStatus::Pending).then_some(now),
-            attempts,
-            in_doubt,
-            log: log(mail, attempts, &verdict, &end, Hop { host: "", how: Circumstances::default() }, now),
+            waits: Duration::ZERO,
+            is_doubt: true,
+            attempt: attempt(&verdict, &end, Hop { host: "", how: Circumstances::default() }, now),
             error: verdict.error,
             reason: verdict.reason,
             subject: None,
@@ -266,19 +277,19 @@ pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
     }
 }
 
-/// The mail's log with this attempt appended, as JSON text.
-fn log(mail: &Claimed, attempt: i64, verdict: &Verdict, end: &End, hop: Hop<'_>, now: Timestamp) -> String {
+/// The attempt as it stands in the mail's log, but for its number: JSON text.
+fn attempt(verdict: &Verdict, end: &End, hop: Hop<'_>, now: Timestamp) -> String {
     let reply = match end {
         End::Accepted(reply) | End::Refused(_, reply) => Some(reply),
         _ => None,
     };
     let text = match end {
-        End::Lost(error) | End::InDoubt(error) | End::Impossible(_, error) => Some(error.as_str()),
+        End::Lost(error) | End::InDoubt(error) | End::Withheld(error) | End::Impossible(_, error) => {
+            Some(error.as_str())
+        }
         _ => None,
     };
-    let mut log: Vec<Value> = mail.log.as_array().cloned().unwrap_or_default();
-    log.push(json!({
-        "attempt": attempt,
+    let attempt = json!({
         "at": now.to_string(),
         "outcome": verdict.label,
         "host": hop.host,
@@ -287,9 +298,8 @@ fn log(mail: &Claimed, attempt: i64, verdict: &Verdict, end: &End, hop: Hop<'_>,
         "enhanced": reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
         "reply": reply.map(|r| r.text.as_str()),
         "error": text,
-    }));
-    let first = log.len().saturating_sub(LOG);
-    Value::from(log.split_off(first)).to_string()
+    });
+    attempt.to_string()
 }
 
 /// What the lifecycle events of a mail carry (reference 6.1).

@@ -2,15 +2,18 @@
 //!
 //! A signature can take half a millisecond of a processor. Were it made on the threads that everything else runs on,
 //! requests and the answers of the database and of mail servers would wait behind rows of signatures. The threads here
-//! take the mail that somebody waits for first, and give way to everything else on the machine.
+//! take the mail that somebody waits for first, and give way to everything else on the machine. Among mails as urgent,
+//! projects take turns, so that one whose mails take long to render does not keep the others waiting.
 
-use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use mailwright_core::email::EmailSource;
+use mailwright_core::ids::ProjectNumber;
 use mailwright_store::email::Claimed;
 use tokio::sync::oneshot;
+
+use super::turns::Shares;
 
 /// How much these threads give way: enough to go last, and still a third of what others get.
 #[cfg(target_os = "linux")]
@@ -44,8 +47,8 @@ struct Shared {
 
 #[derive(Default)]
 struct Queue {
-    now: VecDeque<Job>,
-    later: VecDeque<Job>,
+    now: Shares<ProjectNumber, Job>,
+    later: Shares<ProjectNumber, Job>,
     closed: bool,
 }
 
@@ -66,14 +69,15 @@ impl Press {
         Self(shared)
     }
 
-    /// Does some work when its turn comes; `None` when it panicked.
+    /// Does some work for a project when its turn comes; `None` when it panicked.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         urgency: Urgency,
+        project: ProjectNumber,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Option<T> {
         let (done, result) = oneshot::channel();
-        self.0.push(urgency, Box::new(move || drop(done.send(work()))));
+        self.0.push(urgency, project, Box::new(move || drop(done.send(work()))));
         result.await.ok()
     }
 }
@@ -90,11 +94,11 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, urgency: Urgency, job: Job) {
+    fn push(&self, urgency: Urgency, project: ProjectNumber, job: Job) {
         let mut queue = self.lock();
         match urgency {
-            Urgency::Now => queue.now.push_back(job),
-            Urgency::Later => queue.later.push_back(job),
+            Urgency::Now => queue.now.push(project, job),
+            Urgency::Later => queue.later.push(project, job),
         }
         drop(queue);
         self.filled.notify_one();
@@ -107,10 +111,10 @@ impl Shared {
             if queue.closed {
                 return None;
             }
-            if let Some(job) = queue.now.pop_front() {
+            if let Some(job) = queue.now.pop() {
                 return Some(job);
             }
-            if let Some(job) = queue.later.pop_front() {
+            if let Some(job) = queue.later.pop() {
                 return Some(job);
             }
             queue = self.filled.wait(queue).unwrap_or_else(PoisonError::into_inner);
@@ -128,17 +132,22 @@ fn give_way() {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::join_all;
+
     use super::*;
+
+    const ONE: ProjectNumber = ProjectNumber(1);
+    const OTHER: ProjectNumber = ProjectNumber(2);
 
     #[tokio::test]
     async fn what_panics_has_no_result_and_harms_nobody_else() {
         let press = Press::start(1);
-        assert_eq!(press.run(Urgency::Now, || panic!("out of bounds")).await, None::<()>);
-        assert_eq!(press.run(Urgency::Later, || 7).await, Some(7));
+        assert_eq!(press.run(Urgency::Now, ONE, || panic!("out of bounds")).await, None::<()>);
+        assert_eq!(press.run(Urgency::Later, ONE, || 7).await, Some(7));
     }
 
     #[tokio::test]
-    async fn what_somebody_waits_for_goes_first() {
+    async fn what_somebody_waits_for_goes_first_and_projects_take_turns() {
         let press = Press::start(1);
         let (begun, running) = oneshot::channel();
         let (open, opened) = std::sync::mpsc::channel::<()>();
@@ -147,19 +156,20 @@ mod tests {
             let order = Arc::clone(&order);
             move || order.lock().unwrap().push(name)
         };
-        let first = press.run(Urgency::Later, move || {
+        let first = press.run(Urgency::Later, ONE, move || {
             begun.send(()).unwrap();
             opened.recv().unwrap();
         });
         let others = async {
-            // the only thread is busy while these two come in
+            // the only thread is busy while these come in
             running.await.unwrap();
-            let later = press.run(Urgency::Later, note("later"));
-            let now = press.run(Urgency::Now, note("now"));
+            let later = press.run(Urgency::Later, ONE, note("later"));
+            let much = ["first", "second", "third"].map(|name| press.run(Urgency::Now, ONE, note(name)));
+            let other = press.run(Urgency::Now, OTHER, note("other"));
             let release = async { open.send(()).unwrap() };
-            tokio::join!(biased; later, now, release)
+            tokio::join!(biased; later, join_all(much), other, release)
         };
         tokio::join!(first, others);
-        assert_eq!(*order.lock().unwrap(), ["now", "later"]);
+        assert_eq!(*order.lock().unwrap(), ["first", "other", "second", "third", "later"]);
     }
 }

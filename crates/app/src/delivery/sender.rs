@@ -212,17 +212,25 @@ impl<'d> Sender<'d> {
         };
         self.keep(line, matches!(end, End::Accepted(_)));
         match (self.delivery.hop.judge(&mail, &end), &end) {
-            (Judgement::NotOwn(wait), End::Refused(_, reply)) => {
+            (Judgement::NotOwn(wait), End::Refused(_, reply)) if self.may_wait(&mail, wait) => {
                 self.flush().await;
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
-            (Judgement::NotOwn(_), _) => {
+            (Judgement::NotOwn(_), End::Refused(_, reply)) => {
+                let text = format!("Given up, it waited for too long. Last: {reply}");
+                let end = End::Impossible(Reason::Expired, text);
                 self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken: false }).await;
             }
-            (Judgement::Own { overtaken }, _) => {
+            (judgement, _) => {
+                let overtaken = judgement == Judgement::Own { overtaken: true };
                 self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken }).await;
             }
         }
+    }
+
+    /// Whether a mail may wait so long, all pauses together.
+    fn may_wait(&self, mail: &Claimed, wait: Duration) -> bool {
+        mail.waited + wait <= self.delivery.app.settings().delivery.deadline
     }
 
     /// Notes the end of a hand-over, to be recorded with the mark of the next.

@@ -15,7 +15,7 @@ use super::ledger::Record;
 use super::outcome::{self, Circumstances, End, Hop};
 use super::press::Urgency;
 use super::sender::Sender;
-use super::{Delivery, Transport, reference};
+use super::{Delivery, Signing, Transport, reference};
 use crate::content::Prepared;
 use crate::error::{Error, Result};
 use crate::render::{Rendered, render};
@@ -34,6 +34,8 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
 enum Unprepared {
     /// It never will.
     Never(Reason, String),
+    /// It waits until its sender's domain, which is named, is verified.
+    Withheld(String),
     /// It may have one later.
     Later(Error),
 }
@@ -74,20 +76,20 @@ impl Delivery {
     /// Renders and signs a mail.
     async fn prepare(&self, mail: &Arc<Claimed>) -> Result<Message, Unprepared> {
         let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
-        if self.now() > mail.deadline_at {
-            return Err(never(Reason::Expired, "Given up, it could not be handed over in time."));
-        }
         let letterhead = self.letterhead(mail.project).await?;
         let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
         let content = self.content(mail).await?;
         let domain = mail.from.domain();
-        let (selector, key) = self
-            .signing_key(mail.project, domain)
-            .await?
-            .ok_or_else(|| never(Reason::Sender, &format!("The sender's domain {domain} was removed.")))?;
+        let (selector, key) = match self.signing_key(mail.project, domain).await? {
+            Signing::Key(key) => key,
+            Signing::Unverified => return Err(Unprepared::Withheld(domain.to_owned())),
+            Signing::Removed => {
+                return Err(never(Reason::Sender, &format!("The sender's domain {domain} was removed.")));
+            }
+        };
         let date = mail.first_attempt_at.unwrap_or(mail.created_at);
         let (urgency, app, mail) = (Urgency::of(mail), self.app.clone(), Arc::clone(mail));
-        let printed = self.press.run(urgency, move || {
+        let printed = self.press.run(urgency, mail.project, move || {
             let complete = app.with_link(&letterhead.project, &mail)?;
             let rendered = render(&app.settings().base_url, &letterhead, &complete, &content);
             let signature = key
@@ -131,6 +133,10 @@ impl Delivery {
                 self.release(&[reference(mail)], self.now().plus(pause)).await;
                 None
             }
+            Err(Unprepared::Withheld(domain)) => {
+                self.withhold(mail, domain).await;
+                None
+            }
             Err(Unprepared::Never(reason, text)) => {
                 tracing::warn!(reason = text, email = %mail.id, "a mail cannot be sent");
                 let end = End::Impossible(reason, text);
@@ -138,6 +144,19 @@ impl Delivery {
                 None
             }
         }
+    }
+
+    /// Holds a mail back whose sender's domain is not verified. A campaign is paused, and its mails wait with it.
+    async fn withhold(&self, mail: &Claimed, domain: String) {
+        tracing::warn!(email = %mail.id, "a mail waits, because its sender's domain is not verified");
+        if mail.campaign.is_none() {
+            let end = End::Withheld(format!("The sender's domain {domain} is not verified."));
+            return self.record(self.outcome(mail, None, &end, Circumstances::default())).await;
+        }
+        if let Err(error) = self.app.withhold_campaigns(mail.project, domain).await {
+            tracing::warn!(%error, "the campaigns of a domain could not be paused, trying again");
+        }
+        self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
     }
 
     pub(super) fn outcome(

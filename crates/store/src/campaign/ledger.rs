@@ -276,7 +276,7 @@ pub async fn requeue(
     campaign: CampaignId,
     retry: &Retry,
     limit: usize,
-    (now, deadline_at): (Timestamp, Timestamp),
+    now: Timestamp,
 ) -> Result<Option<Place>> {
     let page = Page { settlement: retry.settlement, reason: retry.reason, after: retry.after.clone(), limit };
     let mut args: Vec<Arg<'_>> = vec![project.into(), campaign.into(), limit.into(), retry.asked_at.into()];
@@ -310,8 +310,8 @@ pub async fn requeue(
     }
     tx.execute(
         "update emails set status = 'PENDING', settlement = 'WAITING', reason = null, error = null, due_at = $3, \
-         deadline_at = $4, bounced_at = null, claim = claim + 1, updated_at = $3 where project_id = $1 and id {in $2}",
-        &[project.into(), Arg::Ids(ids), now.into(), deadline_at.into()],
+         waited_ms = 0, bounced_at = null, claim = claim + 1, updated_at = $3 where project_id = $1 and id {in $2}",
+        &[project.into(), Arg::Ids(ids), now.into()],
     )
     .await?;
     deltas.save(tx).await?;

@@ -252,8 +252,41 @@ pub(crate) async fn leave_address(
     Ok(())
 }
 
+/// The campaigns that are being sent, and not paused, from a domain.
+pub async fn sending_from(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) -> Result<Vec<CampaignId>> {
+    let found = rx
+        .all(
+            "select id, from_address from campaigns where project_id = $1 and status = 'SENDING' and paused_at is null \
+             order by id",
+            args![project],
+            |r| Ok((r.get::<CampaignId>(0)?, r.get::<String>(1)?)),
+        )
+        .await?;
+    let is_from = |from: &str| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain));
+    Ok(found.into_iter().filter(|(_, from)| is_from(from)).map(|(id, _)| id).collect())
+}
+
+/// Has the campaigns of a project looked at within `latest` that are under way: a clock that was ahead may have put
+/// that off.
+pub async fn bring_forward(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+    latest: Timestamp,
+) -> Result<()> {
+    tx.execute(
+        "update campaigns set next_at = case when next_at > $3 then $2 else next_at end, \
+         lease_until = case when lease_until > $3 then $2 else lease_until end \
+         where project_id = $1 and next_at is not null and status in ('SENDING', 'CANCELLED') \
+         and (next_at > $3 or lease_until > $3)",
+        args![project, now, latest],
+    )
+    .await?;
+    Ok(())
+}
+
 /// The campaigns that are being sent.
-async fn under_way(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<CampaignId>> {
+pub(crate) async fn under_way(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<CampaignId>> {
     rx.all(
         "select id from campaigns where project_id = $1 and next_at is not null and status = 'SENDING'",
         args![project],

@@ -12,24 +12,32 @@ use mailwright_core::time::Timestamp;
 use super::{former, ledger};
 use crate::args;
 use crate::counter::Deltas;
-use crate::email::{BACKLOG, CLAIMED, Claimed, read_claimed};
+use crate::email::{BACKLOG, CLAIMED, Claimed, Taken, read_taken};
 use crate::error::Result;
+use crate::project;
 use crate::tx::{Rx, Tx};
 use crate::value::Arg;
 
-/// The projects that have a campaign under way with a mail due, or a campaign's mail that a process left half handed over.
+/// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left half
+/// handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
+/// campaigns are gone through.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
-        "select p.number from projects p where p.disabled_at is null and (exists \
-         (select 1 from campaigns c where c.project_id = p.number and c.next_at is not null and c.paused_at is null \
-         and c.status = 'SENDING' and exists \
-         (select 1 from emails e where e.project_id = p.number and e.campaign_id = c.id and e.due_at <= $1)) \
-         or exists (select 1 from emails e where e.project_id = p.number and e.status = 'SENDING' \
-         and e.campaign_id is not null and coalesce(e.due_at, 0) <= $1))",
-        args![now],
-        |r| r.get(0),
-    )
-    .await
+    let due = rx
+        .all(
+            "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
+             (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
+             order by c.project_id, c.next_at limit 1) from under_way u where u.project_id is not null) \
+             select u.project_id from under_way u where u.project_id > 0 and ((select 1 from campaigns c \
+             where c.project_id = u.project_id and c.next_at is not null and c.paused_at is null \
+             and c.status = 'SENDING' and (select e.due_at from emails e where e.project_id = u.project_id \
+             and e.campaign_id = c.id and e.due_at is not null order by e.due_at limit 1) <= $1 limit 1) is not null \
+             or exists (select 1 from emails e where e.project_id = u.project_id and e.status = 'SENDING' \
+             and e.campaign_id is not null and coalesce(e.due_at, 0) <= $1))",
+            args![now],
+            |r| r.get(0),
+        )
+        .await?;
+    project::enabled(rx, due).await
 }
 
 /// The campaigns of a project that are being sent, are not paused and have a mail due.
@@ -77,8 +85,8 @@ pub async fn claim(
     limit: i64,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<Vec<Claimed>> {
-    tx.all(
+) -> Result<Taken> {
+    let rows = tx.all(
         format!(
             "with picked as (select id from emails where project_id = $1 and campaign_id = $2 and due_at <= $3 \
              order by due_at limit $4 {{skip_locked}}) \
@@ -86,9 +94,10 @@ pub async fn claim(
              where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
         ),
         args![project, campaign, now, limit, lease_until],
-        read_claimed,
+        read_taken,
     )
-    .await
+    .await?;
+    Ok(Taken::of(rows))
 }
 
 /// Claims up to `limit` mails of campaigns that a process left half handed over, whether their campaign is still being
@@ -99,8 +108,8 @@ pub async fn claim_abandoned(
     limit: i64,
     now: Timestamp,
     lease_until: Timestamp,
-) -> Result<Vec<Claimed>> {
-    tx.all(
+) -> Result<Taken> {
+    let rows = tx.all(
         format!(
             "with doubtful as materialized (select id, campaign_id, due_at from emails \
              where project_id = $1 and status = 'SENDING'), \
@@ -110,9 +119,10 @@ pub async fn claim_abandoned(
              where project_id = $1 and id in (select id from picked) returning {CLAIMED}"
         ),
         args![project, now, limit, lease_until],
-        read_claimed,
+        read_taken,
     )
-    .await
+    .await?;
+    Ok(Taken::of(rows))
 }
 
 /// What became of a contact since its mail was frozen.

@@ -17,8 +17,9 @@ use super::read_audience;
 use crate::args;
 use crate::contact;
 use crate::counter::{Counter, Deltas};
+use crate::email::NO_DEADLINE;
 use crate::error::{Error, Result};
-use crate::tx::{Rx, Tx};
+use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
 /// A campaign that there is something to do for.
@@ -52,13 +53,19 @@ pub struct Run {
     pub frozen_at: Option<Timestamp>,
     /// A retry that is under way.
     pub retry: Option<Retry>,
+    /// Since when there is something to do for it.
+    pub next_at: Timestamp,
 }
 
-/// The projects that have a campaign to be looked at.
+/// The projects that have a campaign to be looked at. It goes from one project with a campaign that is not over to the
+/// next, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
-        "select p.number from projects p where exists \
-         (select 1 from campaigns c where c.project_id = p.number and c.next_at <= $1)",
+        "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
+         (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
+         order by c.project_id, c.next_at limit 1) from under_way u where u.project_id is not null) \
+         select u.project_id from under_way u where u.project_id > 0 and (select c.next_at from campaigns c \
+         where c.project_id = u.project_id and c.next_at is not null order by c.next_at limit 1) <= $1",
         args![now],
         |r| r.get(0),
     )
@@ -68,42 +75,68 @@ pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<Project
 /// Most campaigns of a project that are looked at together.
 const TOGETHER: i64 = 100;
 
+/// The campaigns of a project that there is something to do for.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// Those that can be read.
+    pub runs: Vec<Run>,
+    /// Those that cannot.
+    pub unreadable: Vec<(CampaignId, Error)>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
 /// The campaigns of a project that are to be looked at by the process `holder`, the longest due first.
-pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, holder: i64, now: Timestamp) -> Result<Vec<Run>> {
-    rx.all(
-        "select id, status, type, subject, from_address, from_name, reply_to, audience_type, segment_id, \
-         {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id \
-         from campaigns where project_id = $1 and next_at <= $2 and (lease_until <= $2 or lease_holder = $3) \
-         order by next_at limit $4",
-        args![project, now, holder, TOGETHER],
-        |r| {
-            let retry: Option<Json> = r.get(14)?;
-            Ok(Run {
-                project: r.get(15)?,
-                id: r.get(0)?,
-                status: r.named(1, "campaigns.status", CampaignStatus::from_name)?,
-                kind: r.named(2, "campaigns.type", TemplateType::from_name)?,
-                subject: r.get(3)?,
-                from: r.get(4)?,
-                from_name: r.get(5)?,
-                reply_to: r.get(6)?,
-                audience: read_audience(r, 7)?,
-                sent_at: r.get(10)?,
-                content_hash: r.get::<Option<Vec<u8>>>(11)?.unwrap_or_default(),
-                frozen_to: r.get(12)?,
-                frozen_at: r.get(13)?,
-                retry: match retry {
-                    None => None,
-                    Some(stored) => Some(Retry::from_json(&stored).ok_or(Error::Corrupt {
-                        column: 14,
-                        expected: "a retry",
-                        detail: "campaigns.retry cannot be read".into(),
-                    })?),
-                },
-            })
+pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, holder: i64, now: Timestamp) -> Result<Due> {
+    let rows = rx
+        .all(
+            "select id, status, type, subject, from_address, from_name, reply_to, audience_type, segment_id, \
+             {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id, next_at \
+             from campaigns where project_id = $1 and next_at <= $2 and (lease_until <= $2 or lease_holder = $3) \
+             order by next_at limit $4",
+            args![project, now, holder, TOGETHER],
+            |r| {
+                let id: CampaignId = r.get(0)?;
+                Ok(read_run(r).map_err(|error| (id, error)))
+            },
+        )
+        .await?;
+    let mut due = Due { more: rows.len() as i64 == TOGETHER, ..Due::default() };
+    for row in rows {
+        match row {
+            Ok(run) => due.runs.push(run),
+            Err(unreadable) => due.unreadable.push(unreadable),
+        }
+    }
+    Ok(due)
+}
+
+fn read_run(r: &Row<'_>) -> Result<Run> {
+    let retry: Option<Json> = r.get(14)?;
+    Ok(Run {
+        project: r.get(15)?,
+        id: r.get(0)?,
+        status: r.named(1, "campaigns.status", CampaignStatus::from_name)?,
+        kind: r.named(2, "campaigns.type", TemplateType::from_name)?,
+        subject: r.get(3)?,
+        from: r.get(4)?,
+        from_name: r.get(5)?,
+        reply_to: r.get(6)?,
+        audience: read_audience(r, 7)?,
+        sent_at: r.get(10)?,
+        content_hash: r.get::<Option<Vec<u8>>>(11)?.unwrap_or_default(),
+        frozen_to: r.get(12)?,
+        frozen_at: r.get(13)?,
+        retry: match retry {
+            None => None,
+            Some(stored) => Some(Retry::from_json(&stored).ok_or(Error::Corrupt {
+                column: 14,
+                expected: "a retry",
+                detail: "campaigns.retry cannot be read".into(),
+            })?),
         },
-    )
-    .await
+        next_at: r.get(16)?,
+    })
 }
 
 /// Whose step it is, and until when the others leave the campaign alone.
@@ -162,8 +195,8 @@ pub async fn advance(
     let frozen_at = last.then_some(lease.now);
     let touched = tx
         .execute(
-            "update campaigns set frozen_to = coalesce($4, frozen_to), frozen_at = $5, lease_until = $7, lease_holder = $8 \
-             where project_id = $1 and id = $2 and status = 'SENDING' and frozen_at is null \
+            "update campaigns set frozen_to = coalesce($4, frozen_to), frozen_at = $5, lease_until = $7, lease_holder = $8, \
+             next_at = $6 where project_id = $1 and id = $2 and status = 'SENDING' and frozen_at is null \
              and frozen_to is not distinct from $3 and (lease_until <= $6 or lease_holder = $8)",
             args![run.project, run.id, run.frozen_to, to, frozen_at, lease.now, lease.until, lease.holder],
         )
@@ -233,7 +266,7 @@ pub async fn freeze(
     run: &Run,
     entries: &[Entry],
     deltas: &mut Deltas,
-    (now, deadline_at): (Timestamp, Timestamp),
+    now: Timestamp,
 ) -> Result<()> {
     fn texts<'a>(entries: &'a [Entry], text: impl Fn(&'a Entry) -> Option<&'a str>) -> Arg<'a> {
         Arg::Texts(entries.iter().map(|e| text(e).map(Into::into)).collect())
@@ -270,7 +303,7 @@ pub async fn freeze(
                 run.kind.as_str().into(),
                 Lane::Campaign.number().into(),
                 now.into(),
-                deadline_at.into(),
+                NO_DEADLINE.into(),
             ],
             |r| r.get(0),
         )
@@ -341,7 +374,7 @@ pub async fn balance(rx: &mut Rx<'_>, project: ProjectNumber, id: CampaignId) ->
     Ok(found.flatten())
 }
 
-/// Puts off looking at a campaign, whose ledger does not add up.
+/// Puts off looking at a campaign.
 pub async fn put_off(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -354,6 +387,46 @@ pub async fn put_off(
     )
     .await?;
     Ok(())
+}
+
+/// Puts off looking at campaigns of a project that only wait for their mails. One that something was done with since it
+/// was read is left alone.
+pub async fn wait(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    waiting: &[(CampaignId, CampaignStatus, Timestamp)],
+    until: Timestamp,
+) -> Result<()> {
+    tx.each(
+        "update campaigns set next_at = $5 from {rows r: project_id int, campaign_id id, status text, seen int} \
+         where campaigns.project_id = r.project_id and campaigns.id = r.campaign_id and campaigns.next_at = r.seen \
+         and campaigns.status = r.status and campaigns.retry is null",
+        &[
+            Arg::Ints(vec![Some(project.0); waiting.len()]),
+            Arg::Ids(waiting.iter().map(|(id, ..)| Some((*id).into())).collect()),
+            Arg::Texts(waiting.iter().map(|(_, status, _)| Some(status.as_str().into())).collect()),
+            Arg::Ints(waiting.iter().map(|(.., seen)| Some(seen.0)).collect()),
+            until.into(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Those of some campaigns that end as soon as none of their mails waits.
+pub async fn ending(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    campaigns: &[CampaignId],
+) -> Result<Vec<CampaignId>> {
+    let set = Arg::Ids(campaigns.iter().map(|id| Some((*id).into())).collect());
+    rx.all(
+        "select id from campaigns where project_id = $1 and id {in $2} and finished_at is null and retry is null \
+         and (status = 'CANCELLED' or (status = 'SENDING' and frozen_at is not null))",
+        &[project.into(), set],
+        |r| r.get(0),
+    )
+    .await
 }
 
 /// The equation of a ledger as it is stored and shown.

@@ -90,6 +90,7 @@ impl AppBuilder {
             ("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "500"),
             ("MAILWRIGHT_DELIVERY_LEASE_MS", "1000"),
             ("MAILWRIGHT_JOBS_LEASE_MS", "2000"),
+            ("MAILWRIGHT_DRAIN_MS", "0"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into();

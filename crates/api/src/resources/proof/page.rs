@@ -66,15 +66,67 @@ pub(crate) fn password_issue(password: Option<&str>) -> Option<String> {
 
 const AGAIN: &str = "Ask for another one.";
 
-/// Asks whether the address is to be verified.
-pub(super) fn verify(email: &EmailAddress, token: &str) -> Response {
-    let sentence = format!("You receive mail at <b>{}</b>.", escape_html(email.as_str()));
-    let form = form("verify-email", token, None, "", "Confirm the address");
-    asked(StatusCode::OK, "Confirm your email address", &sentence, &form)
+/// What was wrong with the last try to verify an address.
+pub(super) enum Wrong {
+    /// The password of the account.
+    Password,
+    /// The password that the account was to get.
+    NewPassword(String),
+}
+
+/// Asks whether the address is to be verified. Whoever is not signed in with the account shows the password, or says that
+/// somebody else made it.
+pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: Option<&Wrong>) -> Response {
+    let (status, alert, issue) = match wrong {
+        None => (StatusCode::OK, None, None),
+        Some(Wrong::Password) => (StatusCode::UNAUTHORIZED, Some("The password is wrong."), None),
+        Some(Wrong::NewPassword(issue)) => (StatusCode::UNPROCESSABLE_ENTITY, None, Some(issue.as_str())),
+    };
+    let address = escape_html(email.as_str());
+    let heading = "Confirm your email address";
+    let form = |alert, fields: &str, button| form("verify-email", token, alert, fields, button);
+    if signed_in {
+        let sentence = format!("You receive mail at <b>{address}</b>.");
+        return asked(status, heading, &sentence, &form(None, "", "Confirm the address"));
+    }
+    let sentence = format!("Somebody made an account with the address <b>{address}</b>.");
+    let mine = form(
+        alert,
+        "<label for=\"current\">If it was you: the password of the account</label>\
+         <input id=\"current\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required \
+         maxlength=\"1000\">",
+        "Confirm the address",
+    );
+    let claim = form(
+        issue,
+        &format!(
+            "<input type=\"hidden\" name=\"action\" value=\"claim\"><p>With another password the account is yours, and \
+             whoever made it is out.</p>{}",
+            new_password_field("newPassword")
+        ),
+        "Set the password and confirm",
+    );
+    let disown = form(
+        None,
+        "<input type=\"hidden\" name=\"action\" value=\"disown\"><p>Or it goes.</p>",
+        "Delete the account",
+    );
+    let open = if issue.is_some() { " open" } else { "" };
+    let forms = format!("{mine}<details{open}><summary>It was not me</summary>{claim}{disown}</details>");
+    asked(status, heading, &sentence, &forms)
 }
 
 pub(super) fn verified() -> Response {
     told(StatusCode::OK, "Your address is confirmed", "You can close this page and sign in.")
+}
+
+pub(super) fn claimed() -> Response {
+    let sentence = "The password was set, and all sessions of the account were ended. You can close this page and sign in.";
+    told(StatusCode::OK, "The account is yours", sentence)
+}
+
+pub(super) fn disowned(sentence: &str) -> Response {
+    told(StatusCode::OK, "Thank you for telling us", sentence)
 }
 
 /// Asks for another password.

@@ -230,7 +230,7 @@ impl Hop {
                 Blame::Content if reply.is_permanent() => self.refused(mail, Kind::Content, reply),
                 Blame::Content | Blame::Recipient | Blame::Sender | Blame::Size => own,
             },
-            End::Lost(_) | End::InDoubt(_) | End::Impossible(..) => own,
+            End::Lost(_) | End::InDoubt(_) | End::Withheld(_) | End::Impossible(..) => own,
         }
     }
 

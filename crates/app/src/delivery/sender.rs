@@ -114,7 +114,7 @@ impl<'d> Sender<'d> {
         changed.as_mut().enable();
         let wait = if self.line.is_some() {
             match hop.take(dispatcher) {
-                Take::Mail(mail, busy) => return Next::Mail(delivery.dated(mail), busy),
+                Take::Mail(mail, busy) => return Next::Mail(delivery.dated(*mail), busy),
                 Take::Back(mails) => {
                     self.give_back(mails).await;
                     return Next::Again;

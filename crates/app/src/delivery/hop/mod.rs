@@ -62,7 +62,7 @@ struct State {
 /// What a worker that has a connection gets.
 pub(super) enum Take {
     /// A mail to hand over.
-    Mail(Claimed, Busy),
+    Mail(Box<Claimed>, Busy),
     /// Mails that are not to be tried before some time, to be given back.
     Back(Vec<(Claimed, Duration)>),
     /// Nothing now. Ask again after that time, and whenever something changed.
@@ -174,7 +174,7 @@ impl Hop {
                     state.pool.begin(lane);
                     state.pace.took(now);
                     let busy = Busy { hop: Arc::clone(self), lane, mail: mail.id, project: mail.project };
-                    return Take::Mail(mail, busy);
+                    return Take::Mail(Box::new(mail), busy);
                 }
                 Ok(()) => {
                     // after those that were found before it

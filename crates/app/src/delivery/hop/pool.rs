@@ -288,9 +288,10 @@ impl Pool {
     /// For how long no mail should be claimed; `None` while mail may go out, a trial included.
     pub(super) fn rests(&self, now: Timestamp) -> Option<Duration> {
         match self.breaker {
-            Breaker::Closed | Breaker::HalfOpen { trouble: Trouble::Refused, .. } => None,
             Breaker::Open { until, .. } if now < until => Some(until.since(now)),
-            Breaker::Open { trouble: Trouble::Refused, .. } => None,
+            Breaker::Closed
+            | Breaker::Open { trouble: Trouble::Refused, .. }
+            | Breaker::HalfOpen { trouble: Trouble::Refused, .. } => None,
             Breaker::Open { .. } | Breaker::HalfOpen { .. } => Some(Duration::ZERO),
         }
     }

@@ -134,12 +134,10 @@ impl Told {
             self.limit_at = Some(now);
         }
         if facts.rate.is_some() != self.facts.rate.is_some() && due(self.rate_at) {
-            match facts.rate {
-                Some(_) => tracing::warn!(
-                    hop,
-                    "the next hop takes mail more slowly than it comes, sending slows down"
-                ),
-                None => tracing::info!(hop, "the next hop takes mail as fast as it comes"),
+            if facts.rate.is_some() {
+                tracing::warn!(hop, "the next hop takes mail more slowly than it comes, sending slows down");
+            } else {
+                tracing::info!(hop, "the next hop takes mail as fast as it comes");
             }
             self.facts.rate = facts.rate;
             self.rate_at = Some(now);

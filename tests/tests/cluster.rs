@@ -209,3 +209,118 @@ async fn the_instances_rate_holds_across_nodes() {
     assert_paced(by_one.iter().chain(&by_two).map(|mail| mail.at), began, RATE);
     assert!(by_one.len().min(by_two.len()) >= MAILS / 10, "both work: {} and {}", by_one.len(), by_two.len());
 }
+
+/// Mails that two processes handed over say so, whichever of the two is answered first: the one that was frozen for
+/// longer than its lease, or the one that took over from it.
+async fn a_frozen_node_comes_back(former_is_first: bool) {
+    const MAILS: usize = 3;
+    let copy_answered = move |_: &str, copy: u32| match (copy, former_is_first) {
+        (1, _) => Answer::Delay(Duration::from_secs(8)),
+        (_, true) => Answer::Delay(Duration::from_secs(12)),
+        (_, false) => Answer::Accept,
+    };
+    let server = ScriptedServer::start(copy_answered).await;
+    let one = App::builder(Engine::Postgres)
+        .smtp(server.port)
+        .env("MAILWRIGHT_DELIVERY_LEASE_MS", "2000")
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "4")
+        .start()
+        .await;
+    send_in_turn(&[&one], "a", MAILS).await;
+    let all_on_the_wire = async |node: &App, in_doubt: bool| {
+        let emails = node.list_all("/emails").await;
+        emails.iter().all(|e| e["status"] == "SENDING" && e["inDoubt"] == in_doubt).then_some(())
+    };
+    one.eventually("all mails are on the wire", async || all_on_the_wire(&one, false).await).await;
+    one.freeze();
+    let two = one.second_node().await;
+    if former_is_first {
+        two.eventually("all are on the wire again", async || all_on_the_wire(&two, true).await).await;
+    } else {
+        all_sent(&two, MAILS).await;
+    }
+    one.thaw();
+    let emails = two.eventually_within(Duration::from_secs(60), "both outcomes are stored", async || {
+        let emails = two.list_all("/emails").await;
+        emails.iter().all(|email| email["attemptCount"] == 3).then_some(emails)
+    });
+    for email in emails.await {
+        assert_eq!((&email["status"], &email["inDoubt"]), (&json!("SENT"), &json!(true)), "{email}");
+        let whole =
+            two.get(&format!("/emails/{}", text(&email["id"]))).send().await.assert_status(200).json();
+        let attempts: Vec<&str> =
+            whole["attempts"].as_array().expect("attempts").iter().map(|a| text(&a["outcome"])).collect();
+        assert_eq!(attempts, ["in_doubt", "sent", "sent"], "{whole}");
+    }
+    assert!(copies(&[&server]).values().all(|&count| count == 2), "{:?}", copies(&[&server]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_frozen_node_sent_is_known_beside_what_its_heir_sends() {
+    a_frozen_node_comes_back(true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_frozen_node_sent_is_known_after_what_its_heir_sent() {
+    a_frozen_node_comes_back(false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_whose_clock_is_off_says_so_and_delivers_nothing() {
+    const MAILS: usize = 24;
+    let slowly = |_: &str, _: u32| Answer::Delay(Duration::from_millis(300));
+    let (first, second) = (ScriptedServer::start(slowly).await, ScriptedServer::start(slowly).await);
+    let mut one = App::builder(Engine::Postgres)
+        .smtp(first.port)
+        .env("MAILWRIGHT_DELIVERY_LEASE_MS", "8000")
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "4")
+        .env("MAILWRIGHT_DATABASE_CLOCK_CHECK_SECONDS", "1")
+        .start()
+        .await;
+    // To the second node the database's clock is what this function says, so its own is off by the difference.
+    one.tamper(
+        "create schema skew; create table skew.by (amount interval); insert into skew.by values ('0 s'); \
+         create function skew.clock_timestamp() returns timestamptz language sql as \
+         'select pg_catalog.clock_timestamp() + amount from skew.by'",
+    )
+    .await;
+    let url = format!("{}?options=-c%20search_path%3Dskew%2Cpublic%2Cpg_catalog", one.database_url());
+    let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
+    let two = one
+        .second_node_with(&[("MAILWRIGHT_DATABASE_URL", &url), ("MAILWRIGHT_TRANSPORT", &transport)])
+        .await;
+    let clock_of_two = async || two.request("GET", "/ready").send().await.json()["clock"] == true;
+
+    one.tamper("update skew.by set amount = '90 s'").await;
+    two.eventually("the second node says that its clock is off", async || {
+        (!clock_of_two().await).then_some(())
+    })
+    .await;
+    let ready = two.request("GET", "/ready").send().await;
+    assert_eq!((ready.status, &ready.json()["database"]), (503, &json!(true)));
+    assert!(two.log().contains("clock is 90"), "{}", two.log());
+    let metrics = two.request("GET", "/metrics").send().await.text();
+    assert!(
+        metrics.contains("mailwright_clock_offset_seconds 9")
+            || metrics.contains("mailwright_clock_offset_seconds 8"),
+        "{metrics}"
+    );
+
+    send_in_turn(&[&one, &two], "a", MAILS).await;
+    for email in all_sent(&one, MAILS).await {
+        assert_eq!((&email["attemptCount"], &email["inDoubt"]), (&json!(1), &json!(false)), "{email}");
+    }
+    assert_eq!(
+        (first.received().len(), second.received().len()),
+        (MAILS, 0),
+        "the first alone delivers, once each"
+    );
+    assert!(copies(&[&first]).values().all(|&count| count == 1));
+
+    one.tamper("update skew.by set amount = '0 s'").await;
+    two.eventually("the second node is right again", async || clock_of_two().await.then_some(())).await;
+    assert!(one.stop().await.success());
+    two.send_to("b@example.com").await;
+    all_sent(&two, MAILS + 1).await;
+    assert_eq!(second.received().len(), 1);
+}

@@ -1,5 +1,7 @@
 //! Sender domains: adding, checking, removing.
 
+use std::sync::atomic::Ordering;
+
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::domain::Domain;
@@ -166,6 +168,7 @@ impl App {
             })
             .await?;
         let stored = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
+        self.0.domain_changes.fetch_add(u64::from(verified != domain.verified), Ordering::SeqCst);
         if domain.verified && !verified {
             self.withhold_campaigns(project, domain.name.to_string()).await?;
         }
@@ -194,7 +197,10 @@ impl App {
             })
             .await?;
         match removed {
-            Some(true) => Ok(()),
+            Some(true) => {
+                self.0.domain_changes.fetch_add(1, Ordering::SeqCst);
+                Ok(())
+            }
             Some(false) => Err(Error::Conflict(
                 "Templates or campaigns send from this domain. Give them another sender before you remove it.".into(),
             )),

@@ -255,20 +255,32 @@ pub(crate) async fn recheck(
     Ok(recheck_trackers(rx, callers).await?.into_iter().map(Result::err).collect())
 }
 
-/// The same, with whether each may subscribe a contact again that is not subscribed.
+/// What the caller of an event may do and learn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tracker {
+    /// Subscribe a contact again that is not subscribed.
+    pub(crate) may_resubscribe: bool,
+    /// Whether anybody may be behind it: it has the public key.
+    pub(crate) is_public: bool,
+}
+
+/// The same, with what each may do and learn.
 pub(crate) async fn recheck_trackers(
     rx: &Rx<'_>,
     callers: Vec<(Option<KeyHash>, ProjectNumber)>,
-) -> mailwright_store::Result<Vec<std::result::Result<bool, Stale>>> {
+) -> mailwright_store::Result<Vec<std::result::Result<Tracker, Stale>>> {
     let hashes: Vec<KeyHash> = callers.iter().filter_map(|(hash, _)| *hash).collect();
     let found = find(rx, &hashes).await?;
+    let person = Tracker { may_resubscribe: true, is_public: false };
     let checked = |hash: &KeyHash, number| match found.iter().find(|found| found.hash == hash) {
         None => Err(Stale::Revoked),
         Some(found) if found.project.disabled => Err(Stale::ProjectDisabled),
         Some(found) if found.project.number != number => Err(Stale::ProjectReset),
-        Some(found) => Ok(found.may_resubscribe),
+        Some(found) => {
+            Ok(Tracker { may_resubscribe: found.may_resubscribe, is_public: found.kind == KeyKind::Public })
+        }
     };
-    Ok(callers.iter().map(|(hash, number)| hash.map_or(Ok(true), |hash| checked(&hash, *number))).collect())
+    Ok(callers.iter().map(|(hash, number)| hash.map_or(Ok(person), |hash| checked(&hash, *number))).collect())
 }
 
 async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> mailwright_store::Result<Vec<Found>> {

@@ -51,7 +51,7 @@ impl Footer {
         }
     }
 
-    /// Puts the footer, with the recipient's links, before the end of the body, or at the end where there is none.
+    /// Puts the footer, with the recipient's links as HTML has them, before the end of the body, or at the end where there is none.
     pub(crate) fn insert(&self, mail: &mut String, unsubscribe: &str, manage: &str) {
         let end_of_body = mail.as_bytes().windows(7).rposition(|part| part.eq_ignore_ascii_case(b"</body>"));
         let rest = mail.split_off(end_of_body.unwrap_or(mail.len()));

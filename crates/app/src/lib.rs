@@ -46,7 +46,7 @@ pub mod track;
 mod upkeep;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
@@ -102,6 +102,8 @@ struct Inner {
     campaigns: Wake,
     docket: Docket,
     watch: Watch,
+    /// How often this process saw that a domain may, or may not, be sent from any more.
+    domain_changes: AtomicU64,
     /// Whether the process was asked to stop.
     is_leaving: AtomicBool,
 }
@@ -152,6 +154,7 @@ impl App {
             campaigns: Wake::default(),
             docket: Docket::default(),
             watch: Watch::default(),
+            domain_changes: AtomicU64::new(0),
             is_leaving: AtomicBool::new(false),
             db,
             clock,

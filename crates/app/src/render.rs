@@ -5,7 +5,7 @@
 
 use mailwright_core::email::EmailSource;
 use mailwright_core::template::TemplateType;
-use mailwright_core::templating::{Escape, Scope};
+use mailwright_core::templating::{Escape, Scope, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
 use mailwright_store::email::Claimed;
 
@@ -30,20 +30,21 @@ struct Links {
 }
 
 impl Links {
-    fn new(base_url: &str, mail: &Claimed) -> Self {
-        let to = |page: &str| format!("{base_url}/{page}/{}?e={}", mail.contact, mail.id);
+    fn new(base_url: &str, mail: &Claimed, tag: &str) -> Self {
+        let to = |page: &str| format!("{base_url}/{page}/{}?e={}&t={tag}", mail.contact, mail.id);
         Self { unsubscribe: to("unsubscribe"), subscribe: to("subscribe"), manage: to("manage") }
     }
 }
 
-/// Renders a mail for its recipient.
+/// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry.
 pub(crate) fn render(
     base_url: &str,
     letterhead: &Letterhead,
     mail: &Claimed,
     content: &Prepared,
+    tag: &str,
 ) -> Rendered {
-    let links = Links::new(base_url, mail);
+    let links = Links::new(base_url, mail, tag);
     let contact = mail.contact.to_string();
     let scope = Scope::new()
         .fixed("id", contact.as_str())
@@ -58,7 +59,8 @@ pub(crate) fn render(
     let mut html = content.body.render(&scope, Escape::Html);
     if mail.kind == TemplateType::Marketing {
         let locale = mail.variables.get("locale").and_then(|locale| locale.as_str());
-        letterhead.footer(locale).insert(&mut html, &links.unsubscribe, &links.manage);
+        let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
+        letterhead.footer(locale).insert(&mut html, &unsubscribe, &manage);
     }
     let from_name =
         mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| letterhead.project.name.clone());

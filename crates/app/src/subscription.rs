@@ -1,17 +1,31 @@
 //! What recipients can do without an account: see and change their own subscription.
 
 use mailwright_core::event::subscription_event;
-use mailwright_core::ids::{ContactId, EmailId, EventId};
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::locale::Locale;
 use mailwright_core::project::Project;
 use mailwright_store::campaign::ledger;
 use mailwright_store::contact::{self, Change};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
-use mailwright_store::{email, project};
+use mailwright_store::{Rx, email, project};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
+
+/// What the tags of links are for.
+const PURPOSE: &str = "recipient";
+/// Bytes of a tag.
+const TAG: usize = 16;
+
+/// What a link to a contact's own pages carries beside the contact's id.
+#[derive(Debug, Clone, Default)]
+pub struct Pass {
+    /// The mail that the link was in.
+    pub mail: Option<EmailId>,
+    /// What only the service can make of the contact's id.
+    pub tag: Option<String>,
+}
 
 /// A contact as the public pages know it.
 #[derive(Debug, Clone)]
@@ -31,14 +45,37 @@ pub struct PublicContact {
 }
 
 impl App {
-    /// A contact by its id alone: ids are long and random, which is what protects them.
-    pub async fn public_contact(&self, id: ContactId) -> Result<PublicContact> {
+    /// What the links in mails to a contact carry, so that they lead to the contact's pages.
+    pub(crate) fn link_tag(&self, id: ContactId) -> Result<String> {
+        let mut signature = self.0.secret.sign(PURPOSE, id.as_uuid().as_bytes())?;
+        signature.truncate(TAG);
+        Ok(hex::encode(signature))
+    }
+
+    /// Whether a tag is that of a contact. The time taken tells nothing.
+    fn is_tag(&self, id: ContactId, given: &str) -> bool {
+        let Ok(right) = self.link_tag(id) else { return false };
+        let differs = right.bytes().zip(given.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+        right.len() == given.len() && differs == 0
+    }
+
+    /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the public
+    /// key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
+    pub async fn public_contact(&self, id: ContactId, pass: &Pass) -> Result<PublicContact> {
+        let tagged = pass.tag.as_deref().is_some_and(|tag| self.is_tag(id, tag));
+        let mail = pass.mail;
         let found = self
             .0
             .db
             .read(move |rx| {
                 Box::pin(async move {
                     let Some(number) = contact::project_of(rx, id).await? else { return Ok(None) };
+                    if !tagged
+                        && contact::is_id_told(rx, number, id).await?
+                        && sent_to(rx, number, id, mail).await?.is_none()
+                    {
+                        return Ok(None);
+                    }
                     Ok(contact::get(rx, number, id).await?.zip(project::get(rx, number).await?))
                 })
             })
@@ -55,25 +92,21 @@ impl App {
         })
     }
 
-    /// Sets the subscription of a contact. `because_of` is the mail whose link was followed; it counts only when it
-    /// was sent to this contact. An event is emitted when something changes.
+    /// Sets the subscription of a contact by a link to its pages. The mail that the link was in counts only when it was
+    /// sent to this contact. An event is emitted when something changes.
     pub async fn set_subscription(
         &self,
         id: ContactId,
         subscribed: bool,
-        because_of: Option<EmailId>,
+        pass: &Pass,
     ) -> Result<PublicContact> {
-        let before = self.public_contact(id).await?;
+        let before = self.public_contact(id, pass).await?;
+        let because_of = pass.mail;
         let (number, now) = (before.project.number, self.0.clock.now());
         let changed = self
             .retry(move |tx| {
                 Box::pin(async move {
-                    let mail = match because_of {
-                        Some(mail) => {
-                            email::get(tx, number, mail).await?.filter(|m| m.contact == id).map(|m| m.id)
-                        }
-                        None => None,
-                    };
+                    let mail = sent_to(tx, number, id, because_of).await?;
                     let change = Change { subscribed: Some(subscribed), ..Change::default() };
                     let changed = contact::change(tx, number, id, &change, now).await?;
                     if changed.as_ref().is_some_and(|c| c.flip.is_some()) {
@@ -99,4 +132,15 @@ impl App {
             Err(Error::not_found(Resource::Contact, id))
         }
     }
+}
+
+/// A mail, if it was sent to a contact.
+async fn sent_to(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    mail: Option<EmailId>,
+) -> mailwright_store::Result<Option<EmailId>> {
+    let Some(mail) = mail else { return Ok(None) };
+    Ok(email::get(rx, project, mail).await?.filter(|found| found.contact == contact).map(|found| found.id))
 }

@@ -20,7 +20,7 @@ use crate::App;
 use crate::contact::check_locale;
 use crate::error::Result;
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
-use crate::key::{Identity, Stale, recheck_trackers};
+use crate::key::{Identity, Stale, Tracker, recheck_trackers};
 
 /// A checked request.
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
                 }
                 Err(Refusal::Stale(stale))
             }
-            (Ok(may_resubscribe), None) => Ok(apply(operation, may_resubscribe, &mut contacts, &mut events)),
+            (Ok(caller), None) => Ok(apply(operation, caller, &mut contacts, &mut events)),
         });
     }
     let mut deltas = Deltas::default();
@@ -146,18 +146,21 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
 
 fn apply(
     operation: &Operation,
-    may_resubscribe: bool,
+    caller: Tracker,
     contacts: &mut Contacts,
     events: &mut Vec<NewEvent>,
 ) -> Tracked {
     let mut subscription = operation.subscription;
-    if subscription.given == Some(true) && !may_resubscribe {
+    if subscription.given == Some(true) && !caller.may_resubscribe {
         subscription.preserve_existing = true;
     }
     let upserted = contacts.upsert(
         Upsert { project: operation.project, email: &operation.email, subscription, patch: &operation.patch },
         operation.at,
     );
+    if caller.is_public {
+        contacts.tell_id(operation.project, &operation.email);
+    }
     let contact = upserted.contact.id;
     let event = NewEvent {
         data: operation.event_data.clone(),

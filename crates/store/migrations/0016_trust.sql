@@ -9,3 +9,7 @@ update projects set bootstrap_name = name where exists (
 
 -- Whether an event with the public key may subscribe a contact again that is not subscribed.
 alter table projects add column public_key_may_resubscribe {bool} not null default true;
+
+-- Whether the contact's id was answered to somebody with the public key, whom it must open nothing. Of contacts from
+-- before nobody knows.
+alter table contacts add column id_told {bool} not null default true;

@@ -62,6 +62,8 @@ pub struct Upserted {
 #[derive(Debug)]
 struct State {
     contact: Contact,
+    /// Whether somebody with the public key was told its id.
+    id_told: bool,
     /// Revision and values as stored; `None` for a contact that does not exist yet.
     stored: Option<(i64, bool, Data)>,
     dirty: bool,
@@ -84,19 +86,19 @@ impl Contacts {
         let rows = rx
             .each_returning(
                 format!(
-                    "select {COLUMNS}, c.project_id, c.revision from {{rows r: project_id int, email text}} \
+                    "select {COLUMNS}, c.project_id, c.revision, c.id_told from {{rows r: project_id int, email text}} \
                      join contacts c on c.project_id = r.project_id and c.email = r.email"
                 ),
                 &[
                     Arg::Ints(keys.iter().map(|(project, _)| Some(project.0)).collect()),
                     Arg::Texts(keys.iter().map(|(_, email)| Some(email.as_str().into())).collect()),
                 ],
-                |r| Ok((read(r)?, ProjectNumber(r.get(6)?), r.get::<i64>(7)?)),
+                |r| Ok((read(r)?, ProjectNumber(r.get(6)?), r.get::<i64>(7)?, r.get::<bool>(8)?)),
             )
             .await?;
-        let states = rows.into_iter().map(|(contact, project, revision)| {
+        let states = rows.into_iter().map(|(contact, project, revision, id_told)| {
             let stored = Some((revision, contact.subscribed, contact.data.clone()));
-            ((project, contact.email.clone()), State { contact, stored, dirty: false })
+            ((project, contact.email.clone()), State { contact, id_told, stored, dirty: false })
         });
         Ok(Self(states.collect()))
     }
@@ -104,6 +106,16 @@ impl Contacts {
     /// The contact with an address, changes in memory included.
     pub fn get(&self, project: ProjectNumber, email: &EmailAddress) -> Option<&Contact> {
         self.0.get(&(project, email.clone())).map(|state| &state.contact)
+    }
+
+    /// Notes that somebody with the public key is told the id of a contact.
+    pub fn tell_id(&mut self, project: ProjectNumber, email: &EmailAddress) {
+        if let Some(state) = self.0.get_mut(&(project, email.clone()))
+            && !state.id_told
+        {
+            state.id_told = true;
+            state.dirty = true;
+        }
     }
 
     /// Applies an upsert in memory.
@@ -129,7 +141,8 @@ impl Contacts {
             created_at: now,
             updated_at: now,
         };
-        self.0.insert(key, State { contact: contact.clone(), stored: None, dirty: true });
+        let state = State { contact: contact.clone(), id_told: false, stored: None, dirty: true };
+        self.0.insert(key, state);
         Upserted { contact, is_new: true, flip: None }
     }
 
@@ -198,15 +211,17 @@ async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields) -> Resul
 async fn insert(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
     let inserted = tx
         .insert_each(
-            "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
-             select r.project_id, r.id, r.email, r.subscribed, r.data, 1, r.created_at, r.created_at \
-             from {rows r: project_id int, id id, email text, subscribed bool, data json, created_at int} where true \
+            "insert into contacts (project_id, id, email, subscribed, id_told, data, revision, created_at, updated_at) \
+             select r.project_id, r.id, r.email, r.subscribed, r.id_told, r.data, 1, r.created_at, r.created_at \
+             from {rows r: project_id int, id id, email text, subscribed bool, id_told bool, data json, created_at int} \
+             where true \
              on conflict (project_id, email) do nothing",
             &[
                 Arg::Ints(rows.iter().map(|((project, _), _)| Some(project.0)).collect()),
                 Arg::Ids(rows.iter().map(|(_, s)| Some(s.contact.id.into())).collect()),
                 Arg::Texts(rows.iter().map(|((_, email), _)| Some(email.as_str().into())).collect()),
                 Arg::Bools(rows.iter().map(|(_, s)| s.contact.subscribed).collect()),
+                Arg::Bools(rows.iter().map(|(_, s)| s.id_told).collect()),
                 Arg::Jsons(rows.iter().map(|(_, s)| Some(json_text(&s.contact.data).into())).collect()),
                 Arg::Ints(rows.iter().map(|(_, s)| Some(s.contact.created_at.0)).collect()),
             ],
@@ -218,15 +233,17 @@ async fn insert(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
 async fn update(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {
     let updated = tx
         .each(
-            "update contacts set subscribed = r.subscribed, data = r.data, updated_at = r.updated_at, \
-             revision = contacts.revision + 1 \
-             from {rows r: project_id int, contact_id id, revision int, subscribed bool, data json, updated_at int} \
+            "update contacts set subscribed = r.subscribed, id_told = r.id_told, data = r.data, \
+             updated_at = r.updated_at, revision = contacts.revision + 1 \
+             from {rows r: project_id int, contact_id id, revision int, subscribed bool, id_told bool, data json, \
+             updated_at int} \
              where contacts.project_id = r.project_id and contacts.id = r.contact_id and contacts.revision = r.revision",
             &[
                 Arg::Ints(rows.iter().map(|((project, _), _)| Some(project.0)).collect()),
                 Arg::Ids(rows.iter().map(|(_, s)| Some(s.contact.id.into())).collect()),
                 Arg::Ints(rows.iter().map(|(_, s)| s.stored.as_ref().map(|(revision, ..)| *revision)).collect()),
                 Arg::Bools(rows.iter().map(|(_, s)| s.contact.subscribed).collect()),
+                Arg::Bools(rows.iter().map(|(_, s)| s.id_told).collect()),
                 Arg::Jsons(rows.iter().map(|(_, s)| Some(json_text(&s.contact.data).into())).collect()),
                 Arg::Ints(rows.iter().map(|(_, s)| Some(s.contact.updated_at.0)).collect()),
             ],
@@ -289,6 +306,12 @@ pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<Project
     .await
 }
 
+/// Whether somebody with the public key was told the id of a contact.
+pub async fn is_id_told(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Result<bool> {
+    rx.exists("select 1 from contacts where project_id = $1 and id = $2 and id_told", args![project, id])
+        .await
+}
+
 /// A change to one contact by id. Returns the contact and the flip of its subscription, or `None` when there is none.
 ///
 /// Fails with a conflict on `email` when another contact has the new address.
@@ -301,12 +324,12 @@ pub async fn change(
 ) -> Result<Option<Upserted>> {
     let found = tx
         .optional(
-            format!("select {COLUMNS}, c.revision from contacts c where c.project_id = $1 and c.id = $2"),
+            format!("select {COLUMNS}, c.revision, c.id_told from contacts c where c.project_id = $1 and c.id = $2"),
             args![project, id],
-            |r| Ok((read(r)?, r.get::<i64>(6)?)),
+            |r| Ok((read(r)?, r.get::<i64>(6)?, r.get::<bool>(7)?)),
         )
         .await?;
-    let Some((mut contact, revision)) = found else { return Ok(None) };
+    let Some((mut contact, revision, id_told)) = found else { return Ok(None) };
     let stored = Some((revision, contact.subscribed, contact.data.clone()));
     let before = contact.clone();
     if change.clear_data {
@@ -320,7 +343,7 @@ pub async fn change(
         return Ok(Some(Upserted { contact, is_new: false, flip }));
     }
     contact.updated_at = now;
-    let state = State { contact, stored, dirty: true };
+    let state = State { contact, id_told, stored, dirty: true };
     let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
     count(project, &state, &mut deltas, &mut fields);
     deltas.add(project, Counter::Moves, "", i64::from(state.contact.email != before.email));

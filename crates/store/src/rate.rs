@@ -245,6 +245,6 @@ mod tests {
         assert!(instance_depth(1) * 1000 - kept >= 1000);
         let bucket = Bucket { tokens: 0, refilled_at: 0 };
         assert_eq!(bucket.refilled(1, 4000, Timestamp(2500)).tokens, 2500);
-        assert_eq!(bucket.refilled(1, 4000, Timestamp(i64::MAX)).tokens, 4000);
+        assert_eq!(bucket.refilled(1, 4000, Timestamp(1 << 40)).tokens, 4000);
     }
 }

@@ -4,7 +4,6 @@ use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, both_engines, json};
 use mailwright_tests::text;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::{OPEN, settled};
@@ -27,16 +26,14 @@ fn backlogs(engine: Engine) -> String {
     let mut sql = String::new();
     for table in ["contents", "domains", "emails"] {
         let acme = "(select number from projects where name = 'Acme')";
-        write!(sql, "create table copied_{table} as select * from {table} where project_id = {acme};")
-            .unwrap();
+        sql += &format!("create table copied_{table} as select * from {table} where project_id = {acme};");
         if table == "emails" {
-            write!(sql, "delete from emails where project_id = {acme};").unwrap();
+            sql += &format!("delete from emails where project_id = {acme};");
         }
     }
     for number in FIRST..FIRST + PROJECTS {
         let before = if number == FIRST { 0 } else { number - 1 };
-        write!(
-            sql,
+        sql += &format!(
             "insert into projects (number, id, name, language, tracking, created_at, updated_at) {given} \
              select {number}, {unique}, 'Copy {number}', language, tracking, created_at, updated_at from projects \
              where name = 'Acme'; \
@@ -45,11 +42,10 @@ fn backlogs(engine: Engine) -> String {
              update copied_emails set project_id = {number}, id = {unique}, \
              recipient = replace(recipient, 'p{before}x', 'p{number}x'); \
              insert into emails select * from copied_emails;"
-        )
-        .unwrap();
+        );
     }
     if engine == Engine::Postgres {
-        write!(sql, "alter table projects alter column number restart with {};", FIRST + PROJECTS).unwrap();
+        sql += &format!("alter table projects alter column number restart with {};", FIRST + PROJECTS);
     }
     sql
 }
@@ -134,7 +130,6 @@ both_engines! {
             .await;
             let place = server.received().iter().position(|mail| mail.rcpt_to[0] == to).expect("it was received");
             let waited_for = place.saturating_sub(before);
-            eprintln!("WAITED {waited_for}");
             assert!(waited_for <= all + TURN, "probe {number} waited for {waited_for} mails of others");
         }
         app.eventually_within(Duration::from_mins(1), "three rounds are over", async || {
@@ -143,7 +138,7 @@ both_engines! {
         .await;
         let counts = by_project(&server);
         assert_eq!(counts.len(), PROJECTS as usize, "every project has its turns: {counts:?}");
-        let (fewest, most) = (counts.values().min().unwrap(), counts.values().max().unwrap());
+        let (fewest, most) = (counts.values().min().expect("projects"), counts.values().max().expect("projects"));
         assert!(most - fewest <= 3 * TURN, "between {fewest} and {most} mails: {counts:?}");
     }
 

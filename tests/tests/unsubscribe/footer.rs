@@ -46,7 +46,7 @@ both_engines! {
             }
             assert!(footer.contains("&lt;i&gt;Tom&lt;/i&gt; &amp; Jerry") && !html.contains("<i>"), "{html}");
             for page in ["unsubscribe", "manage"] {
-                let link = format!("<a href=\"{}/{page}/{}?e={mail}\"", app.base_url(), text(&known["id"]));
+                let link = format!("<a href=\"{}/{page}/{}?e={mail}&amp;t=", app.base_url(), text(&known["id"]));
                 assert!(footer.contains(&link), "{link}: {html}");
             }
             assert!(footer.contains("</div></BODY></html>"), "{html}");

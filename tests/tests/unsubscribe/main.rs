@@ -3,6 +3,7 @@
 
 mod endpoints;
 mod footer;
+mod ids;
 mod pages;
 
 use mailwright_testkit::{App, Project, Request};

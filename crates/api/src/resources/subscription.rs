@@ -10,9 +10,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use mailwright_app::subscription::PublicContact;
+use mailwright_app::subscription::{Pass, PublicContact};
 use mailwright_app::{App, Error, Resource};
-use mailwright_core::ids::{ContactId, EmailId};
+use mailwright_core::ids::ContactId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -47,21 +47,27 @@ impl PublicView {
 }
 
 /// Get a contact without a key
+///
+/// Once somebody with the public key was told the contact's id, it takes what the links in mails to the contact carry.
 #[utoipa::path(get, path = "/contacts/public/{id}", tag = "Recipients", operation_id = "getPublicContact",
-    params(("id" = String, Path)),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "A mail to the contact"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
-pub(crate) async fn get(State(app): State<App>, PathText(id): PathText) -> Result<Json<PublicView>> {
-    let contact = app.public_contact(query::id(&id, Resource::Contact)?).await?;
+pub(crate) async fn get(
+    State(app): State<App>,
+    PathText(id): PathText,
+    params: Params,
+) -> Result<Json<PublicView>> {
+    let contact = app.public_contact(query::id(&id, Resource::Contact)?, &pass(&params)).await?;
     Ok(Json(PublicView::new(contact, true)))
 }
 
 async fn set(app: &App, id: &str, subscribed: bool, params: &Params) -> Result<PublicContact> {
-    Ok(app.set_subscription(query::id(id, Resource::Contact)?, subscribed, mail(params)).await?)
+    Ok(app.set_subscription(query::id(id, Resource::Contact)?, subscribed, &pass(params)).await?)
 }
 
 /// Subscribe
 #[utoipa::path(post, path = "/contacts/public/{id}/subscribe", tag = "Recipients", operation_id = "subscribeContact",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn subscribe(
     State(app): State<App>,
@@ -73,7 +79,7 @@ pub(crate) async fn subscribe(
 
 /// Unsubscribe
 #[utoipa::path(post, path = "/contacts/public/{id}/unsubscribe", tag = "Recipients", operation_id = "unsubscribeContact",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses((status = 200, body = PublicView), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn unsubscribe(
     State(app): State<App>,
@@ -83,16 +89,19 @@ pub(crate) async fn unsubscribe(
     Ok(Json(PublicView::new(set(&app, &id, false, &params).await?, false)))
 }
 
-/// The mail whose link was followed; what cannot be read counts as absent.
-fn mail(params: &Params) -> Option<EmailId> {
-    params.text("e").and_then(|text| text.parse().ok())
+/// What the link carries that was followed; what cannot be read counts as absent.
+fn pass(params: &Params) -> Pass {
+    Pass {
+        mail: params.text("e").and_then(|text| text.parse().ok()),
+        tag: params.text("t").map(str::to_owned),
+    }
 }
 
 /// The unsubscribe page
 ///
 /// In the recipient's language, with a button that posts to the same path. Who is not subscribed sees the preferences.
 #[utoipa::path(get, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "unsubscribePage",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "A page with a button", content_type = "text/html", body = String),
         (status = 404, description = "A page that says so", content_type = "text/html", body = String),
@@ -110,7 +119,7 @@ pub(crate) async fn unsubscribe_page(
 ///
 /// Mail programs are answered 200 in plain text, for unknown ids too. A browser that sent the page's form sees a page.
 #[utoipa::path(post, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "oneClickUnsubscribe",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link or header was used")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link or header was used"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
         (status = 404, description = "For browsers: a page that says so", content_type = "text/html", body = String),
@@ -133,7 +142,7 @@ pub(crate) async fn one_click(
 ///
 /// In the recipient's language, with a button that posts to the same path. Who is subscribed sees the preferences.
 #[utoipa::path(get, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribePage",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "A page with a button", content_type = "text/html", body = String),
         (status = 404, description = "A page that says so", content_type = "text/html", body = String),
@@ -151,7 +160,7 @@ pub(crate) async fn subscribe_page(
 ///
 /// Programs are answered 200 in plain text, for unknown ids too. A browser sees a page.
 #[utoipa::path(post, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribeForm",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
         (status = 404, description = "For browsers: a page that says so", content_type = "text/html", body = String),
@@ -174,7 +183,7 @@ pub(crate) async fn subscribe_form(
 ///
 /// Shows the subscription in the recipient's language, with a button to change it.
 #[utoipa::path(get, path = "/manage/{id}", tag = "Recipients", operation_id = "managePage",
-    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed")),
+    params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "A page with a button", content_type = "text/html", body = String),
         (status = 404, description = "A page that says so", content_type = "text/html", body = String),
@@ -214,7 +223,7 @@ fn is_one_click(form: &[u8]) -> bool {
 /// Answers `GET`: looks the contact up and shows the page.
 async fn show(app: &App, id: &str, params: &Params, headers: &HeaderMap, purpose: Purpose) -> Response {
     let found = match id.parse() {
-        Ok(id) => app.public_contact(id).await,
+        Ok(id) => app.public_contact(id, &pass(params)).await,
         Err(_) => Err(Error::not_found(Resource::Contact, id)),
     };
     answer(found, params, headers, purpose)
@@ -223,7 +232,7 @@ async fn show(app: &App, id: &str, params: &Params, headers: &HeaderMap, purpose
 /// Answers the form of a page: sets the subscription and says so.
 async fn submit(app: &App, id: &str, params: &Params, headers: &HeaderMap, subscribed: bool) -> Response {
     let changed = match id.parse() {
-        Ok(id) => app.set_subscription(id, subscribed, mail(params)).await,
+        Ok(id) => app.set_subscription(id, subscribed, &pass(params)).await,
         Err(_) => Err(Error::not_found(Resource::Contact, id)),
     };
     answer(changed, params, headers, Purpose::Done)
@@ -236,7 +245,7 @@ fn answer(
     purpose: Purpose,
 ) -> Response {
     match contact {
-        Ok(contact) => page::about(&contact, purpose, mail(params)),
+        Ok(contact) => page::about(&contact, purpose, &pass(params)),
         Err(Error::NotFound { .. }) => page::invalid_link(page::visitor_locale(headers)),
         Err(error) => failed(page::visitor_locale(headers), error),
     }
@@ -245,7 +254,7 @@ fn answer(
 /// Answers a program: sets the subscription. An unknown contact is no error, there is nothing left to do for it.
 async fn confirm(app: &App, id: &str, params: &Params, subscribed: bool, done: &'static str) -> Response {
     let Ok(id) = id.parse() else { return done.into_response() };
-    match app.set_subscription(id, subscribed, mail(params)).await {
+    match app.set_subscription(id, subscribed, &pass(params)).await {
         Ok(_) | Err(Error::NotFound { .. }) => done.into_response(),
         Err(error) => ApiError::from(error).into_response(),
     }

@@ -80,6 +80,8 @@ struct Feeder<'d> {
 impl Feeder<'_> {
     /// One round. Returns whether anything was claimed.
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
+        let dispatcher = &self.delivery.app.0.dispatcher;
+        dispatcher.add_due(self.lane, self.rests.over(now));
         if !self.delivery.app.clock_is_right() {
             self.sweep_at = now.plus(SWEEP);
             return Ok(false);
@@ -92,7 +94,6 @@ impl Feeder<'_> {
             self.sweep_at = now.plus(rest.min(LONGEST_SWEEP));
             return Ok(false);
         }
-        let dispatcher = &self.delivery.app.0.dispatcher;
         // further away than any sweep where the clock was set back since
         if self.sweep_at <= now || self.sweep_at.since(now) > LONGEST_SWEEP {
             self.sweep(now).await?;
@@ -100,7 +101,6 @@ impl Feeder<'_> {
         if dispatcher.is_superseded() {
             return Ok(false);
         }
-        dispatcher.add_due(self.lane, self.rests.over(now));
         let settings = &self.delivery.app.settings().delivery;
         let capacity = pace::ahead(settings.connections, settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
@@ -359,7 +359,7 @@ impl Claim {
         for campaign in campaigns {
             let limit = share.min(allowed);
             if limit == 0 {
-                more = true;
+                more |= last.is_some();
                 break;
             }
             let claimed = queue::claim(tx, project, campaign, limit, now, self.lease_until).await?;

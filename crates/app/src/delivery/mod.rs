@@ -1,6 +1,6 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! A **feeder** for each lane claims due mails, fairly between projects, into a short queue in memory. A **worker** that
+//! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** that
 //! has a connection takes one, has it rendered and signed by the **press**, and hands it over. What is known of the next
 //! **hop** decides how many connections there are, how fast mail leaves, and whether any does. The **ledger** writes what
 //! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
@@ -24,6 +24,7 @@ mod worker;
 
 use std::collections::HashMap;
 use std::num::NonZero;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -240,9 +241,10 @@ impl Delivery {
     /// The DKIM key of a sender's domain, if mail may be signed with it.
     async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Signing> {
         let cache_key = (project, name.to_owned());
-        let now = self.now();
+        let (now, changes) = (self.now(), self.app.0.domain_changes.load(Ordering::SeqCst));
         if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
             && now.since(cached.read_at) < KEY_CACHE
+            && cached.changes == changes
         {
             return Ok(Signing::Key(cached.key.clone()));
         }
@@ -264,7 +266,7 @@ impl Delivery {
         let kind = if stored.kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
         let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
         let key = (stored.selector, key);
-        let cached = CachedKey { read_at: now, key: key.clone() };
+        let cached = CachedKey { read_at: now, changes, key: key.clone() };
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
         Ok(Signing::Key(key))
     }
@@ -285,6 +287,8 @@ const KEY_CACHE: Duration = Duration::from_secs(5);
 
 struct CachedKey {
     read_at: Timestamp,
+    /// The count of changes to domains at that time.
+    changes: u64,
     key: (String, SigningKey),
 }
 

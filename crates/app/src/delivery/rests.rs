@@ -49,14 +49,14 @@ impl<K: Copy + Eq + Hash> Rests<K> {
     }
 
     pub(super) fn is_resting(&self, key: K, now: Timestamp) -> bool {
-        self.0.get(&key).and_then(|rest| rest.until).is_some_and(|until| until > now)
+        self.0.get(&key).and_then(|rest| rest.until).is_some_and(|until| !is_over(until, now))
     }
 
     /// Those whose rest is over, each once.
     pub(super) fn over(&mut self, now: Timestamp) -> Vec<K> {
         let mut over = Vec::new();
         for (key, rest) in &mut self.0 {
-            if rest.until.is_some_and(|until| until <= now) {
+            if rest.until.is_some_and(|until| is_over(until, now)) {
                 rest.until = None;
                 over.push(*key);
             }
@@ -68,6 +68,11 @@ impl<K: Copy + Eq + Hash> Rests<K> {
     pub(super) fn first(&self) -> Option<Timestamp> {
         self.0.values().filter_map(|rest| rest.until).min()
     }
+}
+
+/// Whether a rest is over; so is one that is further away than any, because the clock was set back since.
+fn is_over(until: Timestamp, now: Timestamp) -> bool {
+    until <= now || until.since(now) > LONGEST
 }
 
 #[cfg(test)]
@@ -90,6 +95,7 @@ mod tests {
         assert_eq!(rests.failed(1, false, now), FIRST);
         rests.succeeded(1, Some(Timestamp(250)));
         assert!(rests.is_resting(1, now));
+        assert!(!rests.is_resting(1, Timestamp(-100_000)), "the clock was set back");
         assert_eq!(rests.over(Timestamp(250)), [1]);
     }
 }

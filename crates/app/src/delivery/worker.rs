@@ -91,7 +91,13 @@ impl Delivery {
         let (urgency, app, mail) = (Urgency::of(mail), self.app.clone(), Arc::clone(mail));
         let printed = self.press.run(urgency, mail.project, move || {
             let complete = app.with_link(&letterhead.project, &mail)?;
-            let rendered = render(&app.settings().base_url, &letterhead, &complete, &content);
+            let rendered = render(
+                &app.settings().base_url,
+                &letterhead,
+                &complete,
+                &content,
+                &app.link_tag(mail.contact)?,
+            );
             let signature = key
                 .sign(mail.from.domain(), &selector, &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;

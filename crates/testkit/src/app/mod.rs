@@ -342,9 +342,29 @@ impl App {
 
     /// Asks the process to stop (SIGTERM) without waiting for it.
     pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Stops the process where it is (SIGSTOP), as a machine that is moved or out of memory does.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets the process go on after [`App::freeze`].
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
         let child = self.server.child.as_ref().expect("the server does not run");
         let pid = Pid::from_raw(child.id().try_into().unwrap()).unwrap();
-        kill_process(pid, Signal::TERM).expect("signal the server");
+        kill_process(pid, signal).expect("signal the server");
+    }
+
+    /// The URL of the database the server uses (PostgreSQL only).
+    pub fn database_url(&self) -> &str {
+        let of_server = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATABASE_URL");
+        &of_server.expect("the server uses PostgreSQL").1
     }
 
     /// Asks the process to stop (SIGTERM) and waits for it.

@@ -2,8 +2,7 @@
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mailwright_app::subscription::PublicContact;
-use mailwright_core::ids::EmailId;
+use mailwright_app::subscription::{Pass, PublicContact};
 use mailwright_core::locale::Locale;
 use mailwright_core::locale::texts::{Values, html};
 use mailwright_core::templating::escape_html;
@@ -29,8 +28,8 @@ pub(super) fn visitor_locale(headers: &HeaderMap) -> Locale {
     header.map_or(Locale::En, Locale::accepted)
 }
 
-/// The page about a contact. `mail` is the mail whose link was followed; the form passes it on.
-pub(super) fn about(contact: &PublicContact, purpose: Purpose, mail: Option<EmailId>) -> Response {
+/// The page about a contact. What the link carried that was followed, the form passes on.
+pub(super) fn about(contact: &PublicContact, purpose: Purpose, pass: &Pass) -> Response {
     let (texts, subscribed) = (contact.locale.texts(), contact.subscribed);
     let state = if subscribed { texts.is_subscribed } else { texts.not_subscribed };
     let way_out = Button { path: "unsubscribe", label: texts.unsubscribe, above: None };
@@ -47,10 +46,18 @@ pub(super) fn about(contact: &PublicContact, purpose: Purpose, mail: Option<Emai
         (Purpose::Manage | Purpose::Unsubscribe, false) => (texts.preferences, state, way_in),
     };
     let values = Values { project: &contact.project.name, email: &contact.email };
-    let query = mail.map(|mail| format!("?e={mail}")).unwrap_or_default();
-    let form = button.form(&format!("{}{query}", contact.id));
+    let form = button.form(&format!("{}{}", contact.id, query(pass)));
     let title = format!("{heading} · {}", escape_html(&contact.project.name));
     page(StatusCode::OK, contact.locale, &title, heading, &html(sentence, values), &form)
+}
+
+/// What a link carries, as HTML has it. Anybody writes tags, so one that the service cannot have made is left out.
+fn query(pass: &Pass) -> String {
+    let mail = pass.mail.map(|mail| format!("e={mail}"));
+    let made_here = |tag: &&String| tag.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let tag = pass.tag.as_ref().filter(made_here).map(|tag| format!("t={tag}"));
+    let parts: Vec<String> = mail.into_iter().chain(tag).collect();
+    if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&amp;")) }
 }
 
 /// The page for a link that leads to nobody.
@@ -68,7 +75,7 @@ struct Button {
 }
 
 impl Button {
-    /// The form that posts to the contact's own address. `target` is made of ids alone.
+    /// The form that posts to the contact's own address. `target` is made of ids and tags alone.
     fn form(self, target: &str) -> String {
         let Self { path, label, above } = self;
         let above = above.map(|text| format!("<p>{text}</p>")).unwrap_or_default();

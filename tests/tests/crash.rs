@@ -261,7 +261,7 @@ fn check_mail(email: &Value, fate: Fate, copies: usize) {
         }
         Fate::RefusedContent => {
             assert_eq!(copies, 0, "{complaint}");
-            assert!(status == "BOUNCED" || (status == "IN_DOUBT" && doubt), "{complaint}");
+            assert!(status == "FAILED" || (status == "IN_DOUBT" && doubt), "{complaint}");
         }
         Fate::BrokenAfterContentAlways => {
             assert_eq!((status, doubt), ("IN_DOUBT", true), "{complaint}");

@@ -40,8 +40,22 @@ pub struct LaneLabels {
 /// What became of a hand-over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OutcomeLabels {
-    /// `sent`, `deferred`, `bounced`, `failed` or `in_doubt`.
+    /// `sent`, `deferred`, `held`, `bounced`, `failed` or `in_doubt`.
     pub outcome: &'static str,
+}
+
+/// Which connections to the next hop are counted.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ConnectionLabels {
+    /// `open`, `allowed` (what the next hop takes) or `configured`.
+    pub kind: &'static str,
+}
+
+/// How the next hop is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct StateLabels {
+    /// `working`, `unreachable`, `login` (it refuses the login) or `refused` (it refuses what we send).
+    pub state: &'static str,
 }
 
 /// Every metric of the service.
@@ -55,6 +69,9 @@ pub struct Metrics {
     queue_depth: Family<LaneLabels, Gauge>,
     queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     deliveries: Family<OutcomeLabels, Counter>,
+    hop_connections: Family<ConnectionLabels, Gauge>,
+    hop_state: Family<StateLabels, Gauge>,
+    hop_rate: Gauge<f64, AtomicU64>,
     clock_offset: Gauge<f64, AtomicU64>,
 }
 
@@ -77,6 +94,20 @@ impl Default for Metrics {
         );
         let deliveries = Family::default();
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
+        let hop_connections = Family::default();
+        registry.register(
+            "next_hop_connections",
+            "Connections to the next hop: open, allowed by it and configured",
+            hop_connections.clone(),
+        );
+        let hop_state = Family::default();
+        registry.register("next_hop_state", "1 for the state that the next hop is in", hop_state.clone());
+        let hop_rate = Gauge::default();
+        registry.register(
+            "next_hop_rate",
+            "Mails a second that are handed over at most, because the next hop takes no more; 0 for no limit",
+            hop_rate.clone(),
+        );
         let clock_offset = Gauge::default();
         registry.register(
             "clock_offset_seconds",
@@ -91,6 +122,9 @@ impl Default for Metrics {
             queue_depth,
             queue_age,
             deliveries,
+            hop_connections,
+            hop_state,
+            hop_rate,
             clock_offset,
         }
     }
@@ -114,6 +148,26 @@ impl Metrics {
         let labels = LaneLabels { lane: lane.as_str() };
         self.queue_depth.get_or_create(&labels).set(depth);
         self.queue_age.get_or_create(&labels).set(age_seconds);
+    }
+
+    /// Notes how many connections there are to the next hop, how many it takes, and how many are configured.
+    pub fn next_hop_connections(&self, open: usize, allowed: usize, configured: usize) {
+        for (kind, count) in [("open", open), ("allowed", allowed), ("configured", configured)] {
+            self.hop_connections.get_or_create(&ConnectionLabels { kind }).set(count as i64);
+        }
+    }
+
+    /// Notes what is wrong with the next hop, if anything.
+    pub fn next_hop_state(&self, trouble: Option<&'static str>) {
+        let current = trouble.unwrap_or("working");
+        for state in ["working", "unreachable", "login", "refused"] {
+            self.hop_state.get_or_create(&StateLabels { state }).set(i64::from(state == current));
+        }
+    }
+
+    /// Notes how many mails a second are handed over at most; 0 for no limit.
+    pub fn next_hop_rate(&self, rate: f64) {
+        self.hop_rate.set(rate);
     }
 
     /// Notes how far the database's clock is ahead of this machine's.

@@ -77,7 +77,7 @@ pub(crate) fn render(
         headers: &headers(mail, content, &links),
         attachments: &content.attachments,
         message_id: &mail.message_id,
-        date: mail.created_at,
+        date: mail.first_attempt_at.unwrap_or(mail.created_at),
     };
     let raw = message.to_mime();
     Rendered { subject, sender, raw }

@@ -174,6 +174,10 @@ pub struct DeliverySettings {
     pub retry_base: Duration,
     /// The longest back-off.
     pub retry_max: Duration,
+    /// Until a next hop is tried again that refused the login or all mail; it doubles with every further time.
+    pub refused_base: Duration,
+    /// The longest time until it is tried again.
+    pub refused_max: Duration,
     /// How long a claim holds without a sign of life.
     pub lease: Duration,
     /// How long a mail waits between its attempts, all pauses together, before it is given up.

@@ -57,11 +57,11 @@ names! {
         Opened = "OPENED",
         /// A link in it was followed.
         Clicked = "CLICKED",
-        /// It was refused for good.
+        /// It was refused for good, because there is no such address.
         Bounced = "BOUNCED",
         /// The recipient called it spam.
         Complained = "COMPLAINED",
-        /// It cannot be sent, for a reason on the sender's side.
+        /// It cannot be sent, for another reason than that there is no such address.
         Failed = "FAILED",
         /// It is not sent, for a reason known before it was handed over.
         Skipped = "SKIPPED",
@@ -133,8 +133,10 @@ names! {
         Unrenderable = "unrenderable",
         /// The next hop says that there is no such address.
         Bounced = "bounced",
-        /// The next hop refused recipient or content for good.
+        /// The next hop refused recipient or content for good, and not because there is no such address.
         Rejected = "rejected",
+        /// It is larger than the next hop takes.
+        TooLarge = "too_large",
         /// It was tried for too long.
         Expired = "expired",
         /// The sender may not send: refused by the next hop, or its domain is gone.

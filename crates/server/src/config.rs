@@ -121,7 +121,10 @@ struct Delivery {
     retry_max_ms: u64,
     lease_ms: u64,
     deadline_hours: u64,
+    refused_base_ms: u64,
+    refused_max_ms: u64,
     reply_timeout_ms: u64,
+    final_reply_timeout_ms: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -284,9 +287,11 @@ impl Config {
             bail!("MAILWRIGHT_TRANSPORT must be capture, smtp://host:port or smtps://host:port");
         }
         let mut relay = RelayConfig::from_url(url).map_err(|e| anyhow!("MAILWRIGHT_TRANSPORT: {e}"))?;
-        let patience = Duration::from_millis(self.delivery.reply_timeout_ms);
-        relay.timeouts.command = patience;
-        relay.timeouts.data_end = patience;
+        relay.timeouts.command = Duration::from_millis(self.delivery.reply_timeout_ms.max(1));
+        relay.timeouts.data_end = Duration::from_millis(self.delivery.final_reply_timeout_ms.max(1));
+        if relay.helo_name.is_empty() {
+            relay.helo_name = self.host_name().unwrap_or_default();
+        }
         Ok(Transport::Smtp(Box::new(relay)))
     }
 
@@ -358,6 +363,23 @@ impl Config {
         self.base_url.trim_end_matches('/').to_owned()
     }
 
+    /// Whether the base URL is good on this machine alone.
+    pub(crate) fn is_local(&self) -> bool {
+        let base_url = self.base_url();
+        ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].iter().any(|host| base_url.contains(host))
+    }
+
+    /// The host of the base URL, where it is a name that others can look up: one with a dot, and no address.
+    pub(crate) fn host_name(&self) -> Option<String> {
+        let base_url = self.base_url();
+        let rest = base_url.split_once("://")?.1;
+        let host = rest.split(['/', ':', '?', '#']).next()?;
+        let is_name = host.contains('.')
+            && host.parse::<std::net::IpAddr>().is_err()
+            && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        is_name.then(|| host.trim_end_matches('.').to_ascii_lowercase())
+    }
+
     /// The sender of the instance's own mails. One that was not asked for serves as well, where the service has a name
     /// that can be in an address, but nobody is kept out then: those mails might not arrive.
     fn platform(&self) -> Result<PlatformSettings> {
@@ -416,6 +438,8 @@ impl Config {
                 instance_per_second: self.sending.instance_per_second.max(0),
                 retry_base: Duration::from_millis(self.delivery.retry_base_ms.max(1)),
                 retry_max: Duration::from_millis(self.delivery.retry_max_ms.max(1)),
+                refused_base: Duration::from_millis(self.delivery.refused_base_ms.max(1)),
+                refused_max: Duration::from_millis(self.delivery.refused_max_ms.max(1)),
                 lease: Duration::from_millis(self.delivery.lease_ms.max(100)),
                 deadline: Duration::from_secs(self.delivery.deadline_hours * 3600),
             },
@@ -531,6 +555,40 @@ mod tests {
             assert_eq!(platform.verification_required, required, "{variables:?}");
         }
         assert!(load(&[("MAILWRIGHT_PLATFORM_FROM", "nobody")]).unwrap().settings().is_err());
+    }
+
+    #[test]
+    fn the_name_in_ehlo_is_that_of_the_service() {
+        let helo = |variables: &[(&str, &str)]| {
+            let smtp = [("MAILWRIGHT_TRANSPORT", "smtp://relay.example.net:25")];
+            match load(&[&smtp, variables].concat()).unwrap().transport().unwrap() {
+                Transport::Smtp(relay) => relay.helo_name,
+                Transport::Capture => panic!("it was given a server"),
+            }
+        };
+        for (base_url, name) in [
+            ("https://Mail.Example.com:8443/sub", "mail.example.com"),
+            ("http://mail.example.com", "mail.example.com"),
+            ("http://192.0.2.1:8080", ""),
+            ("http://[2001:db8::1]:8080", ""),
+            ("http://localhost:8080", ""),
+        ] {
+            assert_eq!(helo(&[("MAILWRIGHT_BASE_URL", base_url)]), name, "{base_url}");
+        }
+        let own = "smtp://relay.example.net:25?helo=out.example.org";
+        let variables = [("MAILWRIGHT_TRANSPORT", own), ("MAILWRIGHT_BASE_URL", "https://mail.example.com")];
+        assert_eq!(helo(&variables), "out.example.org", "what is asked for wins");
+    }
+
+    #[test]
+    fn the_final_reply_is_awaited_as_long_as_the_standard_asks_for() {
+        let Transport::Smtp(relay) =
+            load(&[("MAILWRIGHT_TRANSPORT", "smtp://h:25")]).unwrap().transport().unwrap()
+        else {
+            panic!("it was given a server")
+        };
+        let minutes = [relay.timeouts.command, relay.timeouts.block, relay.timeouts.data_end];
+        assert_eq!(minutes, [5, 3, 10].map(Duration::from_mins));
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use mailwright_app::App;
 use mailwright_app::bootstrap::Bootstrap;
 use mailwright_app::tasks::Tasks;
+use mailwright_app::{App, Transport};
 use mailwright_core::address::{DomainName, EmailAddress};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -38,6 +38,13 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
              this database must have the same one"
+        );
+    }
+    if matches!(config.transport()?, Transport::Smtp(_)) && !config.base_url().starts_with("https://") {
+        tracing::warn!(
+            base_url = %config.base_url(),
+            "mail leaves, and its links are not https: mail programs offer no unsubscribing with one click; set \
+             MAILWRIGHT_BASE_URL to an https:// address"
         );
     }
     if demo {

@@ -168,6 +168,8 @@ pub struct Claimed {
     pub created_at: Timestamp,
     /// How long it has waited between attempts.
     pub waited: Duration,
+    /// When it was first handed over, which is the date in it; `None` before.
+    pub first_attempt_at: Option<Timestamp>,
 }
 
 /// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next in
@@ -358,7 +360,7 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
      reply_to, content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-     {json_out log}, message_id, created_at, waited_ms";
+     {json_out log}, message_id, created_at, waited_ms, first_attempt_at";
 
 fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
@@ -384,6 +386,7 @@ fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
         message_id: row.get(19)?,
         created_at: row.get(20)?,
         waited: Duration::from_millis(u64::try_from(row.get::<i64>(21)?).unwrap_or(0)),
+        first_attempt_at: row.get(22)?,
     })
 }
 
@@ -406,16 +409,27 @@ fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
     ]
 }
 
+/// A mail whose content is going to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The claim under which it is.
+    pub claim: ClaimRef,
+    /// The date in it.
+    pub first_attempt_at: Timestamp,
+}
+
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
 /// others were taken over or removed meanwhile.
-pub async fn mark_sending(tx: &Tx<'_>, claims: &[ClaimRef], lease_until: Timestamp) -> Result<Vec<EmailId>> {
-    let [projects, ids, numbers] = claim_columns(claims);
+pub async fn mark_sending(tx: &Tx<'_>, marks: &[Mark], lease_until: Timestamp) -> Result<Vec<EmailId>> {
+    let claims: Vec<_> = marks.iter().map(|mark| mark.claim).collect();
+    let [projects, ids, numbers] = claim_columns(&claims);
+    let dates = Arg::Ints(marks.iter().map(|mark| Some(mark.first_attempt_at.0)).collect());
     tx.each_returning(
-        "update emails set status = 'SENDING', due_at = $4 \
-         from {rows r: project_id int, email_id id, claim int} \
+        "update emails set status = 'SENDING', due_at = $5, first_attempt_at = r.dated \
+         from {rows r: project_id int, email_id id, claim int, dated int} \
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null returning id",
-        &[projects, ids, numbers, lease_until.into()],
+        &[projects, ids, numbers, dates, lease_until.into()],
         |r| r.get(0),
     )
     .await
@@ -445,6 +459,26 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null",
         &[projects, ids, numbers, due_at.into()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Gives a claim back whose mail was refused for a reason that is not its own, and says why it waits. It counts as no
+/// attempt, also where the content was on its way already.
+pub async fn postpone(
+    tx: &mut Tx<'_>,
+    claim: ClaimRef,
+    waits: Duration,
+    error: &str,
+    now: Timestamp,
+) -> Result<()> {
+    tx.execute(
+        "update emails set status = 'PENDING', due_at = $4, claim = claim + 1, updated_at = $6, \
+         waited_ms = waited_ms + $7, \
+         error = case when recipient = '' then null else $5 end \
+         where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
+        args![claim.project, claim.id, claim.claim, now.plus(waits), error, now, millis(waits)],
     )
     .await?;
     Ok(())

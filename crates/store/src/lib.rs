@@ -25,6 +25,7 @@ pub mod domain;
 pub mod email;
 pub mod event;
 pub mod filter;
+pub mod hop;
 pub mod idempotency;
 pub mod identity;
 pub mod job;

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "instance rate",
         sql: include_str!("../migrations/0010_instance_rate.sql"),
     },
+    Migration { number: 11, name: "next hops", sql: include_str!("../migrations/0011_next_hops.sql") },
     Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
     Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
     Migration { number: 14, name: "public rate", sql: include_str!("../migrations/0014_public_rate.sql") },

@@ -10,7 +10,7 @@ use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::counter::{self, Counter, Deltas};
-use mailwright_store::email::{self, ClaimRef, Claimed, Email, NewEmail, Outcome};
+use mailwright_store::email::{self, ClaimRef, Claimed, Email, Mark, NewEmail, Outcome};
 use mailwright_store::{Db, Location, StoreMetrics, migrate};
 use tokio::runtime::Runtime;
 
@@ -97,9 +97,10 @@ impl Database {
 
     /// Notes that the content is about to be written; whether it may be.
     async fn mark(&self, mail: &Claimed, at: i64) -> bool {
-        let (claim, until) = (reference(mail), Timestamp(NOW.0 + at + 1000));
+        let mark = Mark { claim: reference(mail), first_attempt_at: Timestamp(NOW.0 + at) };
+        let until = Timestamp(NOW.0 + at + 1000);
         let marked =
-            self.db.write(move |tx| Box::pin(async move { email::mark_sending(tx, &[claim], until).await }));
+            self.db.write(move |tx| Box::pin(async move { email::mark_sending(tx, &[mark], until).await }));
         !marked.await.unwrap().is_empty()
     }
 

@@ -86,6 +86,7 @@ both_engines! {
     async fn every_temporary_refusal_is_tried_again(engine: Engine) {
         for refusal in [
             Answer::RefuseMail(451, "4.3.0 later"),
+            Answer::RefuseMail(450, "4.1.8 your domain is not found"),
             Answer::RefuseRcpt(421, "4.3.2 closing"),
             Answer::RefuseRcpt(452, "4.2.2 mailbox full"),
             Answer::RefuseData(451, "4.3.0 later"),
@@ -125,17 +126,18 @@ both_engines! {
         assert_eq!(server.attempts().len(), 1, "a permanent refusal is never tried again");
     }
 
-    async fn refused_content_bounces_once(engine: Engine) {
+    async fn refused_content_is_no_bounce(engine: Engine) {
         let server = ScriptedServer::start(|_, _| Answer::RefuseData(554, "5.7.1 looks like spam")).await;
         let app = app_with(engine, &server).await;
         create_contact(&app, "ada@example.com", true, json!({})).await;
         let id = app.send_to("ada@example.com").await;
-        let email = app.email_in(&id, &["BOUNCED"]).await;
+        let email = app.email_in(&id, &["FAILED"]).await;
 
         assert_eq!(codes(&email), [Some(554)]);
+        assert_eq!((&email["reason"], &email["bouncedAt"]), (&json!("rejected"), &json!(null)));
         assert_eq!(email["inDoubt"], false, "the answer was clear");
         assert!(text(&email["error"]).contains("looks like spam"), "{email}");
-        assert_eq!(events(&app, &email, "email.bounce").await.len(), 1);
+        assert_eq!(events(&app, &email, "email.bounce").await.len(), 0);
         let subscribed = contact(&app, &email["contactId"]).await["subscribed"].clone();
         assert_eq!(subscribed, true, "the content was refused, not the address");
 
@@ -144,7 +146,7 @@ both_engines! {
     }
 
     async fn a_refused_sender_fails_and_blames_nobody(engine: Engine) {
-        let server = ScriptedServer::start(|_, _| Answer::RefuseMail(550, "5.7.1 sender not allowed")).await;
+        let server = ScriptedServer::start(|_, _| Answer::RefuseMail(550, "5.1.8 sender not allowed")).await;
         let app = app_with(engine, &server).await;
         create_contact(&app, "ada@example.com", true, json!({})).await;
         let id = app.send_to("ada@example.com").await;
@@ -157,6 +159,36 @@ both_engines! {
 
         tokio::time::sleep(SETTLED).await;
         assert_eq!(server.refused_senders(), 1, "a permanent refusal is never tried again");
+    }
+
+    async fn a_refusal_that_may_be_about_us_is_final_after_a_few_tries(engine: Engine) {
+        for (refusal, reason) in [
+            (Answer::RefuseMail(550, "5.7.1 sender not allowed"), "sender"),
+            (Answer::RefuseRcpt(550, "5.7.1 not for you"), "rejected"),
+            (Answer::RefuseRcpt(550, "relay not permitted"), "rejected"),
+        ] {
+            let server = ScriptedServer::start(move |to, _| match to {
+                "hello@acme.test" | "ada@example.com" => refusal,
+                _ => Answer::Accept,
+            })
+            .await;
+            let app = app_with(engine, &server).await;
+            let other = app.bootstrap("Other", "other.test").await;
+            create_contact(&app, "ada@example.com", true, json!({})).await;
+            let id = app.send_to("ada@example.com").await;
+            let body = json!({"to": "b@example.com", "subject": "Hi", "body": "Hi", "from": other.from});
+            let email = app.eventually("it is given up while other mail is taken", async || {
+                let send = app.request("POST", "/v1/send").bearer(&other.secret_key).json(&body);
+                send.send().await.assert_status(200);
+                let email = app.email(&id).await;
+                (email["status"] == "FAILED").then_some(email)
+            }).await;
+            let codes = codes(&email);
+            assert!((3..10).contains(&codes.len()) && codes.iter().all(|code| *code == Some(550)), "{email}");
+            assert_eq!((&email["reason"], &email["inDoubt"]), (&json!(reason), &json!(false)), "{email}");
+            assert_eq!(events(&app, &email, "email.bounce").await.len(), 0);
+            assert_eq!(contact(&app, &email["contactId"]).await["subscribed"], true);
+        }
     }
 
     async fn a_connection_broken_before_the_content_is_tried_again(engine: Engine) {
@@ -235,6 +267,7 @@ both_engines! {
         let app = App::builder(engine)
             .smtp(server.port)
             .env("MAILWRIGHT_DELIVERY_REPLY_TIMEOUT_MS", "400")
+            .env("MAILWRIGHT_DELIVERY_FINAL_REPLY_TIMEOUT_MS", "400")
             .start()
             .await;
         let before = app.send_to("before@example.com").await;
@@ -265,7 +298,11 @@ both_engines! {
         let answer = app.send(body).await.assert_status(200).json();
         for (index, to) in recipients.iter().enumerate() {
             let email = settled(&app, text(&answer["data"]["emails"][index]["email"])).await;
-            let expected = if to.starts_with(['b', 's']) { "BOUNCED" } else { "SENT" };
+            let expected = match to.as_bytes()[0] {
+                b'b' => "BOUNCED",
+                b's' => "FAILED",
+                _ => "SENT",
+            };
             assert_eq!((&email["to"], &email["status"]), (&json!(to), &json!(expected)), "{email}");
             assert_eq!(email["inDoubt"], false, "{email}");
             let copies = usize::from(expected == "SENT");

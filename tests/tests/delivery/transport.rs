@@ -126,7 +126,8 @@ async fn a_login_is_sent_in_the_clear_when_told_so() {
 async fn a_wrong_password_holds_mail_until_it_is_corrected() {
     let server = accepting(ScriptedServer::builder().auth("relay", "secret")).await;
     let transport = format!("smtp://relay:wrong@127.0.0.1:{}?tls=none", server.port);
-    let mut app = app_to(transport, None).await;
+    let builder = App::builder(Engine::Sqlite).env("MAILWRIGHT_TRANSPORT", transport);
+    let mut app = builder.env("MAILWRIGHT_DELIVERY_REFUSED_BASE_MS", "200").start().await;
     assert_not_delivered(&app, &server).await;
     assert!(app.stop().await.success());
     let transport = format!("smtp://relay:secret@127.0.0.1:{}?tls=none", server.port);

@@ -11,6 +11,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::email::Claimed;
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 use super::turns::{Shares, Turns};
 
@@ -165,6 +166,11 @@ impl Dispatcher {
         }
     }
 
+    /// Resolves when a mail was put into the queue.
+    pub(super) fn filled(&self) -> Notified<'_> {
+        self.filled.notified()
+    }
+
     /// From now on mails leave only as [`Dispatcher::allow`] says.
     pub(super) fn limit(&self) {
         self.state().allowance = Some(Allowance { mails: 0, given_at: Instant::now() });
@@ -192,7 +198,7 @@ impl Dispatcher {
         self.held_up.notified().await;
     }
 
-    /// Empties a lane's queue: for the end of the process.
+    /// Empties a lane's queue: for the end of the process, and while nothing can be handed over.
     pub(super) fn drain(&self, lane: Lane) -> Vec<Claimed> {
         self.state().lanes[index(lane)].drain()
     }

@@ -86,9 +86,12 @@ impl Feeder<'_> {
             self.sweep_at = now.plus(SWEEP);
             return Ok(false);
         }
-        let closed_until = self.delivery.breaker.closed_until();
-        if closed_until > now {
-            self.sweep_at = closed_until;
+        if let Some(rest) = self.delivery.hop.rests() {
+            // claimed again when it can be handed over
+            let left: Vec<_> =
+                self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
+            self.delivery.release(&left, now).await;
+            self.sweep_at = now.plus(rest.min(LONGEST_SWEEP));
             return Ok(false);
         }
         // further away than any sweep where the clock was set back since
@@ -167,7 +170,7 @@ impl Feeder<'_> {
         wanted: usize,
         now: Timestamp,
     ) -> mailwright_store::Result<Option<usize>> {
-        if self.rests.is_resting(project, now) {
+        if self.rests.is_resting(project, now) || self.delivery.hop.keeps_back(project) {
             return Ok(None);
         }
         let claims = match self.claim(project, wanted, now).await {

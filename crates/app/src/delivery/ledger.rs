@@ -14,7 +14,7 @@ use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::contact::{Contacts, Upsert};
 use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Outcome};
+use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured, Quota};
 use mailwright_store::suppression::{self, Cause};
@@ -54,7 +54,7 @@ pub(super) struct Kept {
 pub(super) struct Step {
     /// The outcome, under the newest claim.
     pub(super) record: Option<(ClaimRef, Arc<Record>)>,
-    pub(super) mark: Option<ClaimRef>,
+    pub(super) mark: Option<Mark>,
     pub(super) lease_until: Timestamp,
     pub(super) now: Timestamp,
 }
@@ -79,8 +79,8 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     }
     let mut records: Vec<(ClaimRef, &Record)> = records.into_values().collect();
     records.sort_unstable_by_key(|(claim, _)| (claim.project, claim.id));
-    let mut marks: Vec<ClaimRef> = steps.iter().filter_map(|s| s.mark).collect();
-    marks.sort_unstable_by_key(|claim| (claim.project, claim.id));
+    let mut marks: Vec<Mark> = steps.iter().filter_map(|s| s.mark).collect();
+    marks.sort_unstable_by_key(|mark| (mark.claim.project, mark.claim.id));
     let outcomes: Vec<_> =
         records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
     let (concluded, marked) = join(
@@ -91,7 +91,10 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     let (mut concluded, marked) = (concluded?, marked?);
     email::conclude_late(tx, &outcomes, &mut concluded, &mut deltas, first.now).await?;
     follow_up(tx, &records, concluded, deltas).await?;
-    Ok(steps.iter().map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.id)) }).collect())
+    Ok(steps
+        .iter()
+        .map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.claim.id)) })
+        .collect())
 }
 
 /// Writes what follows from the outcomes that hold.
@@ -191,17 +194,23 @@ impl Delivery {
     /// While this process's clock is wrong, no mail may: nobody knows whether the claim on it still holds.
     pub(super) async fn step(&self, record: Option<Arc<Record>>, mail: Option<&Claimed>) -> bool {
         let mail = mail.filter(|_| self.app.clock_is_right());
-        let mark = mail.map(reference);
+        let mark = mail.map(|mail| Mark {
+            claim: reference(mail),
+            first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
+        });
         if record.is_none() && mark.is_none() {
             return false;
         }
-        let route =
-            record.as_ref().map(|r| r.outcome.claim).or(mark).map_or(0, |c| c.id.as_uuid().as_u128() as u64);
+        let route = record
+            .as_ref()
+            .map(|r| r.outcome.claim)
+            .or(mark.map(|mark| mark.claim))
+            .map_or(0, |c| c.id.as_uuid().as_u128() as u64);
         let mut pause = Duration::from_millis(50);
         loop {
             let step = Step {
                 record: record.clone().map(|r| (self.current(r.outcome.claim), r)),
-                mark: mark.map(|claim| self.current(claim)),
+                mark: mark.map(|mark| Mark { claim: self.current(mark.claim), ..mark }),
                 lease_until: self.lease_until(),
                 now: self.now(),
             };

@@ -1,20 +1,24 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! A **feeder** for each lane claims due mails, fairly between projects, into a short queue in memory. A **worker** per
-//! connection takes one, has it rendered and signed by the **press**, and hands it over. The **ledger** writes what
+//! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** that
+//! has a connection takes one, has it rendered and signed by the **press**, and hands it over. What is known of the next
+//! **hop** decides how many connections there are, how fast mail leaves, and whether any does. The **ledger** writes what
 //! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
 //! after it.
 //!
 //! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
 //! most one mail in doubt for each connection.
 
+mod blame;
 mod dispatcher;
 mod feeder;
+mod hop;
 mod ledger;
 mod outcome;
 mod pace;
 mod press;
 mod rests;
+mod sender;
 mod turns;
 mod worker;
 
@@ -26,7 +30,7 @@ use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
-use mailwright_core::time::{Clock, Timestamp};
+use mailwright_core::time::Timestamp;
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::email::{self, ClaimRef, Claimed};
@@ -38,6 +42,7 @@ use crate::letterhead::Letterhead;
 use crate::tasks::Tasks;
 
 pub(crate) use dispatcher::Dispatcher;
+use hop::Hop;
 use ledger::{Step, StepDone};
 use outcome::Backoff;
 use press::Press;
@@ -70,7 +75,8 @@ struct Delivery {
     /// Writes the steps that somebody waits for.
     express: Coalescer<Step, StepDone>,
     backoff: Backoff,
-    breaker: Breaker,
+    /// What is known of the next hop.
+    hop: Arc<Hop>,
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
     letterheads: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Letterhead>)>>,
@@ -88,7 +94,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
-        breaker: Breaker::new(app.clock().clone(), settings.retry_base.min(Duration::from_secs(1))),
+        hop: Arc::new(Hop::new(settings, app.metrics().clone())),
         held: Mutex::default(),
         keys: Mutex::default(),
         letterheads: Mutex::default(),
@@ -103,8 +109,11 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery), lane));
     }
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
-    for number in 0..settings.connections.max(1) {
-        tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery), number));
+    if let Transport::Smtp(relay) = &app.0.transport {
+        tasks.spawn("next hop", hop::keep_informed(Arc::clone(&delivery), relay.name()));
+    }
+    for _ in 0..settings.connections.max(1) {
+        tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery)));
     }
 }
 
@@ -184,6 +193,33 @@ impl Delivery {
         }
     }
 
+    /// Gives back a mail that was refused for a reason that is not its own, however long the database takes.
+    async fn postpone(&self, mail: &Claimed, wait: Duration, error: &str) {
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let (claim, now, error) = (self.current(reference(mail)), self.now(), error.to_owned());
+            let given_back = self
+                .app
+                .0
+                .db
+                .write(move |tx| Box::pin(async move { email::postpone(tx, claim, wait, &error, now).await }))
+                .await;
+            match given_back {
+                Ok(()) => break self.app.metrics().delivery("held"),
+                Err(error) if self.tasks.is_stopping() && pause > Duration::from_secs(1) => {
+                    tracing::warn!(%error, email = %mail.id, "a mail could not be given back, its lease will end");
+                    break;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, email = %mail.id, "a mail could not be given back, trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(Duration::from_secs(2));
+                }
+            }
+        }
+        self.let_go(mail.id);
+    }
+
     /// What the project of a mail puts into it; `None` when the project is gone.
     async fn letterhead(&self, number: ProjectNumber) -> Result<Option<Arc<Letterhead>>> {
         let now = self.now();
@@ -258,39 +294,4 @@ struct CachedKey {
 
 fn reference(mail: &Claimed) -> ClaimRef {
     ClaimRef { project: mail.project, id: mail.id, claim: mail.claim }
-}
-
-/// Keeps everybody off a next hop that cannot be reached, for longer with every failure.
-struct Breaker {
-    clock: Clock,
-    base: Duration,
-    state: Mutex<(u32, Timestamp)>,
-}
-
-impl Breaker {
-    fn new(clock: Clock, base: Duration) -> Self {
-        Self { clock, base, state: Mutex::default() }
-    }
-
-    /// Until when nothing should be tried; in the past when the way is free.
-    fn closed_until(&self) -> Timestamp {
-        let until = self.state.lock().unwrap_or_else(PoisonError::into_inner).1;
-        // further away than any pause: the clock was set back since
-        if until > self.clock.now().plus(Duration::from_secs(30)) { Timestamp(0) } else { until }
-    }
-
-    /// Notes a failure. Those that follow from the same outage count once.
-    fn trip(&self) -> Timestamp {
-        let now = self.clock.now();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.1 <= now {
-            let wait = self.base.saturating_mul(1 << state.0.min(6)).min(Duration::from_secs(30));
-            *state = (state.0.saturating_add(1), now.plus(wait));
-        }
-        state.1
-    }
-
-    fn reset(&self) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = (0, Timestamp(0));
-    }
 }

@@ -9,6 +9,7 @@ use mailwright_mail::smtp::{ContentError, EnvelopeError, Reply, Stage};
 use mailwright_store::email::{Claimed, Outcome};
 use serde_json::{Value, json};
 
+use super::blame::Blame;
 use super::ledger::Record;
 use super::reference;
 
@@ -16,6 +17,11 @@ use super::reference;
 const WITHHELD: Duration = Duration::from_mins(5);
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
+/// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken meanwhile,
+/// and where there is none to compare with. The latter takes about eight hours.
+const POLICY_REFUSALS: (usize, usize) = (3, 10);
+/// The longest pause after lost connections, as a multiple of the first one.
+const LONGEST_AFTER_LOSS: u32 = 60;
 
 /// How long to wait after temporary refusals.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +35,23 @@ pub(super) struct Backoff {
 impl Backoff {
     /// The wait after `attempts` tries, with a fifth of jitter so that mails refused together do not return together.
     fn after(self, attempts: i64) -> Duration {
-        let doublings = (attempts - 1).clamp(0, 20) as u32;
-        let wait = self.base.saturating_mul(1 << doublings).min(self.max);
-        wait.mul_f64(0.9 + rand::random::<f64>() * 0.2)
+        jittered(self.doubled(attempts - 1))
     }
+
+    /// The wait after a lost connection: that which refusals have led to, or one that doubles with every loss in a row
+    /// up to an hour, whichever is longer.
+    fn after_loss(self, refusals: i64, losses: i64) -> Duration {
+        let longest = self.base.saturating_mul(LONGEST_AFTER_LOSS).min(self.max);
+        jittered(self.doubled(refusals).max(self.doubled(losses).min(longest)))
+    }
+
+    fn doubled(self, times: i64) -> Duration {
+        self.base.saturating_mul(1 << times.clamp(0, 20)).min(self.max)
+    }
+}
+
+fn jittered(wait: Duration) -> Duration {
+    wait.mul_f64(0.9 + rand::random::<f64>() * 0.2)
 }
 
 /// The end of a hand-over, before it is known what follows from it.
@@ -42,8 +61,6 @@ pub(super) enum End {
     Accepted(Reply),
     /// The next hop refused the mail.
     Refused(Stage, Reply),
-    /// There was no connection to be had before that time.
-    Unreachable(String, Timestamp),
     /// The connection was lost before the content was complete.
     Lost(String),
     /// The connection was lost after the content was complete.
@@ -77,7 +94,16 @@ impl From<ContentError> for End {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hop<'a> {
     pub(super) host: &'a str,
+    pub(super) how: Circumstances,
+}
+
+/// How it went there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Circumstances {
+    /// Encrypted.
     pub(super) tls: bool,
+    /// Other mail was taken since this one was refused before.
+    pub(super) overtaken: bool,
 }
 
 /// What follows from the end of a hand-over.
@@ -101,12 +127,17 @@ pub(super) fn record(
 ) -> Record {
     let is_doubt = matches!(end, End::InDoubt(_));
     let waits = match end {
-        End::Unreachable(_, until) => until.since(now),
+        End::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
         End::Withheld(_) => WITHHELD.min(backoff.max),
         _ => backoff.after(refusals(mail) + 1),
     };
-    let verdict =
-        judge(mail, end, mail.in_doubt + i64::from(is_doubt), mail.waited + waits > backoff.patience);
+    let verdict = judge(
+        mail,
+        end,
+        hop.how,
+        mail.in_doubt + i64::from(is_doubt),
+        mail.waited + waits > backoff.patience,
+    );
     let attempt = attempt(&verdict, end, hop, now);
     let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
     let at = |status| (verdict.status == status).then_some(now);
@@ -142,11 +173,27 @@ pub(super) fn record(
 
 /// How often the mail itself was refused before: an outage of the next hop is not held against it.
 fn refusals(mail: &Claimed) -> i64 {
-    mail.log.as_array().into_iter().flatten().filter(|attempt| !attempt["code"].is_null()).count() as i64
+    attempts(mail).filter(|attempt| !attempt["code"].is_null()).count() as i64
+}
+
+/// How often in a row the connection was lost before the mail was complete.
+fn losses(mail: &Claimed) -> i64 {
+    let is_loss = |attempt: &&Value| attempt["code"].is_null() && attempt["outcome"] == "deferred";
+    attempts(mail).rev().take_while(is_loss).count() as i64
+}
+
+/// Whether the mail was refused for good often enough for a reason that could be ours.
+fn is_refused_for_good(mail: &Claimed, overtaken: bool) -> bool {
+    let before = attempts(mail).filter(|attempt| attempt["code"].as_u64().is_some_and(|code| code >= 500));
+    before.count() + 1 >= if overtaken { POLICY_REFUSALS.0 } else { POLICY_REFUSALS.1 }
+}
+
+fn attempts(mail: &Claimed) -> impl DoubleEndedIterator<Item = &Value> {
+    mail.log.as_array().into_iter().flatten()
 }
 
 /// `spent`: the mail would wait for longer than it may.
-fn judge(mail: &Claimed, end: &End, in_doubt: i64, spent: bool) -> Verdict {
+fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, spent: bool) -> Verdict {
     let verdict = |status, label, error: Option<String>| Verdict {
         status,
         label,
@@ -169,18 +216,23 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, spent: bool) -> Verdict {
     match end {
         End::Accepted(_) => Verdict { event: Some(EMAIL_SENT), ..verdict(EmailStatus::Sent, "sent", None) },
         End::Refused(_, reply) if !reply.is_permanent() => later(reply.to_string()),
-        // the sender was refused, not the recipient
-        End::Refused(Stage::MailFrom, reply) => failed(Reason::Sender, reply.to_string()),
-        End::Refused(_, reply) => {
-            let no_such_address = names_the_address(end, reply);
-            Verdict {
+        End::Refused(stage, reply) => match Blame::of(*stage, reply) {
+            Blame::Address => Verdict {
                 event: Some(EMAIL_BOUNCE),
-                unsubscribe: no_such_address,
-                reason: Some(if no_such_address { Reason::Bounced } else { Reason::Rejected }),
+                unsubscribe: true,
+                reason: Some(Reason::Bounced),
                 ..verdict(EmailStatus::Bounced, "bounced", Some(reply.to_string()))
+            },
+            Blame::Size => failed(Reason::TooLarge, format!("It is larger than the next hop takes: {reply}")),
+            Blame::Sender => failed(Reason::Sender, reply.to_string()),
+            // tried again for a while: when it is about us, the operator can repair it
+            Blame::Policy if !is_refused_for_good(mail, how.overtaken) => later(reply.to_string()),
+            Blame::Policy if *stage == Stage::MailFrom => failed(Reason::Sender, reply.to_string()),
+            Blame::Policy | Blame::Recipient | Blame::Content | Blame::Session => {
+                failed(Reason::Rejected, reply.to_string())
             }
-        }
-        End::Lost(error) | End::Unreachable(error, _) | End::Withheld(error) => later(error.clone()),
+        },
+        End::Lost(error) | End::Withheld(error) => later(error.clone()),
         End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
         End::Impossible(reason, error) => failed(*reason, error.clone()),
     }
@@ -191,17 +243,6 @@ fn judge(mail: &Claimed, end: &End, in_doubt: i64, spent: bool) -> Verdict {
 fn doubt(is_campaign: bool, in_doubt: i64, error: String) -> Verdict {
     let status = if is_campaign || in_doubt >= DOUBTS { EmailStatus::InDoubt } else { EmailStatus::Pending };
     Verdict { status, label: "in_doubt", event: None, unsubscribe: false, error: Some(error), reason: None }
-}
-
-/// Whether a permanent refusal says that the address does not exist, rather than that the message or the sender is not
-/// wanted: enhanced codes 5.1.x and 5.2.1 (RFC 3463), or none and a reply to `RCPT TO` that means the mailbox.
-fn names_the_address(end: &End, reply: &Reply) -> bool {
-    match reply.enhanced {
-        Some((_, 1, detail)) => !matches!(detail, 7 | 8), // 5.1.7 and 5.1.8 are about the sender
-        Some((_, 2, 1)) => true,
-        Some(_) => false,
-        None => matches!(end, End::Refused(Stage::RcptTo, _)) && matches!(reply.code, 550 | 551 | 553),
-    }
 }
 
 /// What is known of a mail whose process died, or lost the database, while its content may have been on the wire.
@@ -219,7 +260,7 @@ pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
             due_at: (verdict.status == EmailStatus::Pending).then_some(now),
             waits: Duration::ZERO,
             is_doubt: true,
-            attempt: attempt(&verdict, &end, Hop { host: "", tls: false }, now),
+            attempt: attempt(&verdict, &end, Hop { host: "", how: Circumstances::default() }, now),
             error: verdict.error,
             reason: verdict.reason,
             subject: None,
@@ -243,18 +284,16 @@ fn attempt(verdict: &Verdict, end: &End, hop: Hop<'_>, now: Timestamp) -> String
         _ => None,
     };
     let text = match end {
-        End::Lost(error)
-        | End::Unreachable(error, _)
-        | End::InDoubt(error)
-        | End::Withheld(error)
-        | End::Impossible(_, error) => Some(error.as_str()),
+        End::Lost(error) | End::InDoubt(error) | End::Withheld(error) | End::Impossible(_, error) => {
+            Some(error.as_str())
+        }
         _ => None,
     };
     let attempt = json!({
         "at": now.to_string(),
         "outcome": verdict.label,
         "host": hop.host,
-        "tls": hop.tls,
+        "tls": hop.how.tls,
         "code": reply.map(|r| r.code),
         "enhanced": reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
         "reply": reply.map(|r| r.text.as_str()),

@@ -37,8 +37,8 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// How long each step may take. RFC 5321 section 4.5.3.2 recommends more for some; a connection that takes minutes for
-/// a command is better given up and tried again.
+/// How long each step may take. The limits of RFC 5321 section 4.5.3.2 are those for `block` (3 min) and `data_end`
+/// (10 min); for `command` it recommends 5 min.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// Resolving the name and connecting, and the TLS handshake; each. Default 30 s.
@@ -96,6 +96,15 @@ impl RelayConfig {
             accept_invalid_certs: false,
             timeouts: Timeouts::default(),
             tls: TlsConfigs::default(),
+        }
+    }
+
+    /// Host and port, as people write them.
+    pub fn name(&self) -> String {
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
         }
     }
 

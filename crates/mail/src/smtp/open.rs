@@ -248,7 +248,11 @@ fn capabilities(reply: &RawReply) -> (Capabilities, Offer) {
         let (keyword, parameters) = line.split_once([' ', '=']).unwrap_or((line, ""));
         match keyword.trim().to_ascii_uppercase().as_str() {
             "PIPELINING" => capabilities.pipelining = true,
-            "SIZE" => capabilities.size = true,
+            "SIZE" => {
+                capabilities.size = true;
+                // 0 is no limit
+                capabilities.max_size = parameters.trim().parse().ok().filter(|bytes| *bytes > 0);
+            }
             "STARTTLS" => offer.starttls = true,
             "AUTH" => {
                 let more = Mechanisms::parse(parameters);

@@ -30,6 +30,8 @@ pub struct Connection {
 pub(super) struct Capabilities {
     pub(super) pipelining: bool,
     pub(super) size: bool,
+    /// The largest message it takes, in bytes, where it said one.
+    pub(super) max_size: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +129,11 @@ impl Connection {
     /// Whether the connection is encrypted.
     pub fn tls(&self) -> bool {
         self.wire.is_tls()
+    }
+
+    /// The largest message that the server takes, in bytes, where it announced a limit (RFC 1870 section 4).
+    pub fn max_size(&self) -> Option<usize> {
+        self.capabilities.max_size
     }
 
     /// Announces a message of `size` bytes from `mail_from` (empty for the null sender) to `rcpt_to`. After `Ok` the

@@ -105,3 +105,13 @@ async fn logins_that_fail_say_why() {
         assert!(!error.to_string().contains("pass") || error.reply.is_none());
     }
 }
+
+#[tokio::test]
+async fn the_largest_message_is_what_the_server_says() {
+    for (line, most) in [("SIZE 1000", Some(1000)), ("SIZE", None), ("SIZE 0", None), ("SIZE all", None)] {
+        let script = format!("S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250 {line}");
+        let server = Server::run(&[&script]).await;
+        let connection = Connection::open(&server.config(Security::None)).await.unwrap();
+        assert_eq!(connection.max_size(), most, "{line}");
+    }
+}

@@ -4,7 +4,7 @@ mod session;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -89,6 +89,10 @@ pub struct ServerBuilder {
     auth: Option<(String, String)>,
     greeting: Option<(u16, &'static str)>,
     keeps_contents: bool,
+    most_connections: usize,
+    mails_per_connection: usize,
+    mails_per_window: Option<(usize, Duration)>,
+    size: usize,
 }
 
 impl fmt::Debug for ServerBuilder {
@@ -140,12 +144,40 @@ impl ServerBuilder {
         self
     }
 
+    /// Takes this many connections at a time; further ones are greeted with 421 and closed.
+    pub fn most_connections(mut self, connections: usize) -> Self {
+        self.most_connections = connections;
+        self
+    }
+
+    /// Takes this many mails on a connection; further ones are refused with 452 at MAIL FROM.
+    pub fn mails_per_connection(mut self, mails: usize) -> Self {
+        self.mails_per_connection = mails;
+        self
+    }
+
+    /// Takes this many mails in each stretch of time of this length; further ones are refused with 450 at MAIL FROM.
+    pub fn mails_per_window(mut self, mails: usize, window: Duration) -> Self {
+        self.mails_per_window = Some((mails, window));
+        self
+    }
+
+    /// Announces this as the largest message, and refuses with 552 at MAIL FROM what is announced as larger; 0 announces
+    /// no limit.
+    pub fn size(mut self, bytes: usize) -> Self {
+        self.size = bytes;
+        self
+    }
+
     /// Starts the server, see [`ScriptedServer::start`].
     pub async fn start(self, script: impl Fn(&str, u32) -> Answer + Send + Sync + 'static) -> ScriptedServer {
         let port = self.port.unwrap_or_else(free_port);
         let shared = Arc::new(Shared {
             script: Box::new(script),
             greeting: Mutex::new(self.greeting),
+            auth: Mutex::new(self.auth.clone()),
+            open: AtomicUsize::new(0),
+            busiest: AtomicUsize::new(0),
             options: self,
             connections: AtomicU64::new(0),
             log: Mutex::default(),
@@ -185,6 +217,10 @@ impl ScriptedServer {
             auth: None,
             greeting: None,
             keeps_contents: true,
+            most_connections: usize::MAX,
+            mails_per_connection: usize::MAX,
+            mails_per_window: None,
+            size: 52_428_800,
         }
     }
 
@@ -229,6 +265,36 @@ impl ScriptedServer {
     /// How often MAIL FROM was refused.
     pub fn refused_senders(&self) -> usize {
         self.shared.log.lock().unwrap().refused_senders
+    }
+
+    /// How often a login was refused.
+    pub fn refused_logins(&self) -> usize {
+        self.shared.log.lock().unwrap().refused_logins
+    }
+
+    /// How many connections were refused because there were too many.
+    pub fn refused_connections(&self) -> usize {
+        self.shared.log.lock().unwrap().refused_connections
+    }
+
+    /// How often MAIL FROM was refused because of too many mails, on a connection or in a stretch of time.
+    pub fn refused_mails(&self) -> usize {
+        self.shared.log.lock().unwrap().refused_mails
+    }
+
+    /// Most connections that were in use at a time.
+    pub fn busiest(&self) -> usize {
+        self.shared.busiest.load(Ordering::Relaxed)
+    }
+
+    /// The names given in EHLO and HELO, in order.
+    pub fn helo_names(&self) -> Vec<String> {
+        self.shared.log.lock().unwrap().helo_names.clone()
+    }
+
+    /// Changes the credentials that are asked for from now on.
+    pub fn set_login(&self, user: &str, password: &str) {
+        *self.shared.auth.lock().unwrap() = Some((user.to_owned(), password.to_owned()));
     }
 
     /// How many connections were made so far.
@@ -289,7 +355,10 @@ struct Shared {
     script: Box<Script>,
     options: ServerBuilder,
     greeting: Mutex<Option<(u16, &'static str)>>,
+    auth: Mutex<Option<(String, String)>>,
     connections: AtomicU64,
+    open: AtomicUsize,
+    busiest: AtomicUsize,
     log: Mutex<Log>,
 }
 
@@ -306,12 +375,51 @@ struct Log {
     senders: HashMap<String, u32>,
     recipients: HashMap<String, u32>,
     refused_senders: usize,
+    refused_logins: usize,
+    refused_connections: usize,
+    refused_mails: usize,
+    helo_names: Vec<String>,
+    window: Option<(Instant, usize)>,
     violations: Vec<String>,
+}
+
+/// A connection that counts as long as this lives.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Shared {
     fn violation(&self, text: impl Into<String>) {
         self.log.lock().unwrap().violations.push(text.into());
+    }
+
+    /// Counts a connection; whether there are too many with it.
+    fn count(&self) -> (Counted<'_>, bool) {
+        let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
+        let counted = Counted(&self.open);
+        let is_too_many = open > self.options.most_connections;
+        if is_too_many {
+            self.log.lock().unwrap().refused_connections += 1;
+        } else {
+            self.busiest.fetch_max(open, Ordering::Relaxed);
+        }
+        (counted, is_too_many)
+    }
+
+    /// Counts a mail of this stretch of time; whether it is one too many.
+    fn is_too_fast(&self) -> bool {
+        let Some((most, length)) = self.options.mails_per_window else { return false };
+        let mut log = self.log.lock().unwrap();
+        let window = log.window.get_or_insert_with(|| (Instant::now(), 0));
+        if window.0.elapsed() >= length {
+            *window = (Instant::now(), 0);
+        }
+        window.1 += 1;
+        window.1 > most
     }
 
     /// Asks the script about an envelope sender.

@@ -14,7 +14,7 @@ use tokio::io::{
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Answer, Received, Shared};
+use super::{Answer, Counted, Received, Shared};
 
 /// How much of a content is read before [`Answer::DropMidData`] breaks the connection.
 const MID_DATA: usize = 64;
@@ -32,17 +32,27 @@ impl Shared {
     pub(super) async fn serve(&self, stream: TcpStream) -> io::Result<()> {
         let connection = self.connections.fetch_add(1, Ordering::Relaxed) + 1;
         stream.set_nodelay(true)?;
+        let (counted, is_too_many) = self.count();
+        if is_too_many {
+            let mut session = Session::new(self, BufReader::new(stream), connection, false);
+            return session.reply(421, "4.7.0 too many connections").await;
+        }
         if let Some(certificate) = &self.options.implicit_tls {
             let stream = TlsAcceptor::from(Arc::clone(&certificate.server)).accept(stream).await?;
-            Session::new(self, BufReader::new(stream), connection, true).run(true).await?;
+            let mut session = Session::new(self, BufReader::new(stream), connection, true);
+            session.counted = Some(counted);
+            session.run(true).await?;
             return Ok(());
         }
         let mut session = Session::new(self, BufReader::new(stream), connection, false);
+        session.counted = Some(counted);
         if let Next::StartTls = session.run(true).await? {
             let certificate = self.options.starttls.as_ref().expect("STARTTLS was offered");
-            let stream = session.stream.into_inner();
+            let (counted, stream) = (session.counted, session.stream.into_inner());
             let stream = TlsAcceptor::from(Arc::clone(&certificate.server)).accept(stream).await?;
-            Session::new(self, BufReader::new(stream), connection, true).run(false).await?;
+            let mut session = Session::new(self, BufReader::new(stream), connection, true);
+            session.counted = counted;
+            session.run(false).await?;
         }
         Ok(())
     }
@@ -67,6 +77,8 @@ impl Stream for tokio_rustls::server::TlsStream<TcpStream> {
 }
 
 struct Session<'a, S> {
+    /// First, so that the connection counts no more when the client sees its end.
+    counted: Option<Counted<'a>>,
     shared: &'a Shared,
     stream: BufReader<S>,
     connection: u64,
@@ -76,11 +88,13 @@ struct Session<'a, S> {
     rcpt_to: Vec<String>,
     /// What the script said about the recipients so far; the last that is not plain acceptance counts.
     answer: Answer,
+    mails: usize,
 }
 
 impl<'a, S: Stream> Session<'a, S> {
     fn new(shared: &'a Shared, stream: BufReader<S>, connection: u64, tls: bool) -> Self {
         Self {
+            counted: None,
             shared,
             stream,
             connection,
@@ -89,6 +103,7 @@ impl<'a, S: Stream> Session<'a, S> {
             mail_from: None,
             rcpt_to: Vec::new(),
             answer: Answer::Accept,
+            mails: 0,
         }
     }
 
@@ -119,8 +134,11 @@ impl<'a, S: Stream> Session<'a, S> {
         let upper = line.to_ascii_uppercase();
         let verb = upper.split([' ', ':']).next().unwrap_or_default();
         match verb {
-            "EHLO" => self.ehlo().await?,
-            "HELO" => self.reply(250, "testkit").await?,
+            "EHLO" | "HELO" => {
+                let name = line.split_whitespace().nth(1).unwrap_or_default().to_owned();
+                self.shared.log.lock().unwrap().helo_names.push(name);
+                if verb == "EHLO" { self.ehlo().await? } else { self.reply(250, "testkit").await? }
+            }
             "STARTTLS" if self.shared.options.starttls.is_some() && !self.tls => {
                 self.reply(220, "go ahead").await?;
                 return Ok(Next::StartTls);
@@ -135,6 +153,7 @@ impl<'a, S: Stream> Session<'a, S> {
             }
             "NOOP" => self.reply(250, "2.0.0 ok").await?,
             "QUIT" => {
+                self.counted = None;
                 self.reply(221, "2.0.0 bye").await?;
                 return Ok(Next::Close);
             }
@@ -145,7 +164,8 @@ impl<'a, S: Stream> Session<'a, S> {
 
     async fn ehlo(&mut self) -> io::Result<()> {
         let options = &self.shared.options;
-        let mut lines = vec!["testkit", "8BITMIME", "ENHANCEDSTATUSCODES", "SIZE 52428800"];
+        let size = format!("SIZE {}", options.size);
+        let mut lines = vec!["testkit", "8BITMIME", "ENHANCEDSTATUSCODES", &size];
         if options.pipelining {
             lines.push("PIPELINING");
         }
@@ -189,10 +209,12 @@ impl<'a, S: Stream> Session<'a, S> {
             }
             _ => return self.reply(504, "5.5.4 unknown mechanism").await,
         };
-        if self.shared.options.auth == Some((user.clone(), password)) {
+        let expected = self.shared.auth.lock().unwrap().clone();
+        if expected == Some((user.clone(), password)) {
             self.user = Some(user);
             self.reply(235, "2.7.0 welcome").await
         } else {
+            self.shared.log.lock().unwrap().refused_logins += 1;
             self.reply(535, "5.7.8 wrong user or password").await
         }
     }
@@ -208,6 +230,20 @@ impl<'a, S: Stream> Session<'a, S> {
             return Ok(Next::Command);
         }
         self.pipelined("MAIL");
+        if self.mails >= self.shared.options.mails_per_connection {
+            self.shared.log.lock().unwrap().refused_mails += 1;
+            self.reply(452, "4.5.3 too many messages on this connection").await?;
+            return Ok(Next::Command);
+        }
+        if self.shared.is_too_fast() {
+            self.shared.log.lock().unwrap().refused_mails += 1;
+            self.reply(450, "4.7.1 too much mail, come back later").await?;
+            return Ok(Next::Command);
+        }
+        if self.shared.options.size > 0 && announced(line) > self.shared.options.size {
+            self.reply(552, "5.3.4 message size exceeds fixed limit").await?;
+            return Ok(Next::Command);
+        }
         let sender = address(line);
         if let Answer::RefuseMail(code, text) = self.shared.ask_sender(&sender) {
             self.reply(code, text).await?;
@@ -283,6 +319,7 @@ impl<'a, S: Stream> Session<'a, S> {
             user: self.user.clone(),
         };
         self.shared.log.lock().unwrap().received.push(received);
+        self.mails += 1;
         self.reset();
         match answer {
             Answer::DropAfterDot => return Ok(Next::Break),
@@ -382,6 +419,12 @@ impl<'a, S: Stream> Session<'a, S> {
 fn address(line: &str) -> String {
     let inside = line.split_once('<').and_then(|(_, rest)| rest.rsplit_once('>'));
     inside.map(|(address, _)| address.to_owned()).unwrap_or_default()
+}
+
+/// The size given with MAIL FROM; 0 for none.
+fn announced(line: &str) -> usize {
+    let size = line.split_whitespace().find_map(|word| word.strip_prefix("SIZE="));
+    size.and_then(|size| size.parse().ok()).unwrap_or(0)
 }
 
 fn decode(base64: &str) -> String {

@@ -103,6 +103,33 @@ async fn senders_are_refused() {
 }
 
 #[tokio::test]
+async fn limits_are_kept() {
+    let server = ScriptedServer::builder()
+        .most_connections(1)
+        .mails_per_connection(2)
+        .mails_per_window(3, Duration::from_mins(1))
+        .size(100)
+        .start(|_, _| Answer::Accept)
+        .await;
+    let mut client = greeted(&server).await;
+    assert_eq!(Client::connect(&server).await.reply().await, "421 4.7.0 too many connections");
+    for _ in 0..2 {
+        assert_eq!(client.hand_over("b@example.com", "x").await, "250 2.0.0 taken");
+    }
+    let too_many = client.says("MAIL FROM:<a@example.com>").await;
+    assert_eq!(too_many, "452 4.5.3 too many messages on this connection");
+    assert_eq!(client.says("QUIT").await, "221 2.0.0 bye");
+    assert_eq!(client.reply().await, "");
+    let mut client = greeted(&server).await;
+    let too_large = client.says("MAIL FROM:<a@example.com> SIZE=101").await;
+    assert_eq!(too_large, "552 5.3.4 message size exceeds fixed limit");
+    let too_fast = client.says("MAIL FROM:<a@example.com> SIZE=100").await;
+    assert_eq!(too_fast, "450 4.7.1 too much mail, come back later");
+    assert_eq!((server.refused_connections(), server.refused_mails(), server.busiest()), (1, 2, 1));
+    assert_eq!(server.helo_names(), ["me", "me"]);
+}
+
+#[tokio::test]
 async fn pipelining_is_noticed() {
     let server = ScriptedServer::builder().pipelining(false).start(|_, _| Answer::Accept).await;
     let mut client = greeted(&server).await;

@@ -1,0 +1,345 @@
+//! How many connections the next hop takes at a time, and whether it can be used at all.
+//!
+//! The limit is learnt: a refused further connection lowers it to what works at the moment, and from time to time one
+//! more is tried. Only when no connection works does the breaker open. It is half-open for exactly one try.
+//!
+//! Times are those of a clock that only goes forward; what has to happen at a time is asked for again then.
+
+use std::time::Duration;
+
+use mailwright_core::email::Lane;
+use mailwright_core::time::Timestamp;
+
+/// Pauses that double with every failure.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pauses {
+    pub(super) first: Duration,
+    pub(super) longest: Duration,
+}
+
+impl Pauses {
+    /// The pause after a failure that `failures` others came before.
+    pub(super) fn after(self, failures: u32) -> Duration {
+        self.first.saturating_mul(1 << failures.min(20)).min(self.longest)
+    }
+}
+
+/// What a pool goes by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// Most connections.
+    pub(super) configured: usize,
+    /// Until one more connection is tried than the next hop took so far.
+    pub(super) growth: Pauses,
+    /// Until a next hop is tried again that could not be reached.
+    pub(super) outage: Pauses,
+    /// Until one is tried again that refused the login, or everything we sent.
+    pub(super) refusal: Pauses,
+}
+
+/// Why the next hop cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Trouble {
+    /// It is not reached, or refuses connections.
+    Unreachable,
+    /// It refuses our name and password.
+    Login,
+    /// It takes connections and refuses the mail of everybody.
+    Refused,
+}
+
+impl Trouble {
+    /// The name in metrics and in the database.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Login => "login",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Breaker {
+    /// Mail goes out.
+    Closed,
+    /// Nothing is tried until then.
+    Open { trouble: Trouble, until: Timestamp, failures: u32 },
+    /// One connection, or where mail is refused one mail, is being tried.
+    HalfOpen { trouble: Trouble, failures: u32 },
+}
+
+/// What a new connection is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be used within the limit.
+    Serve,
+    /// To find out whether the next hop takes one more.
+    Grow,
+}
+
+/// Whether a connection may be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ask {
+    Open(Purpose),
+    /// Not now: ask again at that time, and whenever something changed.
+    Wait(Option<Timestamp>),
+}
+
+/// The connections of a process to the next hop, counted.
+#[derive(Debug)]
+pub(super) struct Pool {
+    rules: Rules,
+    limit: usize,
+    /// The limit before it was lowered, until a connection was seen to work since: what looks like a limit may be the
+    /// beginning of an outage, after which there is no reason to begin small.
+    unproven: Option<usize>,
+    open: usize,
+    opening: usize,
+    growing: bool,
+    grow_at: Timestamp,
+    grow_failures: u32,
+    breaker: Breaker,
+    /// Mails on the wire by lane.
+    busy: [usize; 3],
+}
+
+impl Pool {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self {
+            rules: Rules { configured: rules.configured.max(1), ..rules },
+            limit: rules.configured.max(1),
+            unproven: None,
+            open: 0,
+            opening: 0,
+            growing: false,
+            grow_at: Timestamp(0),
+            grow_failures: 0,
+            breaker: Breaker::Closed,
+            busy: [0; 3],
+        }
+    }
+
+    /// Begins with a limit that was learnt before, here or elsewhere.
+    pub(super) fn restore(&mut self, limit: usize) {
+        self.limit = limit.clamp(self.open.max(1), self.rules.configured);
+    }
+
+    /// Connections the next hop is known to take at a time.
+    pub(super) fn allowed(&self) -> usize {
+        self.unproven.unwrap_or(self.limit)
+    }
+
+    pub(super) fn open(&self) -> usize {
+        self.open
+    }
+
+    /// Why nothing leaves, if so.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        match self.breaker {
+            Breaker::Closed => None,
+            Breaker::Open { trouble, .. } | Breaker::HalfOpen { trouble, .. } => Some(trouble),
+        }
+    }
+
+    /// Whether a connection may be opened, when `waiting` mails could go over it.
+    pub(super) fn ask(&mut self, waiting: usize, now: Timestamp) -> Ask {
+        match self.breaker {
+            Breaker::Closed => self.ask_working(waiting, now),
+            Breaker::Open { until, .. } if now < until => Ask::Wait(Some(until)),
+            // the trial is a mail: with none, or with a connection for it, there is nothing to open
+            Breaker::Open { trouble: Trouble::Refused, .. }
+            | Breaker::HalfOpen { trouble: Trouble::Refused, .. }
+                if waiting == 0 || self.open + self.opening > 0 =>
+            {
+                Ask::Wait(None)
+            }
+            Breaker::HalfOpen { .. } if self.opening > 0 => Ask::Wait(None),
+            Breaker::Open { trouble, failures, .. } | Breaker::HalfOpen { trouble, failures } => {
+                self.breaker = Breaker::HalfOpen { trouble, failures };
+                self.opening += 1;
+                Ask::Open(Purpose::Serve)
+            }
+        }
+    }
+
+    fn ask_working(&mut self, waiting: usize, now: Timestamp) -> Ask {
+        let idle = self.open.saturating_sub(self.busy.iter().sum());
+        // as many at once as work already, so that nobody is run over after an outage
+        if waiting <= idle + self.opening || self.opening >= self.open.max(1) {
+            return Ask::Wait(None);
+        }
+        if self.open + self.opening < self.limit {
+            self.opening += 1;
+            return Ask::Open(Purpose::Serve);
+        }
+        if self.growing || self.limit >= self.rules.configured {
+            return Ask::Wait(None);
+        }
+        if now < self.grow_at {
+            return Ask::Wait(Some(self.grow_at));
+        }
+        self.growing = true;
+        self.opening += 1;
+        Ask::Open(Purpose::Grow)
+    }
+
+    /// A connection was opened.
+    pub(super) fn opened(&mut self, purpose: Purpose, now: Timestamp) {
+        self.end_of_opening(purpose);
+        self.open += 1;
+        self.limit = self.limit.max(self.open).min(self.rules.configured);
+        if purpose == Purpose::Grow {
+            self.grow_failures = 0;
+            self.grow_at = now.plus(self.rules.growth.after(0));
+        }
+        if self.trouble().is_some_and(|trouble| trouble != Trouble::Refused) {
+            self.breaker = Breaker::Closed;
+        }
+    }
+
+    /// A connection could not be opened.
+    pub(super) fn refused(&mut self, purpose: Purpose, trouble: Trouble, now: Timestamp) {
+        self.end_of_opening(purpose);
+        if self.open == 0 {
+            // of several tries the last decides
+            if self.opening == 0 {
+                self.trip(trouble, now);
+            }
+            return;
+        }
+        if purpose == Purpose::Grow {
+            self.grow_failures = self.grow_failures.saturating_add(1);
+        } else {
+            if self.open < self.limit {
+                self.unproven.get_or_insert(self.limit);
+                self.limit = self.open;
+            }
+            self.grow_failures = 0;
+        }
+        let mut pause = self.rules.growth.after(self.grow_failures);
+        if trouble == Trouble::Login {
+            pause = pause.max(self.rules.refusal.after(self.grow_failures));
+        }
+        self.grow_at = now.plus(pause);
+    }
+
+    /// A connection is no longer tried to be opened, for a reason on our side.
+    pub(super) fn gave_up(&mut self, purpose: Purpose, now: Timestamp) {
+        self.end_of_opening(purpose);
+        if let Breaker::HalfOpen { trouble, failures } = self.breaker
+            && trouble != Trouble::Refused
+        {
+            self.breaker = Breaker::Open { trouble, until: now.plus(self.rules.outage.first), failures };
+        }
+    }
+
+    fn end_of_opening(&mut self, purpose: Purpose) {
+        self.opening = self.opening.saturating_sub(1);
+        self.growing &= purpose != Purpose::Grow;
+    }
+
+    /// A connection is closed, by whomever.
+    pub(super) fn closed(&mut self) {
+        self.open = self.open.saturating_sub(1);
+    }
+
+    /// A connection is closed so that a fresh one can take its place, which is being opened.
+    pub(super) fn exchanged(&mut self) {
+        self.closed();
+        self.opening += 1;
+    }
+
+    /// An envelope was answered: what is open works, so whatever was refused meanwhile was a limit.
+    pub(super) fn worked(&mut self) {
+        self.unproven = None;
+    }
+
+    /// A mail was taken.
+    pub(super) fn accepted(&mut self) {
+        self.worked();
+        if self.trouble() == Some(Trouble::Refused) {
+            self.breaker = Breaker::Closed;
+        }
+    }
+
+    /// Opens the breaker; until when. What follows from the same outage counts once.
+    pub(super) fn trip(&mut self, trouble: Trouble, now: Timestamp) -> Timestamp {
+        let failures = match self.breaker {
+            Breaker::Open { trouble: known, until, .. } if known == trouble && now < until => return until,
+            Breaker::Open { trouble: known, failures, .. }
+            | Breaker::HalfOpen { trouble: known, failures }
+                if known == trouble =>
+            {
+                failures
+            }
+            _ => 0,
+        };
+        let pauses = match trouble {
+            Trouble::Unreachable => self.rules.outage,
+            Trouble::Login | Trouble::Refused => self.rules.refusal,
+        };
+        let until = now.plus(pauses.after(failures));
+        self.breaker = Breaker::Open { trouble, until, failures: failures.saturating_add(1) };
+        self.limit = self.unproven.take().unwrap_or(self.limit);
+        until
+    }
+
+    /// For how long no mail should be claimed; `None` while mail may go out, a trial included.
+    pub(super) fn rests(&self, now: Timestamp) -> Option<Duration> {
+        match self.breaker {
+            Breaker::Open { until, .. } if now < until => Some(until.since(now)),
+            Breaker::Closed
+            | Breaker::Open { trouble: Trouble::Refused, .. }
+            | Breaker::HalfOpen { trouble: Trouble::Refused, .. } => None,
+            Breaker::Open { .. } | Breaker::HalfOpen { .. } => Some(Duration::ZERO),
+        }
+    }
+
+    /// Whether a mail may be handed over now; otherwise when that may have changed.
+    pub(super) fn admit(&mut self, now: Timestamp) -> Result<(), Option<Timestamp>> {
+        match self.breaker {
+            Breaker::Closed => Ok(()),
+            Breaker::Open { until, .. } if now < until => Err(Some(until)),
+            Breaker::Open { trouble: Trouble::Refused, failures, .. }
+            | Breaker::HalfOpen { trouble: Trouble::Refused, failures }
+                if self.busy.iter().sum::<usize>() == 0 =>
+            {
+                self.breaker = Breaker::HalfOpen { trouble: Trouble::Refused, failures };
+                Ok(())
+            }
+            Breaker::Open { .. } | Breaker::HalfOpen { .. } => Err(None),
+        }
+    }
+
+    /// The lanes whose mail may be handed over now, the most urgent first. Of every eight connections that the next
+    /// hop takes, one is left to the first lane and one more to the first two, so that a password reset never waits
+    /// behind a newsletter. With fewer than eight, all serve all.
+    pub(super) fn lanes(&self) -> &'static [Lane] {
+        let reserved = self.limit / 8;
+        let [_, workflow, campaign] = self.busy;
+        let for_later = self.limit - reserved;
+        if workflow + campaign >= for_later {
+            &Lane::ALL[..1]
+        } else if campaign >= for_later - reserved {
+            &Lane::ALL[..2]
+        } else {
+            &Lane::ALL
+        }
+    }
+
+    /// A mail of a lane is handed over from now on.
+    pub(super) fn begin(&mut self, lane: Lane) {
+        self.busy[lane.number() as usize] += 1;
+    }
+
+    /// The hand-over of a mail of a lane has ended.
+    pub(super) fn end(&mut self, lane: Lane) {
+        let busy = &mut self.busy[lane.number() as usize];
+        *busy = busy.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;

@@ -1,0 +1,251 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn rules(configured: usize) -> Rules {
+    let pauses =
+        |first, longest| Pauses { first: Duration::from_secs(first), longest: Duration::from_secs(longest) };
+    Rules { configured, growth: pauses(1, 600), outage: pauses(1, 30), refusal: pauses(120, 1800) }
+}
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp(0).plus(Duration::from_secs(seconds))
+}
+
+/// A pool at a next hop that takes `takes` connections.
+struct Sketch {
+    pool: Pool,
+    takes: usize,
+    refused: usize,
+}
+
+impl Sketch {
+    fn new(configured: usize, takes: usize) -> Self {
+        Self { pool: Pool::new(rules(configured)), takes, refused: 0 }
+    }
+
+    /// Opens whatever may be opened; how many were tried.
+    fn fill(&mut self, now: Timestamp) -> usize {
+        let mut tried = 0;
+        loop {
+            let mut batch = Vec::new();
+            while let Ask::Open(purpose) = self.pool.ask(1000, now) {
+                batch.push(purpose);
+            }
+            if batch.is_empty() {
+                return tried;
+            }
+            tried += batch.len();
+            for purpose in batch {
+                if self.pool.open() < self.takes {
+                    self.pool.opened(purpose, now);
+                } else {
+                    self.refused += 1;
+                    self.pool.refused(purpose, Trouble::Unreachable, now);
+                }
+            }
+            if self.pool.open() > 0 {
+                self.pool.worked();
+            }
+        }
+    }
+}
+
+#[test]
+fn the_limit_is_what_the_next_hop_takes() {
+    for takes in [1, 5, 10, 20, 31] {
+        let mut sketch = Sketch::new(32, takes);
+        sketch.fill(at(0));
+        assert_eq!((sketch.pool.allowed(), sketch.pool.open()), (takes, takes));
+        assert_eq!(sketch.pool.trouble(), None, "{takes} work");
+    }
+}
+
+#[test]
+fn a_limit_is_tried_again_ever_more_rarely() {
+    let mut sketch = Sketch::new(32, 5);
+    sketch.fill(at(0));
+    sketch.refused = 0;
+    for second in 1..=3600 {
+        sketch.fill(at(second));
+    }
+    assert_eq!((sketch.pool.allowed(), sketch.pool.open()), (5, 5));
+    assert!((10..=16).contains(&sketch.refused), "{} refused in an hour", sketch.refused);
+}
+
+#[test]
+fn a_limit_that_was_lifted_is_outgrown() {
+    let mut sketch = Sketch::new(32, 5);
+    sketch.fill(at(0));
+    sketch.takes = 100;
+    for second in 1..=40 {
+        sketch.fill(at(second));
+    }
+    assert_eq!((sketch.pool.allowed(), sketch.pool.open()), (32, 32));
+}
+
+#[test]
+fn a_stale_limit_heals() {
+    let mut sketch = Sketch::new(32, 32);
+    sketch.pool.restore(3);
+    for second in 0..=40 {
+        sketch.fill(at(second));
+    }
+    assert_eq!(sketch.pool.open(), 32);
+    sketch.pool.restore(0);
+    assert_eq!(sketch.pool.allowed(), 32, "what is open counts");
+}
+
+#[test]
+fn the_breaker_opens_when_nothing_works_and_lets_one_try() {
+    let mut sketch = Sketch::new(32, 0);
+    assert_eq!(sketch.fill(at(0)), 1);
+    assert_eq!(sketch.pool.trouble(), Some(Trouble::Unreachable));
+    assert_eq!(sketch.pool.rests(at(0)), Some(Duration::from_secs(1)));
+    assert_eq!(sketch.pool.ask(1000, at(0)), Ask::Wait(Some(at(1))));
+    assert_eq!(sketch.pool.ask(0, at(1)), Ask::Open(Purpose::Serve), "also without mail");
+    assert_eq!(sketch.pool.ask(1000, at(1)), Ask::Wait(None), "one try at a time");
+    sketch.pool.refused(Purpose::Serve, Trouble::Unreachable, at(1));
+    assert_eq!(sketch.pool.rests(at(1)), Some(Duration::from_secs(2)));
+    let tried: usize = (2..=600).map(|second| sketch.fill(at(second))).sum();
+    assert!((20..=25).contains(&tried), "{tried} tries in ten minutes");
+    sketch.takes = 100;
+    sketch.fill(at(700));
+    assert_eq!((sketch.pool.trouble(), sketch.pool.open()), (None, 32));
+}
+
+#[test]
+fn connections_come_back_gradually() {
+    let mut pool = Pool::new(rules(32));
+    let mut waves = Vec::new();
+    while pool.open() < 32 {
+        let mut wave = 0;
+        while let Ask::Open(Purpose::Serve) = pool.ask(1000, at(0)) {
+            wave += 1;
+        }
+        (0..wave).for_each(|_| pool.opened(Purpose::Serve, at(0)));
+        waves.push(wave);
+    }
+    assert_eq!(waves, [1, 1, 2, 4, 8, 16]);
+}
+
+#[test]
+fn an_outage_is_not_taken_for_a_limit() {
+    let mut sketch = Sketch::new(32, 32);
+    sketch.fill(at(0));
+    sketch.takes = 0;
+    // they break one after the other, and each is tried to be replaced
+    for _ in 0..32 {
+        sketch.pool.closed();
+        if let Ask::Open(purpose) = sketch.pool.ask(1000, at(1)) {
+            sketch.pool.refused(purpose, Trouble::Unreachable, at(1));
+        }
+    }
+    assert_eq!((sketch.pool.trouble(), sketch.pool.allowed()), (Some(Trouble::Unreachable), 32));
+    sketch.takes = 32;
+    sketch.fill(at(10));
+    assert_eq!(sketch.pool.open(), 32);
+}
+
+#[test]
+fn a_refused_login_is_repeated_after_minutes() {
+    let mut pool = Pool::new(rules(32));
+    let mut logins = 0;
+    for second in 0..3600 {
+        while let Ask::Open(purpose) = pool.ask(1000, at(second)) {
+            logins += 1;
+            pool.refused(purpose, Trouble::Login, at(second));
+        }
+    }
+    // at 0, 2, 6, 14 and 30 minutes, and half an hour later the next
+    assert_eq!(logins, 5);
+    // with others that work it is the same
+    let mut sketch = Sketch::new(32, 5);
+    sketch.fill(at(0));
+    assert_eq!(sketch.pool.ask(1000, at(1)), Ask::Open(Purpose::Grow));
+    sketch.pool.refused(Purpose::Grow, Trouble::Login, at(1));
+    assert!(matches!(sketch.pool.ask(1000, at(2)), Ask::Wait(Some(until)) if until >= at(121)));
+}
+
+#[test]
+fn what_is_refused_is_tried_with_one_mail() {
+    let mut sketch = Sketch::new(8, 8);
+    sketch.fill(at(0));
+    assert_eq!(sketch.pool.trip(Trouble::Refused, at(0)), at(120));
+    assert_eq!(sketch.pool.trip(Trouble::Refused, at(1)), at(120), "those under way count once");
+    assert_eq!(sketch.pool.admit(at(1)), Err(Some(at(120))));
+    assert_eq!(sketch.pool.rests(at(120)), None, "the trial needs a mail");
+    assert_eq!(sketch.pool.admit(at(120)), Ok(()));
+    sketch.pool.begin(Lane::Transactional);
+    assert_eq!(sketch.pool.admit(at(120)), Err(None));
+    assert_eq!(sketch.pool.trip(Trouble::Refused, at(121)), at(361), "twice as long");
+    sketch.pool.end(Lane::Transactional);
+    assert_eq!(sketch.pool.admit(at(361)), Ok(()));
+    sketch.pool.accepted();
+    assert_eq!((sketch.pool.trouble(), sketch.pool.admit(at(362))), (None, Ok(())));
+    // without any connection left, one is opened when there is a mail
+    sketch.pool.trip(Trouble::Refused, at(400));
+    (0..8).for_each(|_| sketch.pool.closed());
+    assert_eq!(sketch.pool.ask(0, at(600)), Ask::Wait(None));
+    assert_eq!(sketch.pool.ask(3, at(600)), Ask::Open(Purpose::Serve));
+    assert_eq!(sketch.pool.ask(3, at(600)), Ask::Wait(None));
+}
+
+#[test]
+fn urgent_lanes_have_capacity_of_their_own_within_what_is_allowed() {
+    for (takes, campaigns, both) in [(32, 24, 28), (16, 12, 14), (10, 8, 9), (8, 6, 7), (5, 5, 5), (1, 1, 1)]
+    {
+        let mut sketch = Sketch::new(32, takes);
+        sketch.fill(at(0));
+        let pool = &mut sketch.pool;
+        let mut begun = [0, 0];
+        for (count, lane) in begun.iter_mut().zip([Lane::Campaign, Lane::Workflow]) {
+            while pool.busy.iter().sum::<usize>() < takes && pool.lanes().contains(&lane) {
+                pool.begin(lane);
+                *count += 1;
+            }
+        }
+        assert_eq!((begun[0], begun[0] + begun[1]), (campaigns, both), "of {takes}");
+        assert!(pool.lanes().contains(&Lane::Transactional));
+    }
+}
+
+proptest! {
+    /// Whatever happens, the counts hold, the breaker is open only when nothing works, and once a next hop takes some
+    /// connections again, all of them are used.
+    #[test]
+    fn it_always_recovers(
+        configured in 1usize..40,
+        steps in prop::collection::vec((0usize..45, 0u8..4, 0u64..40), 1..60),
+        finally in 1usize..45,
+    ) {
+        let mut sketch = Sketch::new(configured, finally);
+        let mut second = 0;
+        for (takes, event, pause) in steps {
+            second += pause;
+            sketch.takes = takes;
+            match event {
+                0 => while sketch.pool.open() > takes { sketch.pool.closed() },
+                1 => (0..sketch.pool.open()).for_each(|_| sketch.pool.closed()),
+                2 => sketch.pool.restore(takes),
+                _ => {}
+            }
+            sketch.fill(at(second));
+            let pool = &sketch.pool;
+            prop_assert_eq!(pool.opening, 0);
+            prop_assert!(pool.open <= configured);
+            prop_assert!((1..=configured).contains(&pool.limit), "{:?}", pool);
+            prop_assert!(pool.trouble().is_none() || pool.open == 0, "{:?}", pool);
+        }
+        sketch.takes = finally;
+        while sketch.pool.open() > finally {
+            sketch.pool.closed();
+        }
+        for _ in 0..100 {
+            second += 600;
+            sketch.fill(at(second));
+        }
+        prop_assert_eq!(sketch.pool.open(), finally.min(configured));
+        prop_assert_eq!(sketch.pool.trouble(), None);
+    }
+}

@@ -1,0 +1,323 @@
+//! A worker that hands mail to the next hop: it has a connection, or waits for leave to open one.
+//!
+//! A mail is taken only when there is a connection to hand it over on, so an outage costs no mail an attempt.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mailwright_core::email::Reason;
+use mailwright_core::time::Timestamp;
+use mailwright_mail::smtp::{Connection, EnvelopeError, OpenError, OpenStage, RelayConfig};
+use mailwright_store::email::{ClaimRef, Claimed};
+
+use super::blame::Blame;
+use super::hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble};
+use super::ledger::Record;
+use super::outcome::{Circumstances, End};
+use super::worker::Message;
+use super::{Delivery, reference};
+
+/// How long an unused connection is kept.
+const IDLE: Duration = Duration::from_secs(30);
+/// A connection that nothing was heard of for this long may have been closed.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long the last outcome waits to be recorded together with the next mark.
+const SLOW: Duration = Duration::from_millis(20);
+/// How long a farewell may take.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Pause after a panic outside of a hand-over.
+const AFTER_PANIC: Duration = Duration::from_secs(1);
+
+/// A worker and its connection.
+pub(super) struct Sender<'d> {
+    delivery: &'d Delivery,
+    relay: &'d RelayConfig,
+    line: Option<Line>,
+    /// The outcome of the last mail, which is recorded together with the mark of the next.
+    last: Option<Arc<Record>>,
+}
+
+/// An open connection.
+struct Line {
+    connection: Connection,
+    seat: Seat,
+    /// Mails that were taken on it.
+    carried: usize,
+    /// When something was last heard on it.
+    heard_at: Timestamp,
+}
+
+impl Line {
+    /// Closes it in good order.
+    async fn close(self) {
+        let _ = tokio::time::timeout(FAREWELL, self.connection.quit()).await;
+    }
+}
+
+/// What comes next.
+enum Next {
+    Mail(Arc<Claimed>, Busy),
+    /// Ask again.
+    Again,
+    /// The service stops.
+    Stop,
+}
+
+impl<'d> Sender<'d> {
+    pub(super) fn new(delivery: &'d Delivery, relay: &'d RelayConfig) -> Self {
+        Self { delivery, relay, line: None, last: None }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            match AssertUnwindSafe(self.next()).catch_unwind().await {
+                Ok(Next::Mail(mail, busy)) => self.hand_over_safely(mail, busy).await,
+                Ok(Next::Again) => {}
+                Ok(Next::Stop) => break,
+                Err(_) => {
+                    tracing::error!("waiting for mail panicked");
+                    self.line = None;
+                    self.delivery.tasks.pause(AFTER_PANIC).await;
+                }
+            }
+        }
+        self.flush().await;
+        if let Some(line) = self.line.take() {
+            line.close().await;
+        }
+    }
+
+    /// A mail that makes us panic must not take the worker with it.
+    async fn hand_over_safely(&mut self, mail: Arc<Claimed>, busy: Busy) {
+        let claim: ClaimRef = reference(&mail);
+        if AssertUnwindSafe(self.hand_over(mail)).catch_unwind().await.is_err() {
+            self.delivery.panicked(claim);
+            self.line = None;
+        }
+        drop(busy);
+    }
+
+    /// The next mail, or a step on the way to it. With none at hand the last outcome is recorded by itself, and an idle
+    /// connection is closed.
+    async fn next(&mut self) -> Next {
+        let delivery = self.delivery;
+        if delivery.tasks.is_stopping() {
+            return Next::Stop;
+        }
+        let (dispatcher, hop) = (&delivery.app.0.dispatcher, &delivery.hop);
+        let (filled, changed) = (dispatcher.filled(), hop.changed());
+        tokio::pin!(filled, changed);
+        // registered before looking, so that nothing that happens in between is missed
+        filled.as_mut().enable();
+        changed.as_mut().enable();
+        let wait = if self.line.is_some() {
+            match hop.take(dispatcher) {
+                Take::Mail(mail, busy) => return Next::Mail(delivery.dated(*mail), busy),
+                Take::Back(mails) => {
+                    self.give_back(mails).await;
+                    return Next::Again;
+                }
+                Take::Wait(wait) => wait,
+            }
+        } else {
+            match hop.ask(dispatcher) {
+                Leave::Open(permit) => {
+                    self.flush().await;
+                    self.line = self.open(permit).await;
+                    return Next::Again;
+                }
+                Leave::Wait(wait) => wait,
+            }
+        };
+        if self.last.is_some() {
+            self.flush().await;
+            return Next::Again;
+        }
+        let idle = self.line.as_ref().map(|line| IDLE.saturating_sub(delivery.now().since(line.heard_at)));
+        if idle == Some(Duration::ZERO) {
+            if let Some(line) = self.line.take() {
+                line.close().await;
+            }
+            return Next::Again;
+        }
+        let pause = [wait, idle].into_iter().flatten().min();
+        tokio::select! {
+            biased;
+            () = delivery.tasks.stopping() => Next::Stop,
+            () = filled => Next::Again,
+            () = changed => Next::Again,
+            // not at once: a pause of some microseconds would be asked for again and again
+            () = tokio::time::sleep(pause.unwrap_or_default().max(Duration::from_millis(1))), if pause.is_some() => {
+                Next::Again
+            }
+        }
+    }
+
+    /// Gives mails back that are not to be tried yet.
+    async fn give_back(&self, mails: Vec<(Claimed, Duration)>) {
+        let Some(longest) = mails.iter().map(|(_, wait)| *wait).max() else { return };
+        let (later, now): (Vec<_>, Vec<_>) = mails.into_iter().partition(|(_, wait)| !wait.is_zero());
+        let claims = |mails: Vec<(Claimed, Duration)>| -> Vec<_> {
+            mails.iter().map(|(mail, _)| reference(mail)).collect()
+        };
+        self.delivery.release(&claims(later), self.delivery.now().plus(longest)).await;
+        self.delivery.release(&claims(now), self.delivery.now()).await;
+    }
+
+    async fn flush(&mut self) {
+        if let Some(last) = self.last.take() {
+            self.delivery.step(Some(last), None).await;
+        }
+    }
+
+    async fn hand_over(&mut self, mail: Arc<Claimed>) {
+        let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
+        let Some(mut line) = self.line.take() else { return self.put_back(&mail).await };
+        let Message { rendered, signature, .. } = &message;
+        let size = signature.len() + rendered.raw.len();
+        if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
+            self.line = Some(line);
+            let text = format!("The message has {size} bytes, the next hop takes {most} at most.");
+            let end = End::Impossible(Reason::TooLarge, text);
+            return self.conclude(&mail, &rendered.subject, &end, Circumstances::default()).await;
+        }
+        let mut envelope = self.envelope(&mut line.connection, &mail, size).await;
+        let is_fresh = line.carried == 0 && self.delivery.now().since(line.heard_at) < QUIET;
+        if !is_fresh && is_about_the_connection(&envelope) {
+            // the next hop had enough of the connection, which says nothing about the mail
+            let Some(fresh) = self.exchange(line).await else { return self.put_back(&mail).await };
+            line = fresh;
+            envelope = self.envelope(&mut line.connection, &mail, size).await;
+        }
+        if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) && !is_closing(&envelope) {
+            self.delivery.hop.worked();
+        }
+        let tls = line.connection.tls();
+        let end = if let Err(error) = envelope {
+            error.into()
+        } else {
+            // On disk before the first byte of the content is on the wire.
+            if !self.delivery.step(self.last.take(), Some(&mail)).await {
+                // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
+                // for content, and without any the connection can only be closed.
+                self.delivery.let_go(mail.id);
+                return;
+            }
+            match line.connection.content(signature.as_bytes(), &rendered.raw).await {
+                Ok(reply) => End::Accepted(reply),
+                Err(error) => error.into(),
+            }
+        };
+        self.keep(line, matches!(end, End::Accepted(_)));
+        match (self.delivery.hop.judge(&mail, &end), &end) {
+            (Judgement::NotOwn(wait), End::Refused(_, reply)) if self.may_wait(&mail, wait) => {
+                self.flush().await;
+                self.delivery.postpone(&mail, wait, &reply.to_string()).await;
+            }
+            (Judgement::NotOwn(_), End::Refused(_, reply)) => {
+                let text = format!("Given up, it waited for too long. Last: {reply}");
+                let end = End::Impossible(Reason::Expired, text);
+                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken: false }).await;
+            }
+            (judgement, _) => {
+                let overtaken = judgement == Judgement::Own { overtaken: true };
+                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken }).await;
+            }
+        }
+    }
+
+    /// Whether a mail may wait so long, all pauses together.
+    fn may_wait(&self, mail: &Claimed, wait: Duration) -> bool {
+        mail.waited + wait <= self.delivery.app.settings().delivery.deadline
+    }
+
+    /// Notes the end of a hand-over, to be recorded with the mark of the next.
+    async fn conclude(&mut self, mail: &Claimed, subject: &str, end: &End, how: Circumstances) {
+        // still there when the envelope was refused, so that nothing was marked
+        self.flush().await;
+        self.last = Some(Arc::new(self.delivery.outcome(mail, Some(subject), end, how)));
+    }
+
+    /// Gives back a mail of which nothing was tried.
+    async fn put_back(&mut self, mail: &Claimed) {
+        self.flush().await;
+        self.delivery.release(&[reference(mail)], self.delivery.now()).await;
+    }
+
+    /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.
+    async fn envelope(
+        &mut self,
+        connection: &mut Connection,
+        mail: &Claimed,
+        size: usize,
+    ) -> Result<(), EnvelopeError> {
+        let envelope = connection.envelope(mail.from.as_str(), mail.recipient.as_str(), size);
+        tokio::pin!(envelope);
+        match tokio::time::timeout(SLOW, &mut envelope).await {
+            Ok(answer) => answer,
+            Err(_) => tokio::join!(envelope, self.flush()).0,
+        }
+    }
+
+    fn keep(&mut self, mut line: Line, carried: bool) {
+        line.carried += usize::from(carried);
+        line.heard_at = self.delivery.now();
+        self.line = line.connection.is_reusable().then_some(line);
+    }
+
+    /// Closes a connection and opens another in its place.
+    async fn exchange(&mut self, line: Line) -> Option<Line> {
+        let Line { connection, seat, .. } = line;
+        let permit = seat.exchange();
+        // the next hop counts the old one until it is closed
+        let closed = tokio::time::timeout(FAREWELL, connection.quit());
+        let _ = tokio::join!(closed, self.flush());
+        self.open(permit).await
+    }
+
+    /// Opens a connection, unless the service stops meanwhile.
+    async fn open(&self, permit: Permit) -> Option<Line> {
+        let opened = tokio::select! {
+            biased;
+            () = self.delivery.tasks.stopping() => return None,
+            opened = Connection::open(self.relay) => opened,
+        };
+        match opened {
+            Ok(connection) => {
+                let heard_at = self.delivery.now();
+                Some(Line { connection, seat: permit.opened(), carried: 0, heard_at })
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection to the next hop could not be opened");
+                permit.refused(trouble(&error), &error.to_string());
+                None
+            }
+        }
+    }
+}
+
+fn trouble(error: &OpenError) -> Trouble {
+    match &error.reply {
+        // the server knows us and does not let us in
+        Some(reply) if error.stage == OpenStage::Auth && reply.is_permanent() => Trouble::Login,
+        _ => Trouble::Unreachable,
+    }
+}
+
+/// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with 421
+/// (RFC 5321 section 3.8), or refused for what happened on it before.
+fn is_about_the_connection(envelope: &Result<(), EnvelopeError>) -> bool {
+    match envelope {
+        Ok(()) => false,
+        Err(EnvelopeError::Lost { .. }) => true,
+        Err(EnvelopeError::Refused { stage, reply }) => {
+            !reply.is_permanent() && Blame::of(*stage, reply) == Blame::Session
+        }
+    }
+}
+
+fn is_closing(envelope: &Result<(), EnvelopeError>) -> bool {
+    matches!(envelope, Err(EnvelopeError::Refused { reply, .. }) if reply.is_closing())
+}

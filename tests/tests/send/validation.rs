@@ -166,13 +166,25 @@ both_engines! {
         };
         let too_many = app.send(files(&[4; 11])).await;
         assert_eq!(issues(&too_many), [("attachments".to_owned(), "too_big".to_owned())]);
-        // The text of ten megabytes may be 13 981 013 characters long in all.
+        // 13,981,016 characters are 10,485,762 bytes, and 10,485,760 with two of padding.
         let too_large = app.send(files(&[6_990_508, 6_990_508])).await;
+        assert_eq!(issues(&too_large), [("attachments".to_owned(), "custom".to_owned())]);
+        let mut one_byte_more = files(&[13_981_016]);
+        one_byte_more["attachments"][0]["content"] = json!(format!("{}=", "A".repeat(13_981_015)));
+        let too_large = app.send(one_byte_more.clone()).await;
         assert_eq!(issues(&too_large), [("attachments".to_owned(), "custom".to_owned())]);
         assert_eq!(read(&app, "/emails").await["total"], 0);
 
         send_ok(&app, files(&[4; 10])).await;
         send_ok(&app, files(&[6_990_508, 6_990_504])).await;
+        // ten megabytes to the byte, in one file and in ten
+        one_byte_more["attachments"][0]["content"] = json!(format!("{}==", "A".repeat(13_981_014)));
+        send_ok(&app, one_byte_more).await;
+        let mut ten = files(&[4; 10]);
+        for file in ten["attachments"].as_array_mut().expect("a list") {
+            file["content"] = json!(format!("{}==", "A".repeat(1_398_102)));
+        }
+        send_ok(&app, ten).await;
     }
 
     async fn all_failing_fields_are_named_together_and_unknown_ones_ignored(engine: Engine) {

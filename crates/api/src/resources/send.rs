@@ -337,6 +337,11 @@ fn too_long(html: usize, headers: usize, files: &[File], most: usize) -> Option<
     Some(Issue::new(field, "too_big", message))
 }
 
+/// How many bytes a text in base64 stands for, padded or not.
+fn decoded_len(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
+}
+
 /// Decodes the attachments, within the limits of the contract.
 fn files(attachments: Vec<Attachment>, app: &App) -> Result<Vec<File>, ApiError> {
     let limits = app.settings().attachments;
@@ -349,13 +354,13 @@ fn files(attachments: Vec<Attachment>, app: &App) -> Result<Vec<File>, ApiError>
             format!("Must have at most {} elements.", limits.count),
         ));
     }
-    let encoded: usize = attachments.iter().map(|a| a.content.0.len()).sum();
-    if encoded > limits.total_bytes * 4 / 3 {
+    let total: usize = attachments.iter().map(|a| decoded_len(&a.content.0)).sum();
+    if total > limits.total_bytes {
         let megabytes = limits.total_bytes / 1024 / 1024;
         return Err(issue(
             "attachments".into(),
             "custom",
-            format!("All attachments together may have {megabytes} MB."),
+            format!("All attachments together may have {megabytes} MB, before they are encoded."),
         ));
     }
     // files that other systems encoded without padding are no reason to refuse a mail
@@ -395,6 +400,15 @@ mod tests {
             content_id: None,
             inline: false,
             content: vec![0; bytes].into(),
+        }
+    }
+
+    #[test]
+    fn files_are_measured_as_they_will_arrive() {
+        for bytes in 0..10 {
+            let padded = base64::engine::general_purpose::STANDARD.encode(vec![7; bytes]);
+            assert_eq!(decoded_len(&padded), bytes);
+            assert_eq!(decoded_len(padded.trim_end_matches('=')), bytes);
         }
     }
 

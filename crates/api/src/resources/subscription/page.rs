@@ -46,11 +46,19 @@ pub(super) fn about(contact: &PublicContact, purpose: Purpose, mail: Option<Emai
         (Purpose::Manage | Purpose::Subscribe, true) => (texts.preferences, state, way_out),
         (Purpose::Manage | Purpose::Unsubscribe, false) => (texts.preferences, state, way_in),
     };
-    let values = Values { project: &contact.project.name, email: &contact.email };
+    // whoever is forwarded a mail can open its links
+    let values = Values { project: &contact.project.name, email: &masked(&contact.email) };
     let query = mail.map(|mail| format!("?e={mail}")).unwrap_or_default();
     let form = button.form(&format!("{}{query}", contact.id));
     let title = format!("{heading} · {}", escape_html(&contact.project.name));
     page(StatusCode::OK, contact.locale, &title, heading, &html(sentence, values), &form)
+}
+
+/// An address that its owner recognises and nobody else can write to: `a***@example.com`.
+fn masked(address: &str) -> String {
+    let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+    let first = local.chars().next().map(String::from).unwrap_or_default();
+    format!("{first}***@{domain}")
 }
 
 /// The page for a link that leads to nobody.
@@ -88,4 +96,20 @@ fn page(
     form: &str,
 ) -> Response {
     Page { status, locale, title, heading, sentence, form }.into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_recognised_and_not_told() {
+        for (address, expected) in [
+            ("ann@example.com", "a***@example.com"),
+            ("b@x.test", "b***@x.test"),
+            ("o'brien@e.com", "o***@e.com"),
+        ] {
+            assert_eq!(masked(address), expected);
+        }
+    }
 }

@@ -23,9 +23,11 @@ const CACHE_BYTES: u64 = 24 * 1024 * 1024;
 pub(crate) struct Prepared {
     pub(crate) subject: Template,
     pub(crate) body: Template,
+    /// The plain text, where it is not made from the body.
+    pub(crate) text: Option<Template>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) attachments: Vec<Attachment>,
-    /// Names that subject and body use, at the top level.
+    /// Names that subject, body and text use, at the top level.
     pub(crate) names: BTreeSet<String>,
     size: u64,
 }
@@ -36,6 +38,8 @@ impl Prepared {
         let body = Template::parse_lenient(&content.body);
         let mut names = subject.variables();
         names.extend(body.variables());
+        let text = content.text.as_deref().map(Template::parse_lenient);
+        names.extend(text.iter().flat_map(Template::variables));
         let headers = content
             .headers
             .as_array()
@@ -44,8 +48,9 @@ impl Prepared {
             .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned())))
             .collect();
         let bytes: usize = attachments.iter().map(|a| a.content.len()).sum();
-        let size = (content.subject.len() + content.body.len() * 2 + bytes + 512) as u64;
-        Self { subject, body, headers, attachments, names, size }
+        let written = content.body.len() + content.text.as_ref().map_or(0, String::len);
+        let size = (content.subject.len() + written * 2 + bytes + 512) as u64;
+        Self { subject, body, text, headers, attachments, names, size }
     }
 
     /// Whether the body links to the recipient's own subscription pages.
@@ -97,6 +102,7 @@ pub struct File {
 pub(crate) fn compose(
     subject: String,
     body: String,
+    text: Option<String>,
     headers: &[(String, String)],
     files: &[File],
 ) -> (Content, Vec<Bytes>) {
@@ -119,16 +125,13 @@ pub(crate) fn compose(
         .collect();
     let (headers, attachments) = (json!(headers), Value::Array(attachments));
     let mut hasher = Sha256::new();
-    for part in [
-        subject.as_bytes(),
-        body.as_bytes(),
-        headers.to_string().as_bytes(),
-        attachments.to_string().as_bytes(),
-    ] {
+    let (headers_text, attachments_text) = (headers.to_string(), attachments.to_string());
+    let parts = [&subject, &body, &headers_text, &attachments_text].into_iter().chain(&text);
+    for part in parts {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part);
     }
-    (Content { hash: hasher.finalize().into(), subject, body, headers, attachments }, bytes)
+    (Content { hash: hasher.finalize().into(), subject, body, text, headers, attachments }, bytes)
 }
 
 #[derive(Debug, Clone)]

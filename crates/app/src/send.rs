@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{join, join3, join4};
-use mailwright_core::address::EmailAddress;
+use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::email::{EmailSource, Lane};
@@ -49,6 +49,8 @@ pub struct Send {
     pub subject: Option<String>,
     /// HTML; from the template when absent.
     pub body: Option<String>,
+    /// Plain text; made from the HTML when absent.
+    pub text: Option<String>,
     /// Saved template.
     pub template: Option<TemplateId>,
     /// Sender; from the template when absent.
@@ -61,8 +63,8 @@ pub struct Send {
     pub data: Data,
     /// Custom headers.
     pub headers: Vec<(String, String)>,
-    /// Reply address.
-    pub reply: Option<EmailAddress>,
+    /// Reply address, with the name shown for it.
+    pub reply: Option<(EmailAddress, Option<String>)>,
     /// Attachments.
     pub attachments: Vec<File>,
 }
@@ -181,12 +183,16 @@ impl App {
                 send.from_name,
             ),
         };
-        let reply_to = send.reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
+        let (reply, reply_name) = send.reply.unzip();
+        let reply_to = reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
         let reply_to = reply_to.or_else(|| Some(from.clone()));
+        let mut headers = send.headers;
+        add_reply_name(&mut headers, reply_to.as_ref(), reply_name.flatten());
         let (content, files) = compose(
             send.subject.unwrap_or(subject),
             send.body.unwrap_or(body),
-            &send.headers,
+            send.text,
+            &headers,
             &send.attachments,
         );
         let prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
@@ -234,7 +240,7 @@ impl App {
         values: Data,
     ) -> Operation {
         let headers = [("Auto-Submitted".to_owned(), "auto-generated".to_owned())];
-        let (content, files) = compose(subject.to_owned(), body, &headers, &[]);
+        let (content, files) = compose(subject.to_owned(), body, None, &headers, &[]);
         let prepared = self.0.contents.prepare(project.number, &content, &[]);
         let patch = DataPatch { request: values, ..DataPatch::default() };
         Operation {
@@ -262,6 +268,15 @@ impl App {
         let found =
             self.0.db.read(move |rx| Box::pin(async move { template::get(rx, number, id).await })).await?;
         found.ok_or_else(|| Error::not_found(Resource::Template, id))
+    }
+}
+
+/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own there.
+fn add_reply_name(headers: &mut Vec<(String, String)>, to: Option<&EmailAddress>, name: Option<String>) {
+    let is_own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("Reply-To"));
+    if let (Some(address), Some(name), false) = (to, name, is_own) {
+        let mailbox = Mailbox { name: Some(name), address: address.to_string() };
+        headers.push(("Reply-To".to_owned(), mailbox.to_text()));
     }
 }
 

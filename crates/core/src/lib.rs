@@ -15,6 +15,7 @@ pub mod email;
 pub mod event;
 pub mod filter;
 pub mod given;
+pub mod header;
 pub mod ids;
 pub mod import;
 pub mod issue;

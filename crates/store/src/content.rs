@@ -21,6 +21,8 @@ pub struct Content {
     pub subject: String,
     /// HTML, with variables.
     pub body: String,
+    /// Plain text, with variables; made from the HTML when there is none.
+    pub text: Option<String>,
     /// Custom headers: an array of pairs.
     pub headers: Json,
     /// Attachments: an array of objects that name the hash of their bytes.
@@ -39,15 +41,17 @@ pub struct Bytes {
 /// Stores contents that are not there yet.
 pub async fn save(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
     tx.each(
-        "insert into contents (project_id, hash, subject, body, headers, attachments, created_at) \
-         select r.project_id, r.hash, r.subject, r.body, r.headers, r.attachments, $7 \
-         from {rows r: project_id int, hash bytes, subject text, body text, headers json, attachments json} where true \
+        "insert into contents (project_id, hash, subject, body, text_body, headers, attachments, created_at) \
+         select r.project_id, r.hash, r.subject, r.body, r.text_body, r.headers, r.attachments, $8 \
+         from {rows r: project_id int, hash bytes, subject text, body text, text_body text, headers json, \
+         attachments json} where true \
          on conflict (project_id, hash) do nothing",
         &[
             Arg::Ints(contents.iter().map(|(p, _)| Some(p.0)).collect()),
             Arg::Blobs(contents.iter().map(|(_, c)| Some(c.hash.as_slice().into())).collect()),
             Arg::Texts(contents.iter().map(|(_, c)| Some(c.subject.as_str().into())).collect()),
             Arg::Texts(contents.iter().map(|(_, c)| Some(c.body.as_str().into())).collect()),
+            Arg::Texts(contents.iter().map(|(_, c)| c.text.as_deref().map(Into::into)).collect()),
             Arg::Jsons(contents.iter().map(|(_, c)| Some(c.headers.to_string().into())).collect()),
             Arg::Jsons(contents.iter().map(|(_, c)| Some(c.attachments.to_string().into())).collect()),
             now.into(),
@@ -77,7 +81,8 @@ pub async fn save_attachments(tx: &Tx<'_>, files: &[(ProjectNumber, &Bytes)], no
 /// Reads a content.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Option<Content>> {
     rx.optional(
-        "select hash, subject, body, {json_out headers}, {json_out attachments} from contents where project_id = $1 and hash = $2",
+        "select hash, subject, body, text_body, {json_out headers}, {json_out attachments} from contents \
+         where project_id = $1 and hash = $2",
         args![project, hash],
         |r| {
             let hash: Vec<u8> = r.get(0)?;
@@ -86,7 +91,14 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result
                 expected: "a SHA-256 hash",
                 detail: "contents.hash has another length".into(),
             })?;
-            Ok(Content { hash, subject: r.get(1)?, body: r.get(2)?, headers: r.get(3)?, attachments: r.get(4)? })
+            Ok(Content {
+                hash,
+                subject: r.get(1)?,
+                body: r.get(2)?,
+                text: r.get(3)?,
+                headers: r.get(4)?,
+                attachments: r.get(5)?,
+            })
         },
     )
     .await

@@ -27,6 +27,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../migrations/0008_invitations_of_keys.sql"),
     },
     Migration { number: 9, name: "deletions", sql: include_str!("../migrations/0009_deletions.sql") },
+    Migration {
+        number: 17,
+        name: "text of mails",
+        sql: include_str!("../migrations/0017_text_of_mails.sql"),
+    },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

@@ -195,16 +195,22 @@ both_engines! {
                 kind == "MARKETING",
                 "the footer links to the contact's page: {kind}: {mail}"
             );
-            for name in ["List-Unsubscribe", "List-Unsubscribe-Post"] {
+            for name in ["List-Unsubscribe", "List-Id"] {
                 assert_eq!(mail_headers(&mail, name).len(), usize::from(offered), "{name}: {kind}: {mail}");
             }
+            let one_click = mail_headers(&mail, "List-Unsubscribe-Post");
+            assert!(one_click.is_empty(), "RFC 8058 needs https: {kind}: {mail}");
         }
         let linked = json!({"body": "<a href=\"{{unsubscribeUrl}}\">out</a>"});
         let mail = delivered(&app, "linked@example.com", &linked).await;
         let list = mail_header(&mail, "List-Unsubscribe");
         assert!(list.starts_with('<') && list.contains("/unsubscribe/"), "{list}");
-        assert_eq!(mail_header(&mail, "List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
         let plain = delivered(&app, "plain@example.com", &json!({})).await;
         assert!(mail_headers(&plain, "List-Unsubscribe").is_empty(), "{plain}");
+
+        let secure = App::builder(engine).env("MAILWRIGHT_BASE_URL", "https://mail.example").start().await;
+        let mail = delivered(&secure, "linked@example.com", &linked).await;
+        assert!(mail_header(&mail, "List-Unsubscribe").starts_with("<https://mail.example/unsubscribe/"), "{mail}");
+        assert_eq!(mail_header(&mail, "List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
     }
 }

@@ -279,7 +279,8 @@ impl App {
     ) -> Result<EmailId> {
         let campaign = self.campaign(project, id).await?.campaign;
         let (number, now) = (project.number, self.0.clock.now());
-        let (content, _) = compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), &[], &[]);
+        let (content, _) =
+            compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
         let prepared = self.0.contents.prepare(number, &content, &[]);
         let deadline_at = now.plus(self.settings().delivery.deadline);
         let mail = EmailId::new(now);
@@ -375,7 +376,7 @@ pub(super) async fn start(
     recipients: Option<i64>,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
-    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), &[], &[]);
+    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), None, &[], &[]);
     content::save(tx, &[(number, &content)], now).await?;
     run::start(tx, number, campaign.id, &content.hash).await?;
     campaign.status = CampaignStatus::Sending;

@@ -368,7 +368,8 @@ pub(crate) async fn duplicate(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SendCampaignRequest {
-    /// When to start: any date in the future. Left out or null: now.
+    /// When to start: any date in the future that JavaScript's `Date` reads, in UTC where it has no offset, or milliseconds since
+    /// 1970. Left out or null: now.
     #[schema(value_type = Option<Value>)]
     scheduled_for: Option<Value>,
 }

@@ -346,13 +346,12 @@ impl Parser<'_> {
             Token::Symbol(sign @ ('+' | '-')) => {
                 self.scanner.take();
                 self.zone.sign = Some(if sign == '-' { -1 } else { 1 });
-                let (hour, minute) = match self.scanner.number_of(4) {
-                    Some(both) => (both / 100, both % 100),
-                    None => {
-                        let hour = self.scanner.number_of(2)?;
-                        self.scanner.skip(':').then_some(())?;
-                        (hour, self.scanner.number_of(2)?)
-                    }
+                let (hour, minute) = if let Some(both) = self.scanner.number_of(4) {
+                    (both / 100, both % 100)
+                } else {
+                    let hour = self.scanner.number_of(2)?;
+                    self.scanner.skip(':').then_some(())?;
+                    (hour, self.scanner.number_of(2)?)
                 };
                 (self.zone.hour, self.zone.minute) = (Some(up_to(hour, 23)?), Some(up_to(minute, 59)?));
             }

@@ -22,7 +22,11 @@ const RULE: &str = "----------";
 ///
 /// Takes any text, well-formed or not, in time linear in its length.
 pub fn html_to_text(html: &str) -> String {
-    let mut writer = TextWriter { out: String::with_capacity(html.len() / 4), ..TextWriter::default() };
+    let mut writer = TextWriter {
+        out: String::with_capacity(html.len() / 4),
+        nesting: Nesting::new(html.len()),
+        ..TextWriter::default()
+    };
     let mut tokens = Tokens::new(html);
     while let Some(token) = tokens.next() {
         match token {

@@ -58,9 +58,16 @@ pub(super) struct Nesting<'a> {
     pub(super) mode: Mode,
     /// An item outside of all lists has begun, and nothing of it was written.
     stray_item: bool,
+    /// How many bytes of indentation and quotes may still be written, so that no HTML grows by them beyond measure.
+    allowance: usize,
 }
 
 impl<'a> Nesting<'a> {
+    /// Nothing is open. The lines of the text have at most this many bytes of indentation and quotes together.
+    pub(super) fn new(allowance: usize) -> Self {
+        Self { allowance, ..Self::default() }
+    }
+
     /// Takes note of an element that begins.
     pub(super) fn enter(&mut self, element: Element, tag: &Tag<'a>) {
         self.end_implied(element);
@@ -183,16 +190,24 @@ impl<'a> Nesting<'a> {
     /// Writes what stands before the text of a line: quotes, markers of items that begin, indentation of others.
     pub(super) fn begin_line(&mut self, out: &mut String) {
         let mut levels = 0;
+        let allowance = &mut self.allowance;
+        let mut grant = |bytes: usize| {
+            let is_granted = *allowance >= bytes;
+            *allowance = allowance.saturating_sub(bytes);
+            is_granted
+        };
         for open in &mut self.open {
             let is_level = !matches!(open.kind, Kind::Plain | Kind::Table(_));
             levels += usize::from(is_level);
             match &mut open.kind {
                 Kind::List(list) => match list.marker.take() {
                     Some(marker) if levels <= MAX_LEVELS => out.push_str(&marker),
-                    None if levels <= MAX_LEVELS => out.extend(std::iter::repeat_n(' ', list.indent)),
+                    None if levels <= MAX_LEVELS && grant(list.indent) => {
+                        out.extend(std::iter::repeat_n(' ', list.indent))
+                    }
                     _ => {}
                 },
-                Kind::Quote if levels <= MAX_LEVELS => out.push_str("> "),
+                Kind::Quote if levels <= MAX_LEVELS && grant(2) => out.push_str("> "),
                 Kind::Quote | Kind::Plain | Kind::Table(_) => {}
             }
         }
@@ -203,6 +218,9 @@ impl<'a> Nesting<'a> {
 
     /// How many quotes a line without text shows: those around all lists.
     pub(super) fn quotes(&self) -> usize {
+        if self.allowance == 0 {
+            return 0;
+        }
         let outer = self.open.iter().take_while(|open| !matches!(open.kind, Kind::List(_)));
         outer.filter(|open| matches!(open.kind, Kind::Quote)).count().min(MAX_LEVELS)
     }

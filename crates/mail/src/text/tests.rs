@@ -146,6 +146,16 @@ fn html_becomes_text() {
 }
 
 #[test]
+fn indentation_does_not_multiply_a_text() {
+    for (open, line) in [("<ol start=999999><li>", "<br>x"), ("<blockquote>", "<p>x"), ("<ul><li>", "<li>x")]
+    {
+        let html = format!("{}{}", open.repeat(8), line.repeat(10_000));
+        let text = html_to_text(&html);
+        assert!(text.len() < 3 * html.len(), "{open}: {} of {}", text.len(), html.len());
+    }
+}
+
+#[test]
 fn hostile_input_stays_linear() {
     // Each would take minutes if any search began anew at every tag.
     for piece in [

@@ -69,15 +69,13 @@ fn unescape(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
         let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match code.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
+        if let Some(decoded) = code.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok())
+        {
+            bytes.push(decoded);
+            rest = &after[2..];
+        } else {
+            bytes.push(byte);
+            rest = after;
         }
     }
     let decoded = String::from_utf8(bytes).ok();

@@ -203,7 +203,7 @@ impl<'a> Nesting<'a> {
                 Kind::List(list) => match list.marker.take() {
                     Some(marker) if levels <= MAX_LEVELS => out.push_str(&marker),
                     None if levels <= MAX_LEVELS && grant(list.indent) => {
-                        out.extend(std::iter::repeat_n(' ', list.indent))
+                        out.extend(std::iter::repeat_n(' ', list.indent));
                     }
                     _ => {}
                 },

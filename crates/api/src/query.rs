@@ -30,12 +30,15 @@ impl Params {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty() && !text.contains('\0'))
     }
 
-    /// The leading integer of a parameter.
+    /// The leading integer of a parameter; the nearest one that fits when it has too many digits.
     pub(crate) fn integer(&self, name: &str) -> Option<i64> {
         let text = self.0.get(name)?.trim();
         let digits = text.strip_prefix('-').unwrap_or(text);
         let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        let number: i64 = digits[..end].parse().ok()?;
+        if end == 0 {
+            return None;
+        }
+        let number = digits[..end].parse().unwrap_or(i64::MAX);
         Some(if text.starts_with('-') { -number } else { number })
     }
 
@@ -117,6 +120,30 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
+
+    #[test]
+    fn numbers_are_clamped_however_long_they_are() {
+        let digits = "9".repeat(400);
+        for (text, expected) in [
+            ("", 20),
+            ("x", 20),
+            ("0", 20),
+            ("-", 20),
+            ("000", 20),
+            ("7", 7),
+            (" 7x", 7),
+            ("-5", 1),
+            ("101", 100),
+            ("9223372036854775807", 100),
+            ("9223372036854775808", 100),
+            ("18446744073709551616", 100),
+            ("-9223372036854775809", 1),
+            (&digits, 100),
+        ] {
+            let params = Params(HashMap::from([("limit".to_owned(), text.to_owned())]));
+            assert_eq!(params.bounded("limit", 20, 100), expected, "{text}");
+        }
+    }
 
     #[tokio::test]
     async fn a_path_that_is_not_utf8_is_not_found() {

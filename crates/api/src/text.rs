@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mailwright_core::address::EmailAddress;
+use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::issue::Issue;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -17,7 +17,8 @@ fn has_format(format: &str, text: &str) -> bool {
         "uuid" => text.parse::<uuid::fmt::Hyphenated>().is_ok(),
         "single-line" => !text.contains(['\r', '\n']),
         "file-name" => !text.contains(['\r', '\n', '"']),
-        "content-id" => !text.contains(['\r', '\n', '<', '>']),
+        "content-id" => text.chars().all(|c| c.is_ascii_graphic() && !"<>()\"\\".contains(c)),
+        "mailbox" => Mailbox::parse(text).is_some_and(|m| EmailAddress::parse(&m.address).is_some()),
         "plain-name" => mailwright_core::name::is_plain(text),
         "language" => is_language(text),
         _ => true,
@@ -80,7 +81,10 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
         "uuid" => "Must be a UUID.",
         "single-line" => "Must not contain line ends.",
         "file-name" => "Must not contain line ends or double quotes.",
-        "content-id" => "Must not contain line ends or angle brackets.",
+        "content-id" => {
+            "Must be printable ASCII without spaces, angle brackets, parentheses, quotes and backslashes."
+        }
+        "mailbox" => "Must be an email address, or a name with one in angle brackets: Ada <ada@example.com>.",
         "plain-name" => "Must have a visible character, and no line ends, control or invisible characters.",
         "language" => "Must be a language such as en, or a language and a region such as pt-BR.",
         _ => "Has the wrong form.",
@@ -155,6 +159,14 @@ text!(
 text!(
     /// HTML of a mail, with variables. The whole message has a limit of its own.
     MailHtml, 1..=40_000_000, ""
+);
+text!(
+    /// Plain text of a mail, with variables. The whole message has a limit of its own.
+    MailText, 1..=40_000_000, ""
+);
+text!(
+    /// An address, or a name with an address in angle brackets.
+    MailboxText, 1..=1000, "mailbox"
 );
 text!(
     /// A name shown with an address.

@@ -23,9 +23,11 @@ const CACHE_BYTES: u64 = 24 * 1024 * 1024;
 pub(crate) struct Prepared {
     pub(crate) subject: Template,
     pub(crate) body: Template,
+    /// The plain text, where it is not made from the body.
+    pub(crate) text: Option<Template>,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) attachments: Vec<Attachment>,
-    /// Names that subject and body use, at the top level.
+    /// Names that subject, body and text use, at the top level.
     pub(crate) names: BTreeSet<String>,
     /// Values that are the same for everybody who is sent this; a mail's own come before them.
     pub(crate) shared: Data,
@@ -38,6 +40,8 @@ impl Prepared {
         let body = Template::parse_lenient(&content.body);
         let mut names = subject.variables();
         names.extend(body.variables());
+        let text = content.text.as_deref().map(Template::parse_lenient);
+        names.extend(text.iter().flat_map(Template::variables));
         let headers = content
             .headers
             .as_array()
@@ -47,9 +51,9 @@ impl Prepared {
             .collect();
         let bytes: usize = attachments.iter().map(|a| a.content.len()).sum();
         let shared = content.shared.clone();
-        let text = content.subject.len() + content.body.len() * 2;
-        let size = (text + bytes + custom_data::size(&shared) + 512) as u64;
-        Self { subject, body, headers, attachments, names, shared, size }
+        let written = content.body.len() + content.text.as_ref().map_or(0, String::len);
+        let size = (content.subject.len() + written * 2 + bytes + custom_data::size(&shared) + 512) as u64;
+        Self { subject, body, text, headers, attachments, names, shared, size }
     }
 
     /// The request's values that the content uses.
@@ -133,6 +137,7 @@ pub struct File {
 pub(crate) fn compose(
     subject: String,
     body: String,
+    text: Option<String>,
     headers: &[(String, String)],
     files: &[File],
 ) -> (Content, Vec<Bytes>) {
@@ -154,7 +159,8 @@ pub(crate) fn compose(
         })
         .collect();
     let (headers, attachments) = (json!(headers), Value::Array(attachments));
-    let mut content = Content { hash: [0; 32], subject, body, headers, attachments, shared: Data::new() };
+    let mut content =
+        Content { hash: [0; 32], subject, body, text, headers, attachments, shared: Data::new() };
     content.hash = identity(&content);
     (content, bytes)
 }
@@ -163,11 +169,12 @@ pub(crate) fn compose(
 fn identity(content: &Content) -> ContentHash {
     let (headers, attachments) = (content.headers.to_string(), content.attachments.to_string());
     let shared = (!content.shared.is_empty()).then(|| json_text(&content.shared));
-    let parts = [&content.subject, &content.body, &headers, &attachments];
     let mut hasher = Sha256::new();
-    for part in parts.into_iter().chain(&shared) {
-        hasher.update((part.len() as u64).to_be_bytes());
-        hasher.update(part);
+    let parts = [Some(&content.subject), Some(&content.body), Some(&headers), Some(&attachments)];
+    for part in parts.into_iter().chain([shared.as_ref(), content.text.as_ref()]) {
+        // what is not there is told from what is empty
+        hasher.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
+        hasher.update(part.map_or("", String::as_str));
     }
     hasher.finalize().into()
 }

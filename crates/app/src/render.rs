@@ -4,13 +4,18 @@
 //! with the same `Message-ID`.
 
 use mailwright_core::email::EmailSource;
+use mailwright_core::ids::ProjectId;
 use mailwright_core::template::TemplateType;
 use mailwright_core::templating::{Escape, Scope, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
+use mailwright_mail::text::html_to_text;
 use mailwright_store::email::Claimed;
 
 use crate::content::Prepared;
 use crate::letterhead::Letterhead;
+
+/// The longest list identifier (RFC 2919 section 2).
+const MAX_LIST_ID: usize = 255;
 
 /// A mail ready for the wire.
 pub(crate) struct Rendered {
@@ -58,11 +63,20 @@ pub(crate) fn render(
         .layer(&content.shared);
     let subject = single_line(&content.subject.render(&scope, Escape::Text));
     let mut html = content.body.render(&scope, Escape::Html);
+    let mut text = content.text.as_ref().map(|text| text.render(&scope, Escape::Text));
     if mail.kind == TemplateType::Marketing {
         let locale = mail.variables.get("locale").or_else(|| content.shared.get("locale"));
         let locale = locale.and_then(|locale| locale.as_str());
         let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
-        letterhead.footer(locale).insert(&mut html, &unsubscribe, &manage);
+        let footer = letterhead.footer(locale);
+        footer.insert(&mut html, &unsubscribe, &manage);
+        if let Some(text) = &mut text {
+            let mut below = String::new();
+            footer.insert(&mut below, &unsubscribe, &manage);
+            text.truncate(text.trim_end().len());
+            text.push_str("\n\n");
+            text.push_str(&html_to_text(&below));
+        }
     }
     let from_name =
         mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| letterhead.project.name.clone());
@@ -73,8 +87,8 @@ pub(crate) fn render(
         reply_to: mail.reply_to.clone().map(|address| Mailbox { name: None, address }),
         subject: &subject,
         html: &html,
-        text: None,
-        headers: &headers(mail, content, &links),
+        text: text.as_deref(),
+        headers: &headers(mail, content, &links, letterhead.project.id),
         attachments: &content.attachments,
         message_id: &mail.message_id,
         date: mail.first_attempt_at.unwrap_or(mail.created_at),
@@ -89,22 +103,35 @@ fn single_line(text: &str) -> String {
 }
 
 /// The service's own headers, then the sender's, which come last and so win (reference 4.4).
-fn headers(mail: &Claimed, content: &Prepared, links: &Links) -> Vec<(String, String)> {
+fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId) -> Vec<(String, String)> {
     let mut headers = Vec::new();
     let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
     let marketing = mail.kind == TemplateType::Marketing;
+    let campaign = mail.source == EmailSource::Campaign || mail.campaign.is_some();
+    // a campaign without a footer is bulk as well, and receivers want a way out of it
+    let is_list = marketing || (campaign && mail.kind != TemplateType::Transactional);
     // who sets one of the pair takes over both
     let own = content.headers.iter().any(|(name, _)| {
         name.eq_ignore_ascii_case("List-Unsubscribe") || name.eq_ignore_ascii_case("List-Unsubscribe-Post")
     });
-    if (marketing || content.has_subscription_link()) && !own {
+    if (is_list || content.has_subscription_link()) && !own {
         add("List-Unsubscribe", format!("<{}>", links.unsubscribe));
-        add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
+        // RFC 8058 section 3.1 asks for https, and programs show no button without
+        if links.unsubscribe.starts_with("https://") {
+            add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
+        }
     }
-    if marketing || mail.source == EmailSource::Campaign || mail.campaign.is_some() {
+    if is_list {
+        let id = format!("{}.{}", project, mail.from.domain());
+        if id.len() <= MAX_LIST_ID {
+            add("List-Id", format!("<{id}>"));
+        }
+    }
+    if marketing || campaign {
         add("Precedence", "bulk".to_owned());
         add("Auto-Submitted", "auto-generated".to_owned());
-        add("X-Auto-Response-Suppress", "All".to_owned());
+        // not `All`: that asks Exchange to keep bounces back as well (MS-OXCMAIL section 2.1.3.2.20)
+        add("X-Auto-Response-Suppress", "OOF, AutoReply".to_owned());
     }
     headers.extend(content.headers.iter().cloned());
     headers

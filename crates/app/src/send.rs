@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::{join, join3, join4};
-use mailwright_core::address::EmailAddress;
+use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::email::{EmailSource, Lane};
@@ -50,6 +50,8 @@ pub struct Send {
     pub subject: Option<String>,
     /// HTML; from the template when absent.
     pub body: Option<String>,
+    /// Plain text; made from the HTML when absent.
+    pub text: Option<String>,
     /// Saved template.
     pub template: Option<TemplateId>,
     /// Sender; from the template when absent.
@@ -62,8 +64,8 @@ pub struct Send {
     pub data: Data,
     /// Custom headers.
     pub headers: Vec<(String, String)>,
-    /// Reply address.
-    pub reply: Option<EmailAddress>,
+    /// Reply address, with the name shown for it.
+    pub reply: Option<(EmailAddress, Option<String>)>,
     /// Attachments.
     pub attachments: Vec<File>,
 }
@@ -196,12 +198,16 @@ impl App {
                 send.from_name,
             ),
         };
-        let reply_to = send.reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
+        let (reply, reply_name) = send.reply.unzip();
+        let reply_to = reply.or_else(|| reply_template.as_deref().and_then(EmailAddress::parse));
         let reply_to = reply_to.or_else(|| Some(from.clone()));
+        let mut headers = send.headers;
+        add_reply_name(&mut headers, reply_to.as_ref(), reply_name.flatten());
         let (mut content, files) = compose(
             send.subject.unwrap_or(subject),
             send.body.unwrap_or(body),
-            &send.headers,
+            send.text,
+            &headers,
             &send.attachments,
         );
         let mut prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
@@ -214,8 +220,10 @@ impl App {
         }
         let stored = custom_data::size(&patch.stored);
         let written = bounded(send.to.len(), stored, values)?;
-        let bytes = content.body.len() + files.iter().map(|file| file.content.len()).sum::<usize>() + written;
-        bounded_output(send.to.len(), content.body.len(), &files)?;
+        let text = content.text.as_ref().map_or(0, String::len);
+        let bytes =
+            content.body.len() + text + files.iter().map(|file| file.content.len()).sum::<usize>() + written;
+        bounded_output(send.to.len(), content.body.len() + text, &files)?;
         let has_names = send.to.iter().any(|r| r.name.as_ref().is_some_and(|name| !name.is_empty()));
         let names = patch.names().chain(has_names.then_some("name")).map(str::to_owned).collect();
         let recipients = send.to.into_iter().map(|recipient| {
@@ -263,7 +271,7 @@ impl App {
         values: Data,
     ) -> Operation {
         let headers = [("Auto-Submitted".to_owned(), "auto-generated".to_owned())];
-        let (content, files) = compose(subject.to_owned(), body, &headers, &[]);
+        let (content, files) = compose(subject.to_owned(), body, None, &headers, &[]);
         let prepared = self.0.contents.prepare(project.number, &content, &[]);
         let patch = DataPatch { request: values, ..DataPatch::default() };
         Operation {
@@ -321,6 +329,15 @@ fn bounded_output(recipients: usize, body: usize, files: &[Bytes]) -> Result<()>
         "{recipients} recipients times {message} bytes of body and attachments are more than {megabytes} MB. Send to at most {fitting} recipients at a time, or send less."
     );
     Err(Error::Invalid(vec![Issue::new("to", "too_big", message)]))
+}
+
+/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own there.
+fn add_reply_name(headers: &mut Vec<(String, String)>, to: Option<&EmailAddress>, name: Option<String>) {
+    let is_own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("Reply-To"));
+    if let (Some(address), Some(name), false) = (to, name, is_own) {
+        let mailbox = Mailbox { name: Some(name), address: address.to_string() };
+        headers.push(("Reply-To".to_owned(), mailbox.to_text()));
+    }
 }
 
 pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {

@@ -1,5 +1,9 @@
 //! Email addresses and domain names, parsed once at the edge.
 
+mod mailbox;
+
+pub use mailbox::Mailbox;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -104,7 +104,8 @@ fn digits(text: &str) -> bool {
 pub struct DataPatch {
     /// Keys to set on the contact; null deletes.
     pub stored: Data,
-    /// Keys for rendering: every value sent, unwrapped, nulls and empty strings included. They shadow what is stored.
+    /// Keys for rendering: every value sent, unwrapped, nulls included. They shadow what is stored. Empty strings are no
+    /// values here either, wrapped or not (rule 4).
     pub request: Data,
 }
 
@@ -116,17 +117,17 @@ impl DataPatch {
             if RESERVED_KEYS.contains(&key.as_str()) {
                 continue;
             }
-            match one_off(value) {
-                Ok(value) => {
-                    patch.request.insert(key, value);
-                }
-                Err(value) => {
-                    if value.as_str() != Some("") {
-                        patch.stored.insert(key.clone(), value.clone());
-                    }
-                    patch.request.insert(key, value);
-                }
+            let (value, is_stored) = match one_off(value) {
+                Ok(value) => (value, false),
+                Err(value) => (value, true),
+            };
+            if value.as_str() == Some("") {
+                continue;
             }
+            if is_stored {
+                patch.stored.insert(key.clone(), value.clone());
+            }
+            patch.request.insert(key, value);
         }
         patch
     }
@@ -306,6 +307,14 @@ mod tests {
         ));
         assert_eq!(Value::Object(patch.stored.clone()), json!({"p": {"value": 1, "persistent": true}}));
         assert_eq!(patch.request["code"], json!(7));
+    }
+
+    #[test]
+    fn an_empty_string_shadows_nothing_wrapped_or_not() {
+        let patch = DataPatch::new(object(
+            json!({"a": "", "b": {"value": "", "persistent": false}, "c": " ", "d": {"x": ""}, "e": null}),
+        ));
+        assert_eq!(Value::Object(patch.request), json!({"c": " ", "d": {"x": ""}, "e": null}));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod event;
 pub mod excess;
 pub mod filter;
 pub mod given;
+pub mod header;
 pub mod ids;
 pub mod import;
 pub mod issue;

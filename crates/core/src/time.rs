@@ -1,5 +1,7 @@
 //! Instants, and the one door to the current time.
 
+mod javascript;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -12,6 +14,17 @@ use serde::{Serialize, Serializer};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
+    /// The first instant that ISO 8601 writes with a year of four digits: 0000-01-01T00:00:00.000Z.
+    pub const FIRST: Self = Self(-62_167_219_200_000);
+    /// The last one: 9999-12-31T23:59:59.999Z.
+    pub const LAST: Self = Self(253_402_300_799_999);
+
+    /// The instant so many milliseconds after the Unix epoch; `None` when it lies before [`Timestamp::FIRST`] or after
+    /// [`Timestamp::LAST`]. For numbers from outside.
+    pub fn from_millis(millis: i64) -> Option<Self> {
+        (Self::FIRST.0..=Self::LAST.0).contains(&millis).then_some(Self(millis))
+    }
+
     /// This instant plus `duration`, saturating.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
@@ -39,39 +52,39 @@ impl Timestamp {
         Some(Self(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
     }
 
-    /// Parses whatever people write for a date: what [`Timestamp::parse`] takes, a date-time without an offset, which is
-    /// taken as UTC, the dates of mails, and a few common spellings such as `Jan 31, 2026 09:30` and `1/31/2026`.
+    /// Parses whatever people write for a date: all that JavaScript's `Date` reads, with UTC where no offset is given, and
+    /// what [`Timestamp::parse`] takes beyond that.
     pub fn parse_any(text: &str) -> Option<Self> {
-        const SPELLINGS: [&str; 5] = ["%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%m/%d/%Y"];
-        const TIMES: [&str; 3] = ["", " %H:%M", " %H:%M:%S"];
-        let text = text.trim();
-        if let Some(instant) = Self::parse(text) {
-            return Some(instant);
-        }
-        if let Ok(mailed) = jiff::fmt::rfc2822::parse(text) {
-            return Some(Self(mailed.timestamp().as_millisecond()));
-        }
-        let utc = |local: jiff::civil::DateTime| {
-            Some(Self(local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
-        };
-        if let Ok(local) = text.parse::<jiff::civil::DateTime>() {
-            return utc(local);
-        }
-        SPELLINGS.into_iter().flat_map(|date| TIMES.map(|time| format!("{date}{time}"))).find_map(|format| {
-            let parsed = jiff::fmt::strtime::parse(&format, text).ok()?;
-            let date = parsed.to_date().ok()?;
-            utc(date.to_datetime(parsed.to_time().unwrap_or(jiff::civil::Time::midnight())))
-        })
+        javascript::parse(text).or_else(|| Self::parse(text.trim()))
     }
 }
 
+/// ISO 8601, always: what lies outside of years with four digits is written as the nearest instant that does not.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
-            Ok(instant) => write!(f, "{instant:.3}"),
-            Err(_) => write!(f, "{}ms", self.0),
-        }
+        let millis = self.0.clamp(Self::FIRST.0, Self::LAST.0);
+        let days = millis.div_euclid(DAY_MILLIS);
+        let of_day = millis.rem_euclid(DAY_MILLIS);
+        let (year, month, day) = civil(days);
+        let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
+        let (second, milli) = (of_day / 1000 % 60, of_day % 1000);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
     }
+}
+
+const DAY_MILLIS: i64 = 86_400_000;
+
+/// Year, month and day of a day since 1970, in the proleptic Gregorian calendar.
+fn civil(days: i64) -> (i64, i64, i64) {
+    // Years that begin in March have their leap day at the end.
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day_of_year - (153 * march_month + 2) / 5 + 1)
 }
 
 impl Serialize for Timestamp {
@@ -147,6 +160,35 @@ mod tests {
     }
 
     #[test]
+    fn prints_every_instant_as_iso_8601() {
+        for (millis, text) in [
+            (i64::MIN, "0000-01-01T00:00:00.000Z"),
+            (Timestamp::FIRST.0, "0000-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (253_402_300_799_000, "9999-12-31T23:59:59.000Z"),
+            (Timestamp::LAST.0, "9999-12-31T23:59:59.999Z"),
+            (i64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Timestamp(millis).to_string(), text, "{millis}");
+        }
+        for beyond in
+            [i64::MIN, Timestamp::FIRST.0 - 1, Timestamp::LAST.0 + 1, 8_640_000_000_000_000, i64::MAX]
+        {
+            assert_eq!(Timestamp::from_millis(beyond), None, "{beyond}");
+        }
+        assert_eq!(Timestamp::from_millis(Timestamp::LAST.0), Some(Timestamp::LAST));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn prints_as_the_library_does(millis in -62_167_219_200_000_i64..253_402_200_000_000) {
+            let library = jiff::Timestamp::from_millisecond(millis).unwrap();
+            proptest::prop_assert_eq!(Timestamp(millis).to_string(), format!("{library:.3}"));
+        }
+    }
+
+    #[test]
     fn parses_dates_and_instants() {
         assert_eq!(Timestamp::parse("1970-01-02"), Some(Timestamp(86_400_000)));
         assert_eq!(Timestamp::parse("1970-01-01T00:00:01.5Z"), Some(Timestamp(1500)));
@@ -169,7 +211,8 @@ mod tests {
             ("1/31/2030", midnight),
             (" 2030-01-31 ", midnight),
             ("tomorrow", None),
-            ("2030-02-31", None),
+            ("2030-02-31", Timestamp::parse("2030-03-03")),
+            ("20300131T120000Z", noon),
             ("", None),
         ] {
             assert_eq!(Timestamp::parse_any(text), expected, "{text:?}");

@@ -16,18 +16,35 @@ use ring::signature::{Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair};
 use ring::{digest, error::KeyRejected};
 use rsa::pkcs8::{EncodePrivateKey, EncodePublicKey};
 
-/// The headers that are signed when present, in the order of `h=`.
-const SIGNED: [&str; 10] = [
+/// The headers that are listed once more than they occur, so that one added on the way breaks the signature (RFC 6376
+/// section 8.15): what a reader is shown, and what a program acts on.
+const OVERSIGNED: [&str; 9] = [
     "From",
     "To",
+    "Cc",
     "Subject",
     "Date",
-    "Message-ID",
     "Reply-To",
-    "MIME-Version",
     "Content-Type",
     "List-Unsubscribe",
     "List-Unsubscribe-Post",
+];
+/// The headers that are signed when present.
+const SIGNED: [&str; 14] = [
+    "Message-ID",
+    "MIME-Version",
+    "Sender",
+    "In-Reply-To",
+    "References",
+    "List-Id",
+    "List-Help",
+    "List-Subscribe",
+    "List-Post",
+    "List-Owner",
+    "List-Archive",
+    "Feedback-ID",
+    "Precedence",
+    "Auto-Submitted",
 ];
 /// Where the lines of a signature are folded; well under the 78 of RFC 5322 section 2.1.1.
 const FOLD: usize = 72;
@@ -121,8 +138,8 @@ impl SigningKey {
 
     /// Signs a message: the complete `DKIM-Signature` header with its line end, to be put before the message.
     ///
-    /// Canonicalisation is relaxed/relaxed. `From` is listed once more than it occurs, so that a second one added on
-    /// the way breaks the signature (RFC 6376 section 8.15). A bare CR or LF in `raw` counts as the CRLF it is sent as.
+    /// Canonicalisation is relaxed/relaxed. The headers that readers are shown are listed once more than they occur, so that one
+    /// added on the way breaks the signature (RFC 6376 section 8.15). A bare CR or LF in `raw` counts as the CRLF it is sent as.
     pub fn sign(
         &self,
         domain: &str,
@@ -201,7 +218,7 @@ fn generate_ed25519() -> Result<(Vec<u8>, String), DkimError> {
 fn select(fields: &[canonical::Field<'_>]) -> (String, Vec<u8>) {
     let mut names = String::new();
     let mut signed = Vec::with_capacity(2048);
-    for name in SIGNED {
+    for name in OVERSIGNED.into_iter().chain(SIGNED) {
         // Of several with the same name the last one is signed first (section 5.4.2).
         for field in fields.iter().rev().filter(|field| field.name.eq_ignore_ascii_case(name.as_bytes())) {
             names.push_str(name);
@@ -209,8 +226,12 @@ fn select(fields: &[canonical::Field<'_>]) -> (String, Vec<u8>) {
             canonical::relax_header(field.name, field.value, &mut signed);
             signed.extend_from_slice(b"\r\n");
         }
+        if OVERSIGNED.contains(&name) {
+            names.push_str(name);
+            names.push(':');
+        }
     }
-    names.push_str("From");
+    names.pop();
     (names, signed)
 }
 

@@ -1,5 +1,6 @@
 //! One message as MIME (RFC 5322, RFC 2045 to 2049).
 
+mod encoded_word;
 mod headers;
 
 use std::borrow::Cow;
@@ -10,20 +11,12 @@ use mail_builder::headers::content_type::ContentType;
 use mail_builder::headers::message_id::MessageId;
 use mail_builder::headers::raw::Raw;
 use mail_builder::mime::{BodyPart, MimePart};
+pub use mailwright_core::address::Mailbox;
 use mailwright_core::time::Timestamp;
 use ring::digest;
 
 use crate::lines::split_line;
 use crate::text::html_to_text;
-
-/// An address with the name shown for it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mailbox {
-    /// The display name, not encoded; an empty one counts as none.
-    pub name: Option<String>,
-    /// The address, `local@domain`, ASCII.
-    pub address: String,
-}
 
 /// A file that goes with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +49,8 @@ pub struct Message<'a> {
     pub html: &'a str,
     /// The plain text body; made from the HTML when it is `None`.
     pub text: Option<&'a str>,
-    /// Further headers, name and value. Each overrides a default of the same name in any casing; of two with the same
-    /// name the last one counts.
+    /// Further headers, name and value. Each overrides a default of the same name in any casing, unless the name is
+    /// reserved ([`mailwright_core::header`]); of two with the same name the last one counts.
     pub headers: &'a [(String, String)],
     /// The files, in order.
     pub attachments: &'a [Attachment],
@@ -116,10 +109,17 @@ impl Attachment {
 
     fn part(&self, disposition: &'static str) -> MimePart<'_> {
         let filename = headers::without_controls(&self.filename);
-        // As a raw header, so that the writer does not see a text type in it and choose another encoding than base64:
-        // a file has to arrive byte for byte.
+        let media_type = media_type(&self.content_type);
+        // A file has to arrive byte for byte. Plain text does so unencoded or in quoted-printable, between which the
+        // writer chooses when it sees a text type; for anything else the type is hidden from it, and it takes base64.
+        let content_type: HeaderType<'_> =
+            if disposition == "attachment" && is_plain_text(media_type, &self.content) {
+                ContentType::new(media_type).into()
+            } else {
+                Raw::new(media_type).into()
+            };
         let mut part_headers: Vec<(Cow<'_, str>, HeaderType<'_>)> = vec![
-            ("Content-Type".into(), Raw::new(media_type(&self.content_type)).into()),
+            ("Content-Type".into(), content_type),
             (
                 "Content-Disposition".into(),
                 ContentType::new(disposition).attribute("filename", filename.into_owned()).into(),
@@ -146,6 +146,18 @@ fn media_type(given: &str) -> &str {
     let composite = ["multipart", "message"].iter().any(|composite| kind.eq_ignore_ascii_case(composite));
     let printable = given.bytes().all(|b| matches!(b, b' '..=b'~')) && given.len() <= 255;
     if is_token(kind) && is_token(subtype) && printable && !composite { given.trim() } else { ANY }
+}
+
+/// Whether a file is text in ASCII, all of whose line ends are the usual ones. Filters take such a text in base64 for an
+/// attempt to hide it.
+fn is_plain_text(media_type: &str, content: &[u8]) -> bool {
+    let is_text = media_type.get(..5).is_some_and(|start| start == "text/");
+    let is_plain = |(at, byte): (usize, &u8)| match byte {
+        b'\r' => content.get(at + 1) == Some(&b'\n'),
+        b'\t' | b'\n' | b' '..=b'~' => true,
+        _ => false,
+    };
+    is_text && content.iter().enumerate().all(is_plain)
 }
 
 /// The boundaries of one message, derived from its id so that the same message is always the same bytes.

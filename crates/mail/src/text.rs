@@ -1,19 +1,32 @@
 //! The plain text part of a message, made from its HTML.
 //!
-//! The rules are those of the reference, section 4.4 "Plain text": style, script and head are dropped; a link becomes
-//! `text (url)` when it is http or https; the ends of blocks, `br` and `hr` become line breaks, the ends of cells tabs;
-//! entities are decoded; runs of white space and of blank lines collapse. Items of a list begin with `- `.
+//! The rules of the reference, section 4.4 "Plain text", and what a reader needs beyond them: style, script, head and what is
+//! hidden are dropped; a link becomes `text (address)`; the ends of blocks and `br` become line breaks, the ends of cells
+//! tabs; items of lists have their number or `- ` and are indented, quotes have `> `, `pre` keeps its lines; entities are
+//! decoded; runs of white space and of blank lines collapse.
 
+mod address;
 mod entities;
+mod nesting;
+mod style;
 mod tokens;
 
+use address::{Destination, next_character};
+use nesting::Nesting;
 use tokens::{Tag, Token, Tokens};
+
+/// What `hr` becomes.
+const RULE: &str = "----------";
 
 /// Makes readable plain text of `html`. Lines end with `\n`; there is no white space at either end.
 ///
 /// Takes any text, well-formed or not, in time linear in its length.
 pub fn html_to_text(html: &str) -> String {
-    let mut writer = TextWriter { out: String::with_capacity(html.len() / 4), ..TextWriter::default() };
+    let mut writer = TextWriter {
+        out: String::with_capacity(html.len() / 4),
+        nesting: Nesting::new(html.len()),
+        ..TextWriter::default()
+    };
     let mut tokens = Tokens::new(html);
     while let Some(token) = tokens.next() {
         match token {
@@ -26,7 +39,7 @@ pub fn html_to_text(html: &str) -> String {
                     writer.open(element, &tag);
                 }
             }
-            Token::Close(name) => writer.close(Element::of(name)),
+            Token::Close(name) => writer.close(Element::of(name), name),
         }
     }
     writer.end_link();
@@ -42,10 +55,15 @@ enum Element {
     Link,
     Image,
     Break,
+    Rule,
     /// Begins and ends a line.
     Block,
+    Table,
     /// A block that has a blank line before and after it.
     Paragraph,
+    Quote,
+    Preformatted,
+    List,
     Item,
     Cell,
     /// Leaves no trace.
@@ -67,13 +85,16 @@ impl Element {
             b"a" => Self::Link,
             b"img" => Self::Image,
             b"br" => Self::Break,
-            b"p" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" | b"ul" | b"ol" | b"blockquote" => {
-                Self::Paragraph
-            }
+            b"hr" => Self::Rule,
+            b"p" | b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => Self::Paragraph,
+            b"blockquote" => Self::Quote,
+            b"pre" => Self::Preformatted,
+            b"ul" | b"ol" | b"menu" => Self::List,
             b"address" | b"article" | b"aside" | b"body" | b"caption" | b"center" | b"dd" | b"details"
             | b"dialog" | b"div" | b"dl" | b"dt" | b"fieldset" | b"figcaption" | b"figure" | b"footer"
-            | b"form" | b"header" | b"hr" | b"html" | b"legend" | b"main" | b"nav" | b"pre" | b"section"
-            | b"summary" | b"table" | b"tbody" | b"tfoot" | b"thead" | b"tr" => Self::Block,
+            | b"form" | b"header" | b"html" | b"legend" | b"main" | b"nav" | b"section" | b"summary"
+            | b"tbody" | b"tfoot" | b"thead" | b"tr" => Self::Block,
+            b"table" => Self::Table,
             b"li" => Self::Item,
             b"td" | b"th" => Self::Cell,
             _ => Self::Inline,
@@ -94,96 +115,183 @@ enum Gap {
 
 /// A link that is open.
 struct Link {
-    url: String,
-    /// Where in the output its text begins, white space before it included.
-    start: usize,
+    to: Destination,
+    /// Where in the output its text begins, once it has.
+    start: Option<usize>,
+}
+
+/// What the last word was part of.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Last {
+    #[default]
+    Text,
+    /// An address that ends where the next character would go on with it.
+    Address,
+    /// A link whose address stands in parentheses.
+    Link,
 }
 
 #[derive(Default)]
-struct TextWriter {
+struct TextWriter<'a> {
     out: String,
     gap: Gap,
-    /// The next word begins an item of a list.
-    bullet: bool,
+    /// How many cells have ended since the last word or line break.
+    tabs: usize,
+    /// Line ends and then white space of preformatted text since the last word.
+    own_lines: usize,
+    own_space: String,
+    nesting: Nesting<'a>,
+    /// How many quotes the line of the last word was in.
+    quotes: usize,
     /// A zero width non-joiner came last.
     joiner: bool,
     in_head: bool,
     link: Option<Link>,
+    last: Last,
 }
 
-impl TextWriter {
-    fn open(&mut self, element: Element, tag: &Tag<'_>) {
+impl<'a> TextWriter<'a> {
+    fn open(&mut self, element: Element, tag: &Tag<'a>) {
         match element {
             Element::Head => self.in_head = true,
             // As in a browser, the first element that cannot be in the head ends it.
             Element::Inline | Element::Dropped => {}
             _ => self.in_head = false,
         }
+        self.nesting.enter(element, tag);
+        if self.nesting.mode.hidden {
+            return;
+        }
         match element {
             Element::Break => self.line_break(),
-            Element::Block => self.need(Gap::Line),
-            Element::Paragraph => self.need(Gap::BlankLine),
+            Element::Rule => {
+                self.need(Gap::Line);
+                self.word(RULE);
+                self.need(Gap::Line);
+            }
+            Element::Block | Element::Table => self.need(Gap::Line),
+            Element::Paragraph | Element::Quote => self.need(Gap::BlankLine),
+            Element::Preformatted => self.around_preformatted(),
+            Element::List => self.around_list(),
             Element::Item => {
                 self.need(Gap::Line);
-                self.bullet = true;
+                self.nesting.begin_item(tag);
             }
             Element::Link => self.begin_link(tag),
             // A picture that is a link speaks for itself; others are decoration.
-            Element::Image if self.link.is_some() => self.text(tag.attribute("alt").unwrap_or_default()),
+            Element::Image if self.link.is_some() => self.words(tag.attribute("alt").unwrap_or_default()),
             Element::Image | Element::Cell | Element::Inline | Element::Head | Element::Dropped => {}
         }
     }
 
-    fn close(&mut self, element: Element) {
+    fn close(&mut self, element: Element, name: &str) {
+        if element == Element::Link {
+            self.end_link();
+        }
+        let was_hidden = self.nesting.mode.hidden;
+        if element == Element::List && !was_hidden {
+            self.around_list();
+        }
+        self.nesting.leave(name);
+        if was_hidden {
+            return;
+        }
         match element {
             Element::Head => self.in_head = false,
-            Element::Link => self.end_link(),
             Element::Break => self.line_break(),
-            Element::Block => self.need(Gap::Line),
-            Element::Paragraph => self.need(Gap::BlankLine),
+            Element::Block | Element::Table => self.need(Gap::Line),
+            Element::Paragraph | Element::Quote => self.need(Gap::BlankLine),
+            Element::Preformatted => self.around_preformatted(),
             Element::Item => {
                 self.need(Gap::Line);
-                self.bullet = false;
+                self.nesting.end_item();
             }
-            Element::Cell => self.need(Gap::Tab),
-            Element::Image | Element::Inline | Element::Dropped => {}
+            Element::Cell => {
+                self.need(Gap::Tab);
+                self.tabs += 1;
+            }
+            Element::List
+            | Element::Link
+            | Element::Image
+            | Element::Rule
+            | Element::Inline
+            | Element::Dropped => {}
         }
     }
 
     fn need(&mut self, gap: Gap) {
         self.gap = self.gap.max(gap);
+        if gap >= Gap::Line {
+            self.tabs = 0;
+        }
     }
 
     fn line_break(&mut self) {
-        self.gap = if self.gap >= Gap::Line { Gap::BlankLine } else { Gap::Line };
+        if self.nesting.mode.preformatted {
+            self.own_lines += 1;
+            self.own_space.clear();
+            return;
+        }
+        let next = if self.gap >= Gap::Line { Gap::BlankLine } else { Gap::Line };
+        self.need(next);
+    }
+
+    /// A list inside of another one stands close to it.
+    fn around_list(&mut self) {
+        let gap = if self.nesting.has_outer_list() { Gap::Line } else { Gap::BlankLine };
+        self.need(gap);
+    }
+
+    fn around_preformatted(&mut self) {
+        self.need(Gap::BlankLine);
+        self.own_lines = 0;
+        self.own_space.clear();
     }
 
     fn begin_link(&mut self, tag: &Tag<'_>) {
         self.end_link();
-        if let Some(url) = tag.attribute("href").and_then(web_url) {
-            self.link = Some(Link { url, start: self.out.len() });
+        if let Some(to) = tag.attribute("href").and_then(Destination::of) {
+            self.link = Some(Link { to, start: None });
         }
     }
 
     fn end_link(&mut self) {
-        let Some(Link { url, start }) = self.link.take() else {
+        let Some(Link { to, start }) = self.link.take() else {
             return;
         };
-        let text = self.out[start..].trim_start_matches([' ', '\t', '\n']);
-        if text.is_empty() {
-            self.word(&url);
-        } else if !names_the_same(text, &url) {
-            // Before a gap that is owed: the address belongs to the text, not to what follows it.
-            self.out.push_str(" (");
-            self.out.push_str(&url);
-            self.out.push(')');
+        match start {
+            None => {
+                // nothing of it was written yet: what stands before it may be an address as well
+                if self.last != Last::Text && self.gap == Gap::None {
+                    self.gap = Gap::Space;
+                }
+                self.word(&to.shown);
+                self.last = Last::Address;
+            }
+            Some(start) if to.is_named_by(&self.out[start..]) => self.last = Last::Address,
+            Some(_) => {
+                // Before a gap that is owed: the address belongs to the text, not to what follows it.
+                self.out.push_str(" (");
+                self.out.push_str(&to.shown);
+                self.out.push(')');
+                self.last = Last::Link;
+            }
         }
     }
 
     fn text(&mut self, text: &str) {
-        if self.in_head {
+        let mode = self.nesting.mode;
+        if self.in_head || mode.hidden || mode.tiny {
             return;
         }
+        if mode.preformatted {
+            self.preformatted(text);
+        } else {
+            self.words(text);
+        }
+    }
+
+    fn words(&mut self, text: &str) {
         let mut rest = text;
         while let Some(first) = rest.bytes().next() {
             let plain = plain_words(rest.as_bytes());
@@ -201,8 +309,7 @@ impl TextWriter {
 
     fn character(&mut self, c: char) {
         match c {
-            // Soft hyphen, joiners without width: invisible, and preview texts are padded with hundreds of them.
-            '\u{ad}' | '\u{34f}' | '\u{200b}' | '\u{2060}' | '\u{feff}' => {}
+            c if is_invisible(c) => {}
             // This one shapes the letters around it in some scripts; next to a space it is padding again.
             '\u{200c}' => self.joiner = self.gap == Gap::None,
             c if c.is_whitespace() => self.need(Gap::Space),
@@ -211,24 +318,92 @@ impl TextWriter {
         }
     }
 
+    /// Text that keeps its lines and the spaces in them.
+    fn preformatted(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(first) = rest.bytes().next() {
+            let (c, length) = next_character(rest, first);
+            rest = &rest[length..];
+            match c {
+                '\n' => {
+                    self.own_lines += 1;
+                    self.own_space.clear();
+                }
+                '\t' => self.own_space.push('\t'),
+                '\r' | '\u{200c}' => {}
+                c if is_invisible(c) => {}
+                c if c.is_whitespace() => self.own_space.push(' '),
+                c if c.is_control() => {}
+                c => self.word(c.encode_utf8(&mut [0; 4])),
+            }
+        }
+    }
+
     fn word(&mut self, word: &str) {
-        let joiner = std::mem::take(&mut self.joiner);
-        if !self.out.is_empty() {
-            self.out.push_str(match self.gap {
-                Gap::None if joiner => "\u{200c}",
-                Gap::None => "",
-                Gap::Space => " ",
-                Gap::Tab => "\t",
-                Gap::Line => "\n",
-                Gap::BlankLine => "\n\n",
-            });
-        }
-        self.gap = Gap::None;
-        if std::mem::take(&mut self.bullet) {
-            self.out.push_str("- ");
-        }
+        self.begin_word(word.chars().next().unwrap_or(' '));
         self.out.push_str(word);
     }
+
+    /// Writes what is owed before a word that begins with `first`.
+    fn begin_word(&mut self, first: char) {
+        let joiner = std::mem::take(&mut self.joiner);
+        let gap = std::mem::take(&mut self.gap);
+        let tabs = std::mem::take(&mut self.tabs);
+        let lines = match gap {
+            Gap::BlankLine => 2,
+            Gap::Line => 1,
+            Gap::None | Gap::Space | Gap::Tab => self.own_lines,
+        };
+        self.own_lines = 0;
+        let last = std::mem::take(&mut self.last);
+        if self.out.is_empty() {
+            self.nesting.begin_line(&mut self.out);
+            self.quotes = self.nesting.quotes();
+            self.own_space.clear();
+        } else if lines > 0 {
+            // a blank line belongs to the quotes that both of its neighbours are in
+            let quotes = "> ".repeat(self.quotes.min(self.nesting.quotes()));
+            for _ in 1..lines {
+                self.out.push('\n');
+                self.out.push_str(quotes.trim_end());
+            }
+            self.out.push('\n');
+            self.nesting.begin_line(&mut self.out);
+            self.quotes = self.nesting.quotes();
+            if self.nesting.in_data_table() {
+                self.out.extend(std::iter::repeat_n('\t', tabs));
+            }
+        } else {
+            match gap {
+                Gap::Tab => self.out.extend(std::iter::repeat_n('\t', tabs)),
+                Gap::Space => self.out.push(' '),
+                _ if joiner => self.out.push('\u{200c}'),
+                _ if self.would_join(last, first) => self.out.push(' '),
+                _ => {}
+            }
+        }
+        self.out.push_str(&self.own_space);
+        self.own_space.clear();
+        let place = self.out.len();
+        if let Some(link) = &mut self.link {
+            link.start.get_or_insert(place);
+        }
+    }
+
+    /// Whether a word would be taken for a part of the address before it, or of the link.
+    fn would_join(&self, last: Last, first: char) -> bool {
+        let begins_link = self.link.as_ref().is_some_and(|link| link.start.is_none());
+        match last {
+            Last::Text => false,
+            Last::Link => begins_link,
+            Last::Address => begins_link || first.is_alphanumeric() || "/_-#?&=%~+@".contains(first),
+        }
+    }
+}
+
+/// Soft hyphen, joiners without width: invisible, and preview texts are padded with hundreds of them.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{200b}' | '\u{2060}' | '\u{feff}')
 }
 
 /// Whether a byte can be copied without a look: no space, no control, no `&`, not part of a character that
@@ -250,39 +425,6 @@ fn plain_words(text: &[u8]) -> usize {
         }
         end += 1;
     }
-}
-
-/// The character that `rest`, whose first byte is `first`, begins with, decoded, and its length as written.
-fn next_character(rest: &str, first: u8) -> (char, usize) {
-    let decoded = if first == b'&' { entities::decode(rest) } else { None };
-    decoded.unwrap_or_else(|| {
-        let c = rest.chars().next().unwrap_or(' ');
-        (c, c.len_utf8())
-    })
-}
-
-/// The address of a link with entities decoded, when it is http or https; spaces and controls are left out.
-fn web_url(href: &str) -> Option<String> {
-    let mut url = String::with_capacity(href.len());
-    let mut rest = href;
-    while let Some(first) = rest.bytes().next() {
-        let (c, length) = next_character(rest, first);
-        if !c.is_whitespace() && !c.is_control() {
-            url.push(c);
-        }
-        rest = &rest[length..];
-    }
-    let is_web = ["http://", "https://"]
-        .iter()
-        .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
-    is_web.then_some(url)
-}
-
-/// Whether the text of a link already is its address: with or without the scheme and a final slash.
-fn names_the_same(text: &str, url: &str) -> bool {
-    let bare = url.split_once("://").map_or(url, |(_, bare)| bare);
-    let text = text.strip_suffix('/').unwrap_or(text);
-    [url, bare].iter().any(|address| text == address.strip_suffix('/').unwrap_or(address))
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct Content {
     pub subject: String,
     /// HTML, with variables.
     pub body: String,
+    /// Plain text, with variables; made from the HTML when there is none.
+    pub text: Option<String>,
     /// Custom headers: an array of pairs.
     pub headers: Json,
     /// Attachments: an array of objects that name the hash of their bytes.
@@ -73,15 +75,16 @@ async fn renew(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timesta
 
 async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
     tx.each(
-        "insert into contents (project_id, hash, subject, body, headers, attachments, shared, created_at) \
-         select r.project_id, r.hash, r.subject, r.body, r.headers, r.attachments, r.shared, $8 \
-         from {rows r: project_id int, hash bytes, subject text, body text, headers json, attachments json, shared json} \
-         where true on conflict (project_id, hash) do nothing",
+        "insert into contents (project_id, hash, subject, body, text_body, headers, attachments, shared, created_at) \
+         select r.project_id, r.hash, r.subject, r.body, r.text_body, r.headers, r.attachments, r.shared, $9 \
+         from {rows r: project_id int, hash bytes, subject text, body text, text_body text, headers json, attachments json, \
+         shared json} where true on conflict (project_id, hash) do nothing",
         &[
             Arg::Ints(contents.iter().map(|(p, _)| Some(p.0)).collect()),
             Arg::Blobs(contents.iter().map(|(_, c)| Some(c.hash.as_slice().into())).collect()),
             Arg::Texts(contents.iter().map(|(_, c)| Some(c.subject.as_str().into())).collect()),
             Arg::Texts(contents.iter().map(|(_, c)| Some(c.body.as_str().into())).collect()),
+            Arg::Texts(contents.iter().map(|(_, c)| c.text.as_deref().map(Into::into)).collect()),
             Arg::Jsons(contents.iter().map(|(_, c)| Some(c.headers.to_string().into())).collect()),
             Arg::Jsons(contents.iter().map(|(_, c)| Some(c.attachments.to_string().into())).collect()),
             Arg::Jsons(
@@ -144,8 +147,8 @@ pub async fn save_attachments(tx: &Tx<'_>, files: &[(ProjectNumber, &Bytes)], no
 /// Reads a content.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Option<Content>> {
     rx.optional(
-        "select hash, subject, body, {json_out headers}, {json_out attachments}, \
-         {json_out shared} from contents where project_id = $1 and hash = $2",
+        "select hash, subject, body, text_body, {json_out headers}, {json_out attachments}, {json_out shared} \
+         from contents where project_id = $1 and hash = $2",
         args![project, hash],
         |r| {
             let hash: Vec<u8> = r.get(0)?;
@@ -158,9 +161,10 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result
                 hash,
                 subject: r.get(1)?,
                 body: r.get(2)?,
-                headers: r.get(3)?,
-                attachments: r.get(4)?,
-                shared: r.get::<Option<Data>>(5)?.unwrap_or_default(),
+                text: r.get(3)?,
+                headers: r.get(4)?,
+                attachments: r.get(5)?,
+                shared: r.get::<Option<Data>>(6)?.unwrap_or_default(),
             })
         },
     )
@@ -195,6 +199,7 @@ mod tests {
             hash: [hash; 32],
             subject,
             body,
+            text: None,
             headers: json!([]),
             attachments: json!([]),
             shared: Data::new(),

@@ -34,9 +34,14 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 11, name: "next hops", sql: include_str!("../migrations/0011_next_hops.sql") },
     Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
-    Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
     Migration { number: 14, name: "public rate", sql: include_str!("../migrations/0014_public_rate.sql") },
     Migration { number: 15, name: "bounds", sql: include_str!("../migrations/0015_bounds.sql") },
+    Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
+    Migration {
+        number: 17,
+        name: "text of mails",
+        sql: include_str!("../migrations/0017_text_of_mails.sql"),
+    },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

@@ -11,14 +11,7 @@ use serde_json::{Value, json};
 /// `records` are the TXT records that may be asked for: name and text. Panics when there is no signature or one of
 /// them does not hold; returns what each signature says: `[{"domain", "selector", "algorithm", "headers"}]`.
 pub fn verify_dkim(message: &[u8], records: &[(&str, &str)]) -> Value {
-    let records: Value = records
-        .iter()
-        .map(|&(name, text)| (name.to_owned(), json!(text)))
-        .collect::<serde_json::Map<_, _>>()
-        .into();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), records.to_string()).unwrap();
-    let output = run("verify-dkim.py", &["--records", &file.path().display().to_string()], message);
+    let output = run_dkim(message, records);
     assert!(
         output.status.success(),
         "DKIM verification failed: {}{}\n{}",
@@ -27,6 +20,28 @@ pub fn verify_dkim(message: &[u8], records: &[(&str, &str)]) -> Value {
         String::from_utf8_lossy(message)
     );
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Panics unless a signature of the message is there and does not hold, because the message is not what was signed.
+pub fn assert_forged(message: &[u8], records: &[(&str, &str)]) {
+    let output = run_dkim(message, records);
+    let problem = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && problem.contains("is invalid"),
+        "a signature holds that should not: {problem}\n{}",
+        String::from_utf8_lossy(message)
+    );
+}
+
+fn run_dkim(message: &[u8], records: &[(&str, &str)]) -> Output {
+    let records: Value = records
+        .iter()
+        .map(|&(name, text)| (name.to_owned(), json!(text)))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), records.to_string()).unwrap();
+    run("verify-dkim.py", &["--records", &file.path().display().to_string()], message)
 }
 
 /// Takes a message apart with Python's `email` package:

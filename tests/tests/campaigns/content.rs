@@ -28,7 +28,7 @@ both_engines! {
 
     async fn headers_and_footer_follow_the_type(engine: Engine) {
         for (kind, footer, unsubscribe) in
-            [("MARKETING", true, true), ("HEADLESS", false, false), ("TRANSACTIONAL", false, false)]
+            [("MARKETING", true, true), ("HEADLESS", false, true), ("TRANSACTIONAL", false, false)]
         {
             let app = App::start(engine).await;
             contacts(&app, "a", 1).await;

@@ -110,7 +110,8 @@ both_engines! {
             join_all(group.iter().map(|address| create_contact(&app, address, true, json!({})))).await;
         }
         for (query, size) in
-            [("", 20), ("?limit=1", 1), ("?limit=100", 100), ("?limit=101", 100), ("?limit=99999", 100)]
+            [("", 20), ("?limit=1", 1), ("?limit=100", 100), ("?limit=101", 100), ("?limit=99999", 100),
+             ("?limit=9223372036854775808", 100), ("?limit=99999999999999999999999999", 100)]
         {
             let page = read(&app, &format!("/contacts{query}")).await;
             assert_eq!(items(&page["data"]).len(), size, "{query}");

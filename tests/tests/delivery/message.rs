@@ -1,6 +1,6 @@
 //! The message a receiver gets, judged by programs that are not ours.
 
-use mailwright_testkit::python::{parse_mail, verify_dkim};
+use mailwright_testkit::python::{assert_forged, parse_mail, verify_dkim};
 use mailwright_testkit::smtp::{Answer, Received, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, json};
 use mailwright_tests::{contact, create_template, items, read, text, with};
@@ -194,10 +194,186 @@ async fn replies_go_where_they_were_asked_to() {
     assert!(header(&received.data, "reply-to").expect("one").contains("support@elsewhere.test"));
     assert_eq!(email["replyTo"], "support@elsewhere.test");
 
+    for (reply, expected) in [
+        (json!("Jörg <joerg@elsewhere.test>"), "Reply-To: =?utf-8?Q?J=C3=B6rg?= <joerg@elsewhere.test>"),
+        (
+            json!({"name": "Doe, \"J\"", "email": "joerg@elsewhere.test"}),
+            "Reply-To: \"Doe, \\\"J\\\"\" <joerg@elsewhere.test>",
+        ),
+        (json!({"name": "", "email": "joerg@elsewhere.test"}), "Reply-To: <joerg@elsewhere.test>"),
+    ] {
+        let (email, received) = post.deliver(json!({"reply": reply})).await;
+        post.assert_signed(&received.data).await;
+        parsed(&received);
+        assert!(String::from_utf8_lossy(&received.data).contains(&format!("\r\n{expected}\r\n")), "{reply}");
+        assert_eq!(email["replyTo"], "joerg@elsewhere.test");
+        assert_eq!(headers(&received.data, "reply-to").len(), 1);
+    }
+
     let template = create_template(&post.app, &json!({"replyTo": "template@elsewhere.test"})).await;
     let send = json!({"to": "bob@example.com", "template": template["id"]});
     let (_, received) = post.send(send).await;
     assert!(header(&received.data, "reply-to").expect("one").contains("template@elsewhere.test"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_see_what_was_written() {
+    let post = Post::start().await;
+    let custom = json!({
+        "Reply-To": "Müller <Mueller@elsewhere.test>, \"Doe, J\" <doe@elsewhere.test>",
+        "Disposition-Notification-To": "Jürgen <j@elsewhere.test>",
+        "X-Literal": "=?utf-8?Q?x?=",
+    });
+    let (_, received) = post
+        .deliver(json!({
+            "from": {"name": "=?utf-8?Q?fake?=", "email": post.app.from()},
+            "subject": "{{word}} literally",
+            "data": {"word": "=?utf-8?B?SGk=?="},
+            "headers": custom,
+        }))
+        .await;
+    post.assert_signed(&received.data).await;
+    let mail = parsed(&received);
+    assert_eq!(values(&mail, "subject"), ["=?utf-8?B?SGk=?= literally"]);
+    assert!(values(&mail, "from")[0].starts_with("=?utf-8?Q?fake?="), "{mail}");
+    assert_eq!(values(&mail, "x-literal"), ["=?utf-8?Q?x?="]);
+    let raw = String::from_utf8_lossy(&received.data).into_owned();
+    for line in [
+        "Reply-To: =?utf-8?Q?M=C3=BCller?= <Mueller@elsewhere.test>, \"Doe, J\"\r\n <doe@elsewhere.test>",
+        "Disposition-Notification-To: =?utf-8?Q?J=C3=BCrgen?= <j@elsewhere.test>",
+    ] {
+        assert!(raw.contains(&format!("\r\n{line}\r\n")), "{raw}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_own_text_part_is_sent_as_it_is_written() {
+    let post = Post::start().await;
+    let text_given = "Hello {{name}} & all,\n  your code: {{code ?? \"none\"}}\n<b>kept</b>\n";
+    let (_, received) = post
+        .deliver(json!({"text": text_given, "to": {"email": "ada@example.com", "name": "Ada <&> Co"}}))
+        .await;
+    post.assert_signed(&received.data).await;
+    let mail = parsed(&received);
+    let plain = text(&part(&mail["part"], "text/plain").expect("text")["text"]).replace("\r\n", "\n");
+    assert_eq!(plain.trim_end(), "Hello Ada <&> Co & all,\n  your code: none\n<b>kept</b>");
+    assert!(text(&part(&mail["part"], "text/html").expect("HTML")["text"]).contains("Hello there"));
+
+    // marketing mail keeps its way out in both forms
+    let template = create_template(&post.app, &json!({"type": "MARKETING"})).await;
+    let send =
+        json!({"to": "bob@example.com", "template": template["id"], "subscribed": true, "text": "Short."});
+    let (email, received) = post.send(send).await;
+    let mail = parsed(&received);
+    let plain = text(&part(&mail["part"], "text/plain").expect("text")["text"]).replace("\r\n", "\n");
+    let link = format!("{}/unsubscribe/", post.app.base_url());
+    assert!(plain.starts_with("Short.\n\n") && plain.contains(&link), "{plain}");
+    assert!(!plain.contains(text(&template["body"])), "{plain} {email}");
+}
+
+/// The header section, unfolded, with ids and addresses of this run replaced.
+fn frame(post: &Post, email: &Value, received: &Received) -> Vec<String> {
+    let raw = String::from_utf8_lossy(&received.data).into_owned();
+    let (head, _) = raw.split_once("\r\n\r\n").expect("the end of the headers");
+    let head = head.replace("\r\n ", " ").replace("\r\n\t", " ");
+    let lines = head.split("\r\n").filter(|line| {
+        ["DKIM-Signature:", "Date:", "Message-ID:", "Content-Type:"]
+            .iter()
+            .all(|name| !line.starts_with(name))
+    });
+    let known = [
+        (post.app.base_url(), "BASE"),
+        (text(&email["id"]), "MAIL"),
+        (text(&email["contactId"]), "CONTACT"),
+        (post.app.project_id(), "PROJECT"),
+    ];
+    lines.map(|line| known.iter().fold(line.to_owned(), |line, (id, name)| line.replace(id, name))).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn campaigns_of_every_type_have_their_headers_in_order() {
+    for base in ["http", "https"] {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(Engine::Sqlite)
+            .smtp(server.port)
+            .env("MAILWRIGHT_BASE_URL", format!("{base}://mail.example"))
+            .start()
+            .await;
+        let post = Post { app, server };
+        for (kind, is_list) in [("MARKETING", true), ("HEADLESS", true), ("TRANSACTIONAL", false)] {
+            let to = format!("{}-{base}@example.com", kind.to_lowercase());
+            let known = json!({"email": to, "subscribed": true});
+            post.app.post("/contacts").json(&known).send().await.assert_status(201);
+            let tree = json!({"logic": "AND", "groups": [{"filters": [{"field": "email", "operator": "equals", "value": to}]}]});
+            let draft = json!({
+                "name": kind, "subject": "News", "body": "<p>Hello</p>", "from": post.app.from(), "fromName": "Shop", "type": kind,
+                "audienceType": "FILTERED", "audienceCondition": tree,
+            });
+            let campaign = post.app.post("/campaigns").json(&draft).send().await.assert_status(201).json();
+            let path = format!("/campaigns/{}/send", text(&campaign["data"]["id"]));
+            post.app.post(&path).json(&json!({})).send().await.assert_status(200);
+            let received =
+                post.app.eventually("the mail", async || post.server.received_for(&to).pop()).await;
+            let emails = post.app.list_all("/emails").await;
+            let email = emails.iter().find(|email| email["to"] == to).expect("its row").clone();
+            let signature = post.assert_signed(&received.data).await;
+            let mut expected = vec![
+                "From: \"Shop\" <hello@acme.test>".to_owned(),
+                format!("To: <{to}>"),
+                "Reply-To: <hello@acme.test>".to_owned(),
+                "Subject: News".to_owned(),
+            ];
+            if is_list {
+                expected
+                    .push(format!("List-Unsubscribe: <{base}://mail.example/unsubscribe/CONTACT?e=MAIL>"));
+                if base == "https" {
+                    expected.push("List-Unsubscribe-Post: List-Unsubscribe=One-Click".to_owned());
+                }
+                expected.push("List-Id: <PROJECT.acme.test>".to_owned());
+                let signed: Vec<&str> = items(&signature["headers"]).iter().map(text).collect();
+                for name in
+                    ["list-id", "list-unsubscribe", "list-unsubscribe-post", "precedence", "auto-submitted"]
+                {
+                    assert!(signed.contains(&name), "{name} in {signed:?}");
+                }
+            }
+            for line in [
+                "Precedence: bulk",
+                "Auto-Submitted: auto-generated",
+                "X-Auto-Response-Suppress: OOF, AutoReply",
+                "MIME-Version: 1.0",
+            ] {
+                expected.push(line.to_owned());
+            }
+            assert_eq!(frame(&post, &email, &received), expected, "{kind} over {base}");
+            let parsed = parsed(&received);
+            let html = text(&part(&parsed["part"], "text/html").expect("HTML")["text"]);
+            assert_eq!(html.contains("/unsubscribe/"), kind == "MARKETING", "{kind}: {html}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_can_be_added_to_a_signed_message() {
+    let post = Post::start().await;
+    let (_, received) = post.deliver(json!({})).await;
+    post.assert_signed(&received.data).await;
+    let records = post.txt_records().await;
+    let records: Vec<(&str, &str)> = records.iter().map(|(name, value)| (&**name, &**value)).collect();
+    for added in [
+        "From: evil@x.example",
+        "To: victim@x.example",
+        "Cc: victim@x.example",
+        "Subject: spoofed",
+        "Reply-To: evil@x.example",
+        "Date: Mon, 02 Mar 2020 10:00:00 +0000",
+        "Content-Type: text/html",
+        "List-Unsubscribe: <https://evil.example/>",
+        "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
+    ] {
+        let forged = [added.as_bytes(), b"\r\n", &received.data].concat();
+        assert_forged(&forged, &records);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -224,12 +400,12 @@ async fn bulk_mail_can_be_unsubscribed_with_one_click() {
     let signed: Vec<&str> = items(&signature["headers"]).iter().map(text).collect();
     assert!(
         signed.contains(&"list-unsubscribe") && signed.contains(&"list-unsubscribe-post"),
-        "RFC 8058, 4: {signed:?}"
+        "RFC 8058, 4, and nobody can add one: {signed:?}"
     );
 
     let field = header(&received.data, "list-unsubscribe").expect("List-Unsubscribe");
     let field_post = header(&received.data, "list-unsubscribe-post");
-    assert_eq!(field_post.as_deref(), Some("List-Unsubscribe=One-Click"));
+    assert_eq!(field_post, None, "RFC 8058 needs https, and this server's links are http");
     assert_eq!(header(&received.data, "precedence").as_deref(), Some("bulk"));
     assert_eq!(header(&received.data, "auto-submitted").as_deref(), Some("auto-generated"));
     let url = field.split(['<', '>']).find(|part| part.starts_with("http")).expect("a link in it").to_owned();

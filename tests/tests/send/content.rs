@@ -95,6 +95,35 @@ both_engines! {
         assert!(text(&mail["html"]).contains(expected), "expected {expected} in {mail}");
     }
 
+    async fn an_empty_string_is_no_value_in_a_mail_either(engine: Engine) {
+        let app = App::start(engine).await;
+        create_contact(&app, "ann@example.com", true, json!({"plan": "free", "code": "kept"})).await;
+        let body = "<p>[{{plan}}] [{{plan ?? \"none\"}}] [{{code ?? \"none\"}}] [{{city ?? \"nowhere\"}}] [{{data.plan}}]</p>";
+        let data = json!({"plan": "", "code": {"value": "", "persistent": false}, "city": ""});
+        let template = create_template(&app, &json!({"subject": "{{plan}}", "body": body, "type": "TRANSACTIONAL"})).await;
+        for content in [
+            json!({"subject": "{{plan}}", "body": body, "from": app.from()}),
+            json!({"template": template["id"]}),
+        ] {
+            let send = with(content, &json!({"to": ["ann@example.com", "new@example.com"], "data": data}));
+            let sent = send_ok(&app, send).await;
+            for (index, subject, expected) in [
+                (0, "free", "[free] [free] [kept] [nowhere] [free]"),
+                (1, "", "[] [none] [none] [nowhere] []"),
+            ] {
+                let id = text(&sent["emails"][index]["email"]);
+                sent_email(&app, &sent["emails"][index]["email"]).await;
+                let mail = app.get(&format!("/mailbox/{id}")).send().await.assert_status(200).json();
+                assert!(text(&mail["html"]).contains(expected), "{mail}");
+                assert!(text(&mail["text"]).contains(expected), "{mail}");
+                assert_eq!(mail["subject"], subject);
+            }
+        }
+        for (address, data) in [("ann@example.com", json!({"plan": "free", "code": "kept"})), ("new@example.com", json!({}))] {
+            assert_eq!(mailwright_tests::contact_by_email(&app, address).await.expect("a contact")["data"], data);
+        }
+    }
+
     async fn values_are_text_and_never_markup_template_or_header(engine: Engine) {
         let app = App::start(engine).await;
         let content = json!({
@@ -166,16 +195,22 @@ both_engines! {
                 kind == "MARKETING",
                 "the footer links to the contact's page: {kind}: {mail}"
             );
-            for name in ["List-Unsubscribe", "List-Unsubscribe-Post"] {
+            for name in ["List-Unsubscribe", "List-Id"] {
                 assert_eq!(mail_headers(&mail, name).len(), usize::from(offered), "{name}: {kind}: {mail}");
             }
+            let one_click = mail_headers(&mail, "List-Unsubscribe-Post");
+            assert!(one_click.is_empty(), "RFC 8058 needs https: {kind}: {mail}");
         }
         let linked = json!({"body": "<a href=\"{{unsubscribeUrl}}\">out</a>"});
         let mail = delivered(&app, "linked@example.com", &linked).await;
         let list = mail_header(&mail, "List-Unsubscribe");
         assert!(list.starts_with('<') && list.contains("/unsubscribe/"), "{list}");
-        assert_eq!(mail_header(&mail, "List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
         let plain = delivered(&app, "plain@example.com", &json!({})).await;
         assert!(mail_headers(&plain, "List-Unsubscribe").is_empty(), "{plain}");
+
+        let secure = App::builder(engine).env("MAILWRIGHT_BASE_URL", "https://mail.example").start().await;
+        let mail = delivered(&secure, "linked@example.com", &linked).await;
+        assert!(mail_header(&mail, "List-Unsubscribe").starts_with("<https://mail.example/unsubscribe/"), "{mail}");
+        assert_eq!(mail_header(&mail, "List-Unsubscribe-Post"), "List-Unsubscribe=One-Click");
     }
 }

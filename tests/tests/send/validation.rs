@@ -51,6 +51,11 @@ both_engines! {
                 (json!({"from": 5}), "from", "invalid_union"),
                 (json!({"from": {"email": app.from(), "name": split}}), "from.name", "invalid_string"),
                 (json!({"reply": "nope"}), "reply", "invalid_string"),
+                (json!({"reply": "Ann <nope>"}), "reply", "invalid_string"),
+                (json!({"reply": "a@example.com, b@example.com"}), "reply", "invalid_string"),
+                (json!({"reply": {"email": "nope"}}), "reply.email", "invalid_string"),
+                (json!({"reply": {"email": "a@example.com", "name": split}}), "reply.name", "invalid_string"),
+                (json!({"reply": 5}), "reply", "invalid_union"),
                 (json!({"fromName": 5}), "fromName", "invalid_type"),
             ],
         )
@@ -77,6 +82,8 @@ both_engines! {
                 (json!({"subject": 5}), "subject", "invalid_type"),
                 (json!({"body": ""}), "body", "too_small"),
                 (json!({"body": {}}), "body", "invalid_type"),
+                (json!({"text": ""}), "text", "too_small"),
+                (json!({"text": 5}), "text", "invalid_type"),
                 (json!({"template": "welcome"}), "template", "invalid_string"),
                 (json!({"subscribed": "yes"}), "subscribed", "invalid_type"),
                 (json!({"data": "text"}), "data", "invalid_type"),
@@ -103,6 +110,15 @@ both_engines! {
                 (named_header("X-A", &json!("a\nb")), "headers.X-A", "invalid_string"),
                 (named_header("X-A", &json!("a\rb")), "headers.X-A", "invalid_string"),
                 (named_header("X-A", &json!("v".repeat(999))), "headers.X-A", "too_big"),
+                (named_header("Date", &json!("yesterday")), "headers.Date", "custom"),
+                (named_header("SUBJECT", &json!("x")), "headers.SUBJECT", "custom"),
+                (named_header("Message-Id", &json!("<a@b>")), "headers.Message-Id", "custom"),
+                (named_header("Resent-Bcc", &json!("a@example.com")), "headers.Resent-Bcc", "custom"),
+                (named_header("Authentication-Results", &json!("x")), "headers.Authentication-Results", "custom"),
+                (named_header("Reply-To", &json!("Müller")), "headers.Reply-To", "invalid_string"),
+                (named_header("reply-to", &json!("a@example.com,")), "headers.reply-to", "invalid_string"),
+                (named_header("Errors-To", &json!("")), "headers.Errors-To", "invalid_string"),
+                (named_header("References", &json!("<ä@b>")), "headers.References", "invalid_string"),
                 (named_header("X-A", &json!(5)), "headers.X-A", "invalid_type"),
                 (named_header("X-A", &json!(null)), "headers.X-A", "invalid_type"),
             ],
@@ -134,6 +150,10 @@ both_engines! {
             (json!({"contentType": long}), "contentType", "too_big"),
             (json!({"contentType": "text/plain\r\nX: y"}), "contentType", "invalid_string"),
             (json!({"contentId": "<logo>"}), "contentId", "invalid_string"),
+            (json!({"contentId": "zwei ä"}), "contentId", "invalid_string"),
+            (json!({"contentId": "ä"}), "contentId", "invalid_string"),
+            (json!({"contentId": "two words"}), "contentId", "invalid_string"),
+            (json!({"contentId": "a(b)"}), "contentId", "invalid_string"),
             (json!({"contentId": long}), "contentId", "too_big"),
             (json!({"disposition": "inline"}), "contentId", "custom"),
             (json!({"disposition": "sideways"}), "disposition", "invalid_enum_value"),
@@ -166,13 +186,25 @@ both_engines! {
         };
         let too_many = app.send(files(&[4; 11])).await;
         assert_eq!(issues(&too_many), [("attachments".to_owned(), "too_big".to_owned())]);
-        // The text of ten megabytes may be 13 981 013 characters long in all.
+        // 13,981,016 characters are 10,485,762 bytes, and 10,485,760 with two of padding.
         let too_large = app.send(files(&[6_990_508, 6_990_508])).await;
+        assert_eq!(issues(&too_large), [("attachments".to_owned(), "custom".to_owned())]);
+        let mut one_byte_more = files(&[13_981_016]);
+        one_byte_more["attachments"][0]["content"] = json!(format!("{}=", "A".repeat(13_981_015)));
+        let too_large = app.send(one_byte_more.clone()).await;
         assert_eq!(issues(&too_large), [("attachments".to_owned(), "custom".to_owned())]);
         assert_eq!(read(&app, "/emails").await["total"], 0);
 
         send_ok(&app, files(&[4; 10])).await;
         send_ok(&app, files(&[6_990_508, 6_990_504])).await;
+        // ten megabytes to the byte, in one file and in ten
+        one_byte_more["attachments"][0]["content"] = json!(format!("{}==", "A".repeat(13_981_014)));
+        send_ok(&app, one_byte_more).await;
+        let mut ten = files(&[4; 10]);
+        for file in ten["attachments"].as_array_mut().expect("a list") {
+            file["content"] = json!(format!("{}==", "A".repeat(1_398_102)));
+        }
+        send_ok(&app, ten).await;
     }
 
     async fn all_failing_fields_are_named_together_and_unknown_ones_ignored(engine: Engine) {

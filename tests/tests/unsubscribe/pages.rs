@@ -72,7 +72,7 @@ both_engines! {
                 // the link belongs to a contact, whose language counts, not to the browser that opens it
                 let response = request.header("accept-language", "it").send().await;
                 let html = assert_page(&response, 200, tag);
-                assert!(html.contains(&email), "{html}");
+                assert!(!html.contains(&email) && html.contains("p***@example.com"), "{html}");
                 assert_eq!(html.contains(question), page == "unsubscribe", "{page}: {html}");
             }
             let form = browse(&app, "POST", &format!("/unsubscribe/{}", text(&known["id"])));
@@ -105,7 +105,7 @@ both_engines! {
         look_at_everything(&app, &known["id"]).await;
         assert_eq!(contact(&app, &known["id"]).await["subscribed"], false);
         let page = assert_page(&browse(&app, "GET", &path).send().await, 200, "en");
-        assert!(page.contains("ann@example.com is not subscribed"), "{page}");
+        assert!(page.contains("a***@example.com is not subscribed"), "{page}");
         assert_eq!(form_target(&page), format!("/subscribe/{id}?e={mail}"), "who has left can come back");
 
         assert_eq!(back, format!("/subscribe/{id}?e={mail}"));
@@ -125,7 +125,7 @@ both_engines! {
         for (subscribed, action) in [(true, "unsubscribe"), (false, "subscribe"), (true, "unsubscribe")] {
             let page = assert_page(&browse(&app, "GET", &manage).send().await, 200, "en");
             let state = if subscribed { "is subscribed" } else { "is not subscribed" };
-            assert!(page.contains(&format!("ann@example.com {state}")), "{page}");
+            assert!(page.contains(&format!("a***@example.com {state}")), "{page}");
             let target = form_target(&page);
             assert_eq!(target, format!("/{action}/{id}"));
             assert_page(&browse(&app, "POST", &target).send().await, 200, "en");
@@ -146,14 +146,16 @@ both_engines! {
                 browse(&app, "POST", &path).body(multipart, "multipart/form-data; boundary=b"),
                 app.request("POST", &path).header("accept", "*/*"),
                 app.request("POST", &path).body(long.clone(), "application/x-www-form-urlencoded"),
-                app.request("POST", &format!("/subscribe/{UNKNOWN_ID}")),
+                app.request("POST", &path.replace("unsubscribe", "subscribe")),
+                browse(&app, "POST", &path).body("List-Unsubscribe=One-Click", "application/x-www-form-urlencoded"),
             ] {
-                let response = request.send().await.assert_status(200);
+                let response = request.send().await.assert_status(if known["id"] == id { 200 } else { 404 });
                 assert!(required_header(&response, "content-type").starts_with("text/plain"), "{}", shown(&response));
             }
         }
         assert_eq!(contact(&app, &known["id"]).await["subscribed"], false);
-        assert_eq!(subscription_events(&app, &known["id"]).await, ["contact.unsubscribed"]);
+        let events = subscription_events(&app, &known["id"]).await;
+        assert_eq!(events, ["contact.unsubscribed", "contact.subscribed", "contact.unsubscribed"]);
     }
 
     async fn a_link_to_nobody_says_so_in_the_language_of_the_browser(engine: Engine) {
@@ -192,7 +194,7 @@ both_engines! {
             let html = assert_page(&browse(&app, method, &path).send().await, 200, "en");
             let shown = "&lt;b&gt;Tom&lt;/b&gt; &amp; &quot;Jerry&quot; {email} &#39;$1&#39;";
             assert_eq!(html.matches(shown).count(), 2, "in the title and the sentence: {html}");
-            assert!(html.contains("o&#39;brien@example.com"), "{html}");
+            assert!(html.contains("o***@example.com") && !html.contains("brien"), "{html}");
             assert!(!html.contains("<b>") && !html.contains("?e="), "{html}");
         }
     }

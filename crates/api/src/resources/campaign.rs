@@ -368,26 +368,36 @@ pub(crate) async fn duplicate(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SendCampaignRequest {
-    /// When to start: any date in the future. Left out or null: now.
+    /// When to start: any date in the future that JavaScript's `Date` reads, in UTC where it has no offset, or milliseconds since
+    /// 1970. Left out or null: now.
     #[schema(value_type = Option<Value>)]
     scheduled_for: Option<Value>,
 }
 
 impl Payload for SendCampaignRequest {}
 
-/// A time that a request gives as whatever can be read as a date; what counts as nothing means now.
+/// A time that a request gives as whatever JavaScript's `Date` reads, or as milliseconds since 1970. Nothing and null mean
+/// now; anything else that is no date is refused, since a campaign that left cannot be called back.
 fn date(given: Option<&Value>) -> Result<Option<Timestamp>> {
     let parsed = match given {
-        None | Some(Value::Null | Value::Bool(false)) => return Ok(None),
-        Some(Value::String(text)) if text.is_empty() => return Ok(None),
-        Some(Value::Number(number)) if number.as_f64() == Some(0.0) => return Ok(None),
+        None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => Timestamp::parse_any(text),
-        Some(Value::Number(number)) => number.as_f64().map(|millis| Timestamp(millis as i64)),
-        Some(Value::Bool(true) | Value::Array(_) | Value::Object(_)) => None,
+        Some(Value::Number(number)) => number.as_f64().and_then(instant),
+        Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => None,
     };
     parsed.map(Some).ok_or_else(|| {
-        ApiError::bad_request("scheduledFor must be a date, such as \"2030-01-31T09:30:00.000Z\".")
+        ApiError::bad_request(
+            "scheduledFor must be a date of the years 0 to 9999, such as \"2030-01-31T09:30:00.000Z\". \
+             Leave it out, or pass null, to send now.",
+        )
     })
+}
+
+/// The instant so many milliseconds after 1970, fractions cut off; `None` for what no timestamp can say.
+fn instant(millis: f64) -> Option<Timestamp> {
+    // beyond it whole numbers are not exact, and JavaScript knows no dates
+    const MOST: f64 = 8.64e15;
+    (millis.abs() <= MOST).then(|| Timestamp::from_millis(millis.trunc() as i64))?
 }
 
 /// What a campaign is answered with that was sent or scheduled.
@@ -829,14 +839,39 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_a_date_is_one_and_nothing_means_now() {
-        for nothing in [json!(null), json!(""), json!(0), json!(false)] {
-            assert_eq!(date(Some(&nothing)).unwrap(), None, "{nothing}");
-        }
+    fn whatever_is_a_date_is_one_and_only_null_means_now() {
         assert_eq!(date(None).unwrap(), None);
-        assert_eq!(date(Some(&json!(1000))).unwrap(), Some(Timestamp(1000)));
-        assert_eq!(date(Some(&json!("1970-01-01T00:00:01Z"))).unwrap(), Some(Timestamp(1000)));
-        for wrong in [json!("soon"), json!(true), json!({}), json!([])] {
+        assert_eq!(date(Some(&json!(null))).unwrap(), None);
+        for (given, millis) in [
+            (json!(0), 0),
+            (json!(-0.0), 0),
+            (json!(1000), 1000),
+            (json!(1000.9), 1000),
+            (json!(-1.5), -1),
+            (json!(253_402_300_799_999_i64), 253_402_300_799_999),
+            (json!("1970-01-01T00:00:01Z"), 1000),
+            (json!("0"), 946_684_800_000),
+        ] {
+            assert_eq!(date(Some(&given)).unwrap(), Some(Timestamp(millis)), "{given}");
+        }
+        for wrong in [
+            json!(""),
+            json!(" "),
+            json!("soon"),
+            json!(false),
+            json!(true),
+            json!({}),
+            json!([]),
+            json!([0]),
+            json!(253_402_300_800_000_i64),
+            json!(8.64e15),
+            json!(1e18),
+            json!(1e300),
+            json!(-1e300),
+            json!(u64::MAX),
+            json!(i64::MIN),
+            json!("+010000-01-01"),
+        ] {
             assert!(date(Some(&wrong)).is_err(), "{wrong}");
         }
     }

@@ -10,7 +10,9 @@ use mailwright_app::App;
 use mailwright_app::content::File;
 use mailwright_app::key::Identity;
 use mailwright_app::send::{Recipient, Send};
+use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::custom_data;
+use mailwright_core::header::{self, HeaderError};
 use mailwright_core::ids::{ContactId, EmailId, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
@@ -22,8 +24,8 @@ use crate::auth::{SendKey, idempotency_key};
 use crate::error::{ApiError, ErrorEnvelope, Failure};
 use crate::schema::{KeptBody, Payload, object, objects};
 use crate::text::{
-    Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, MailHtml, MediaType,
-    Subject,
+    Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, MailHtml, MailText,
+    MailboxText, MediaType, Subject,
 };
 
 /// Most recipients of one request: each is a row of one transaction.
@@ -73,6 +75,31 @@ pub(crate) enum From {
     Named(NamedAddress),
 }
 
+/// Where answers to a mail go.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub(crate) enum Reply {
+    /// An address, or a name with an address in angle brackets.
+    Mailbox(MailboxText),
+    /// An address with a name.
+    #[serde(deserialize_with = "object")]
+    Named(NamedAddress),
+}
+
+impl Reply {
+    /// The address and the name, the same whichever way they were written.
+    fn parts(self) -> Option<(EmailAddress, Option<String>)> {
+        let (address, name) = match self {
+            Self::Mailbox(text) => {
+                let mailbox = Mailbox::parse(&text.0)?;
+                (EmailAddress::parse(&mailbox.address)?, mailbox.name)
+            }
+            Self::Named(named) => (named.email.0, named.name.map(String::from)),
+        };
+        Some((address, name.filter(|name| !name.trim().is_empty())))
+    }
+}
+
 /// A file that goes with a mail.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -108,6 +135,8 @@ pub(crate) struct SendRequest {
     subject: Option<Subject>,
     /// HTML. Required without a template.
     body: Option<MailHtml>,
+    /// Plain text for programs that show no HTML, with variables. Made from the HTML when absent.
+    text: Option<MailText>,
     /// A saved template whose subject, body, sender and reply address are used where the request gives none.
     template: Option<TemplateId>,
     /// Required unless the template has a sender. Its domain must be verified.
@@ -126,29 +155,12 @@ pub(crate) struct SendRequest {
     /// Custom headers.
     #[serde(default)]
     headers: Option<std::collections::BTreeMap<String, HeaderValue>>,
-    /// Reply address.
-    reply: Option<Email>,
+    /// Where answers go.
+    reply: Option<Reply>,
     /// Files.
     #[serde(default, deserialize_with = "objects")]
     attachments: Option<Vec<Attachment>>,
 }
-
-/// Headers that say who sends what to whom, which is decided by the fields of the request.
-const OWN_HEADERS: [&str; 13] = [
-    "from",
-    "sender",
-    "to",
-    "cc",
-    "bcc",
-    "return-path",
-    "received",
-    "dkim-signature",
-    "message-id",
-    "mime-version",
-    "content-type",
-    "content-transfer-encoding",
-    "content-disposition",
-];
 
 impl Payload for SendRequest {
     // attachments in base64 included
@@ -159,16 +171,10 @@ impl Payload for SendRequest {
         if let Some(DataObject(data)) = &self.data {
             issues.extend(custom_data::check(data, "data"));
         }
-        for name in self.headers.iter().flatten().map(|(name, _)| name) {
-            let field = format!("headers.{name}");
-            if !is_header_name(name) {
-                issues.push(Issue::new(field, "invalid_string", "Is not a valid header name (RFC 5322)."));
-            } else if OWN_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
-                issues.push(Issue::new(
-                    field,
-                    "custom",
-                    "This header is set by the service and cannot be replaced.",
-                ));
+        for (name, value) in self.headers.iter().flatten() {
+            if let Err(error) = header::check(name, &value.0) {
+                let code = if error == HeaderError::Reserved { "custom" } else { "invalid_string" };
+                issues.push(Issue::new(format!("headers.{name}"), code, error.to_string()));
             }
         }
         if let To::Many(many) = &self.to
@@ -192,11 +198,6 @@ impl Payload for SendRequest {
         }
         issues
     }
-}
-
-/// RFC 5322 section 2.2: printable ASCII without the colon.
-fn is_header_name(name: &str) -> bool {
-    !name.is_empty() && name.len() <= 255 && name.bytes().all(|b| b.is_ascii_graphic() && b != b':')
 }
 
 /// A mail was accepted for each recipient.
@@ -279,8 +280,10 @@ async fn accept(
 fn checked(body: SendRequest, app: &App) -> Result<Send, ApiError> {
     let attachments = files(body.attachments.unwrap_or_default(), app)?;
     let html = body.body.as_ref().map_or(0, |html| html.0.len());
+    let text = body.text.as_ref().map(|text| text.0.len());
     let headers = body.headers.iter().flatten().map(|(name, value)| name.len() + value.0.len() + 4).sum();
-    if let Some(issue) = too_long(html, headers, &attachments, app.settings().attachments.message_bytes) {
+    if let Some(issue) = too_long(html, text, headers, &attachments, app.settings().attachments.message_bytes)
+    {
         return Err(ApiError::invalid(vec![issue]));
     }
     let to = match body.to {
@@ -302,13 +305,14 @@ fn checked(body: SendRequest, app: &App) -> Result<Send, ApiError> {
         to,
         subject: body.subject.map(String::from),
         body: body.body.map(String::from),
+        text: body.text.map(String::from),
         template: body.template,
         from,
         from_name: body.from_name.or(body.name).map(String::from).filter(|name| !name.is_empty()),
         subscribed: body.subscribed,
         data: body.data.unwrap_or_default().0,
         headers: body.headers.unwrap_or_default().into_iter().map(|(name, value)| (name, value.0)).collect(),
-        reply: body.reply.map(|email| email.0),
+        reply: body.reply.and_then(Reply::parts),
         attachments,
     })
 }
@@ -322,19 +326,28 @@ const PART_BYTES: usize = 1024;
 
 /// Whether the message would be longer than `most` bytes (contract, Limits). An estimate: what variables and a template
 /// make of it is known only when it is rendered.
-fn too_long(html: usize, headers: usize, files: &[File], most: usize) -> Option<Issue> {
+fn too_long(html: usize, text: Option<usize>, headers: usize, files: &[File], most: usize) -> Option<Issue> {
     // in quoted-printable, once as HTML and once as text
-    let body = 2 * (html * 7 / 5);
+    let body = html * 7 / 5 + text.unwrap_or(html) * 7 / 5;
     // in base64, 57 bytes to a line of 78
     let attached: usize = files.iter().map(|file| file.content.len().div_ceil(57) * 78 + PART_BYTES).sum();
     if body + attached + headers + PART_BYTES <= most {
         return None;
     }
-    let field = if attached > body { "attachments" } else { "body" };
+    let field = match text {
+        _ if attached > body => "attachments",
+        Some(text) if text > html => "text",
+        _ => "body",
+    };
     let megabytes = most / 1024 / 1024;
     let message =
         format!("The whole message, encoded, with a text part and attachments, may have {megabytes} MB.");
     Some(Issue::new(field, "too_big", message))
+}
+
+/// How many bytes a text in base64 stands for, padded or not.
+fn decoded_len(base64: &str) -> usize {
+    base64.trim_end_matches('=').len() * 3 / 4
 }
 
 /// Decodes the attachments, within the limits of the contract.
@@ -349,13 +362,13 @@ fn files(attachments: Vec<Attachment>, app: &App) -> Result<Vec<File>, ApiError>
             format!("Must have at most {} elements.", limits.count),
         ));
     }
-    let encoded: usize = attachments.iter().map(|a| a.content.0.len()).sum();
-    if encoded > limits.total_bytes * 4 / 3 {
+    let total: usize = attachments.iter().map(|a| decoded_len(&a.content.0)).sum();
+    if total > limits.total_bytes {
         let megabytes = limits.total_bytes / 1024 / 1024;
         return Err(issue(
             "attachments".into(),
             "custom",
-            format!("All attachments together may have {megabytes} MB."),
+            format!("All attachments together may have {megabytes} MB, before they are encoded."),
         ));
     }
     // files that other systems encoded without padding are no reason to refuse a mail
@@ -399,14 +412,28 @@ mod tests {
     }
 
     #[test]
+    fn files_are_measured_as_they_will_arrive() {
+        for bytes in 0..10 {
+            let padded = base64::engine::general_purpose::STANDARD.encode(vec![7; bytes]);
+            assert_eq!(decoded_len(&padded), bytes);
+            assert_eq!(decoded_len(padded.trim_end_matches('=')), bytes);
+        }
+    }
+
+    #[test]
     fn a_message_has_at_most_forty_megabytes() {
-        let field = |html, files: &[File]| too_long(html, 100, files, 40 * MB).map(|issue| issue.field);
+        let field = |html, files: &[File]| too_long(html, None, 100, files, 40 * MB).map(|issue| issue.field);
         assert_eq!(field(0, &[]), None);
         assert_eq!(field(14 * MB, &[]), None);
         assert_eq!(field(15 * MB, &[]).as_deref(), Some("body"));
         assert_eq!(field(9 * MB, &[file(10 * MB)]), None);
         assert_eq!(field(10 * MB, &[file(10 * MB)]).as_deref(), Some("body"));
         assert_eq!(field(1000, &[file(30 * MB)]).as_deref(), Some("attachments"));
-        assert_eq!(too_long(0, 100, &[], 1000).map(|issue| issue.code), Some("too_big"));
+        assert_eq!(too_long(0, None, 100, &[], 1000).map(|issue| issue.code), Some("too_big"));
+        let with_text = |html, text| too_long(html, Some(text), 100, &[], 40 * MB).map(|issue| issue.field);
+        assert_eq!(with_text(28 * MB, 100), None);
+        assert_eq!(with_text(100, 28 * MB), None);
+        assert_eq!(with_text(100, 29 * MB).as_deref(), Some("text"));
+        assert_eq!(with_text(29 * MB, 100).as_deref(), Some("body"));
     }
 }

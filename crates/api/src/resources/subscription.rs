@@ -7,7 +7,7 @@ mod page;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use mailwright_app::subscription::{Pass, PublicContact};
@@ -129,12 +129,13 @@ pub(crate) async fn unsubscribe_page(
 
 /// Unsubscribe with one click (RFC 8058), or from the page
 ///
-/// Mail programs are answered 200 in plain text, for unknown ids too. A browser that sent the page's form sees a page.
+/// Mail programs are answered in plain text: 200, or 404 for an id that is nobody's. A browser that sent the page's form
+/// sees a page.
 #[utoipa::path(post, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "oneClickUnsubscribe",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link or header was used"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
-        (status = 404, description = "For browsers: a page that says so", content_type = "text/html", body = String),
+        (status = 404, description = "Nobody has this id", content((String = "text/plain"), (String = "text/html"))),
     ))]
 pub(crate) async fn one_click(
     State(app): State<App>,
@@ -170,12 +171,12 @@ pub(crate) async fn subscribe_page(
 
 /// Subscribe from the page
 ///
-/// Programs are answered 200 in plain text, for unknown ids too. A browser sees a page.
+/// Programs are answered in plain text: 200, or 404 for an id that is nobody's. A browser sees a page.
 #[utoipa::path(post, path = "/subscribe/{id}", tag = "Recipients", operation_id = "subscribeForm",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link was followed"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
     responses(
         (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
-        (status = 404, description = "For browsers: a page that says so", content_type = "text/html", body = String),
+        (status = 404, description = "Nobody has this id", content((String = "text/plain"), (String = "text/html"))),
     ))]
 pub(crate) async fn subscribe_form(
     State(app): State<App>,
@@ -263,11 +264,13 @@ fn answer(
     }
 }
 
-/// Answers a program: sets the subscription. An unknown contact is no error, there is nothing left to do for it.
+/// Answers a program: sets the subscription, or says that the link leads to nobody.
 async fn confirm(app: &App, id: &str, params: &Params, subscribed: bool, done: &'static str) -> Response {
-    let Ok(id) = id.parse() else { return done.into_response() };
+    let nobody = || (StatusCode::NOT_FOUND, "This link is not valid.\n").into_response();
+    let Ok(id) = id.parse() else { return nobody() };
     match app.set_subscription(id, subscribed, &pass(params)).await {
-        Ok(_) | Err(Error::NotFound { .. }) => done.into_response(),
+        Ok(_) => done.into_response(),
+        Err(Error::NotFound { .. }) => nobody(),
         Err(error) => ApiError::from(error).into_response(),
     }
 }

@@ -318,7 +318,8 @@ impl App {
     ) -> Result<EmailId> {
         let campaign = self.campaign(project, id).await?.campaign;
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let (content, _) = compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), &[], &[]);
+        let (content, _) =
+            compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
         let prepared = self.0.contents.prepare(number, &content, &[]);
         let mail = EmailId::new(now);
         let stored = self.0.db.write(move |tx| {
@@ -436,7 +437,7 @@ pub(super) async fn start(
     recipients: Option<i64>,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
-    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), &[], &[]);
+    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), None, &[], &[]);
     content::save(tx, &[(number, &content)], now).await?;
     run::start(tx, number, campaign.id, &content.hash).await?;
     campaign.status = CampaignStatus::Sending;

@@ -81,6 +81,8 @@ fn our_message() -> Vec<u8> {
             ("List-Unsubscribe".into(), "<https://example.com/u>".into()),
             ("List-Unsubscribe-Post".into(), "List-Unsubscribe=One-Click".into()),
             ("X-Unsigned".into(), "x".into()),
+            ("List-Id".into(), "<a.example.com>".into()),
+            ("Feedback-ID".into(), "a:b:c:shop".into()),
         ],
         attachments: &[],
         message_id: "1@example.com",
@@ -125,12 +127,43 @@ async fn forgeries_fail() {
             text.replace("t=1767322801", "t=1767322802"),
             text.replace("\r\nTo: ", "\r\nFrom: <boss@bank.example>\r\nTo: "),
             format!("From: <boss@bank.example>\r\n{text}"),
+            text.replace("List-Id: <a", "List-Id: <b"),
+            text.replace("Feedback-ID: a", "Feedback-ID: b"),
         ] {
             assert_ne!(forged, text);
             assert_ne!(verify(forged.as_bytes(), &pair.1).await, DkimResult::Pass);
         }
         let other = if pair.0.kind() == KeyType::Ed25519 { &RSA.1 } else { &ED25519.1 };
         assert_ne!(verify(text.as_bytes(), other).await, DkimResult::Pass);
+    }
+}
+
+/// What replays of a signed message add, on top or below.
+#[tokio::test]
+async fn nothing_that_readers_see_can_be_added() {
+    let bare = b"From: a@example.com\r\n\r\nbody\r\n";
+    for pair in [&*RSA, &*ED25519] {
+        for ours in [&our_message()[..], bare] {
+            let text = String::from_utf8(sign(pair, ours)).unwrap();
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            for added in [
+                "From: boss@bank.example",
+                "To: victim@x.example",
+                "Cc: victim@x.example",
+                "Subject: spoofed",
+                "Date: Mon, 02 Mar 2020 10:00:00 +0000",
+                "Reply-To: evil@x.example",
+                "Content-Type: text/html",
+                "List-Unsubscribe: <https://evil.example/>",
+                "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
+            ] {
+                for forged in [format!("{added}\r\n{text}"), format!("{head}\r\n{added}\r\n\r\n{body}")] {
+                    assert_ne!(verify(forged.as_bytes(), &pair.1).await, DkimResult::Pass, "{added}");
+                }
+            }
+            let relayed = format!("Received: from x\r\nX-Spam-Score: 0\r\n{text}");
+            assert_eq!(verify(relayed.as_bytes(), &pair.1).await, DkimResult::Pass);
+        }
     }
 }
 
@@ -153,8 +186,9 @@ fn the_header_is_complete_and_folded() {
         assert!(header.split("\r\n").all(|line| line.len() <= 78), "{header}");
         assert!(header.trim_end().split("\r\n").skip(1).all(|line| line.starts_with('\t')), "{header}");
         let flat: String = header.split_whitespace().collect();
-        let names = "h=From:To:Subject:Date:Message-ID:Reply-To:MIME-Version:Content-Type:List-Unsubscribe:\
-                     List-Unsubscribe-Post:From;bh=";
+        let names = "h=From:From:To:To:Cc:Subject:Subject:Date:Date:Reply-To:Reply-To:Content-Type:Content-Type:\
+                     List-Unsubscribe:List-Unsubscribe:List-Unsubscribe-Post:List-Unsubscribe-Post:Message-ID:\
+                     MIME-Version:List-Id:Feedback-ID;bh=";
         assert!(flat.contains(names), "{flat}");
         assert_eq!(header, pair.0.sign("example.com", "s1", &ours, NOW).unwrap(), "nothing is random");
     }

@@ -161,6 +161,38 @@ fn files_keep_their_names_types_and_bytes() {
 }
 
 #[test]
+fn text_files_in_ascii_are_not_hidden_in_base64() {
+    let long = format!("{}\n", "word ".repeat(400));
+    for (content_type, content, encoding) in [
+        ("text/plain", "one\r\ntwo\r\n", "7bit"),
+        ("text/csv; charset=us-ascii", "a,b\r\n1,2", "7bit"),
+        ("text/plain", "one\ntwo\n", "quoted-printable"),
+        ("text/plain", &long, "quoted-printable"),
+        ("text/plain", "From here\r\n.\r\n..\r\ntrailing \t\r\n\r\n", "7bit"),
+        ("text/plain", "a\rb", "base64"),
+        ("text/plain", "a\0b", "base64"),
+        ("text/plain", "\u{fc}", "base64"),
+        ("application/json", "{}", "base64"),
+    ] {
+        let file = Attachment { content: content.as_bytes().into(), ..attachment("a", content_type, None) };
+        let files = [file.clone(), file];
+        let raw = message("Hi", &[], &files).to_mime();
+        assert_sendable(&raw);
+        let parsed = MessageParser::default().parse(&raw).unwrap();
+        for part in parsed.attachments() {
+            assert_eq!(part.content_transfer_encoding(), Some(encoding), "{content:?}");
+            assert_eq!(part.contents(), content.as_bytes(), "{content:?}");
+            let kind = part.content_type().unwrap();
+            assert_eq!(
+                format!("{}/{}", kind.ctype(), kind.subtype().unwrap()),
+                content_type.split(';').next().unwrap()
+            );
+        }
+        assert_eq!(parsed.attachments().count(), 2);
+    }
+}
+
+#[test]
 fn bodies_keep_their_text_in_any_encoding() {
     for html in [
         "short",
@@ -220,7 +252,7 @@ fn an_empty_name_is_none() {
 fn custom_headers_override_in_any_casing_and_keep_theirs() {
     let custom = headers(&[
         ("REPLY-to", "help@example.com"),
-        ("subject", "Other"),
+        ("subject", "not this"),
         ("X-One", "1"),
         ("x-one", "2"),
         ("List-Unsubscribe", "<https://example.com/u/1>, <mailto:u@example.com>"),
@@ -234,16 +266,17 @@ fn custom_headers_override_in_any_casing_and_keep_theirs() {
     assert_eq!(
         header_lines(&raw)[..9],
         [
+            "Date: Fri, 2 Jan 2026 03:00:01 +0000",
             "From: \"Shop\" <shop@example.com>",
-            "REPLY-to: help@example.com",
-            "subject: Other",
+            "To: \"Ann\" <ann@example.org>",
+            "Subject: Hi",
+            "Message-ID: <0192.abc@example.com>",
+            "REPLY-to: <help@example.com>",
             "x-one: 2",
             "List-Unsubscribe: <https://example.com/u/1>, <mailto:u@example.com>",
-            "Message-id: <own@example.com>",
-            "date: Thu, 1 Jan 2026 00:00:00 +0000",
-            "TO: List <list@example.com>",
             "MIME-Version: 1.0",
-        ]
+        ],
+        "what the service decides cannot be overridden"
     );
 }
 
@@ -263,6 +296,76 @@ fn custom_headers_cannot_touch_the_author_or_the_structure() {
         ("N\u{e4}me", "x"),
     ]);
     assert_eq!(message("Hi", &custom, &[]).to_mime(), message("Hi", &[], &[]).to_mime());
+}
+
+/// The header section up to the content type, as it is on the wire.
+fn head(message: &Message<'_>) -> String {
+    let raw = message.to_mime();
+    assert_sendable(&raw);
+    let text = String::from_utf8(raw).unwrap();
+    text[..text.find("Content-Type: ").unwrap()].to_owned()
+}
+
+#[test]
+fn headers_are_these_bytes() {
+    let custom = headers(&[
+        (
+            "Reply-To",
+            "M\u{fc}ller <Mueller@example.com>, \"Doe, \\\"J\\\"\" <doe@example.com>, plain@example.com (Plain)",
+        ),
+        ("Disposition-Notification-To", "J\u{fc}rgen <j@example.com>"),
+        ("Errors-To", "e@b\u{fc}cher.example"),
+        ("X-Note", "Gr\u{f6}\u{df}e: 40"),
+        ("X-Literal", "=?utf-8?B?SGk=?="),
+        ("In-Reply-To", "<=?utf-8?Q?x?=@example.com>"),
+        ("Mail-Followup-To", "no address"),
+    ]);
+    let sent = Message {
+        from: mailbox("=?utf-8?Q?fake?=", "shop@example.com"),
+        to: mailbox("Ann \"A\" Smith", "ann@example.org"),
+        ..message("=?utf-8?B?SGk=?= literally", &custom, &[])
+    };
+    assert_eq!(
+        head(&sent),
+        "Date: Fri, 2 Jan 2026 03:00:01 +0000\r\n\
+         From: =?utf-8?Q?=3D=3Futf-8=3FQ=3Ffake=3F=3D?= <shop@example.com>\r\n\
+         To: \"Ann \\\"A\\\" Smith\" <ann@example.org>\r\n\
+         Subject: =?utf-8?Q?=3D=3Futf-8=3FB=3FSGk=3D=3F=3D_literally?=\r\n\
+         Message-ID: <0192.abc@example.com>\r\n\
+         Reply-To: =?utf-8?Q?M=C3=BCller?= <Mueller@example.com>, \"Doe, \\\"J\\\"\"\r\n <doe@example.com>, \"Plain\" <plain@example.com>\r\n\
+         Disposition-Notification-To: =?utf-8?Q?J=C3=BCrgen?= <j@example.com>\r\n\
+         Errors-To: <e@xn--bcher-kva.example>\r\n\
+         X-Note: =?utf-8?Q?Gr=C3=B6=C3=9Fe:_40?=\r\n\
+         X-Literal: =?utf-8?Q?=3D=3Futf-8=3FB=3FSGk=3D=3F=3D?=\r\n\
+         In-Reply-To: <=?utf-8?Q?x?=@example.com>\r\n\
+         Mail-Followup-To: no address\r\n\
+         MIME-Version: 1.0\r\n"
+    );
+    let parsed = sent.to_mime();
+    let parsed = MessageParser::default().parse(&parsed).unwrap();
+    assert_eq!(parsed.subject(), Some("=?utf-8?B?SGk=?= literally"));
+    assert_eq!(parsed.from().unwrap().first().unwrap().name(), Some("=?utf-8?Q?fake?="));
+    let replies: Vec<_> =
+        parsed.reply_to().unwrap().iter().map(|a| (a.name(), a.address().unwrap())).collect();
+    let expected = [
+        (Some("M\u{fc}ller"), "Mueller@example.com"),
+        (Some("Doe, \"J\""), "doe@example.com"),
+        (Some("Plain"), "plain@example.com"),
+    ];
+    assert_eq!(replies, expected);
+}
+
+#[test]
+fn long_names_and_subjects_in_ascii_are_folded_and_not_encoded() {
+    let long = "Quite a long name of a shop ".repeat(6);
+    let sent = Message { from: mailbox(&long, "shop@example.com"), ..message(&long, &[], &[]) };
+    let head = head(&sent);
+    assert!(!head.contains("=?"), "{head}");
+    assert!(head.split("\r\n").all(|line| line.len() <= 78), "{head}");
+    let raw = sent.to_mime();
+    let parsed = MessageParser::default().parse(&raw).unwrap();
+    assert_eq!(parsed.subject(), Some(long.trim()));
+    assert_eq!(parsed.from().unwrap().first().unwrap().name(), Some(long.trim()));
 }
 
 #[test]

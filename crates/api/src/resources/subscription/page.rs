@@ -45,7 +45,8 @@ pub(super) fn about(contact: &PublicContact, purpose: Purpose, pass: &Pass) -> R
         (Purpose::Manage | Purpose::Subscribe, true) => (texts.preferences, state, way_out),
         (Purpose::Manage | Purpose::Unsubscribe, false) => (texts.preferences, state, way_in),
     };
-    let values = Values { project: &contact.project.name, email: &contact.email };
+    // whoever is forwarded a mail can open its links
+    let values = Values { project: &contact.project.name, email: &masked(&contact.email) };
     let form = button.form(&format!("{}{}", contact.id, query(pass)));
     let title = format!("{heading} · {}", escape_html(&contact.project.name));
     page(StatusCode::OK, contact.locale, &title, heading, &html(sentence, values), &form)
@@ -58,6 +59,13 @@ fn query(pass: &Pass) -> String {
     let tag = pass.tag.as_ref().filter(made_here).map(|tag| format!("t={tag}"));
     let parts: Vec<String> = mail.into_iter().chain(tag).collect();
     if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&amp;")) }
+}
+
+/// An address that its owner recognises and nobody else can write to: `a***@example.com`.
+fn masked(address: &str) -> String {
+    let (local, domain) = address.rsplit_once('@').unwrap_or((address, ""));
+    let first = local.chars().next().map(String::from).unwrap_or_default();
+    format!("{first}***@{domain}")
 }
 
 /// The page for a link that leads to nobody.
@@ -95,4 +103,20 @@ fn page(
     form: &str,
 ) -> Response {
     Page { status, locale, title, heading, sentence, form }.into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_recognised_and_not_told() {
+        for (address, expected) in [
+            ("ann@example.com", "a***@example.com"),
+            ("b@x.test", "b***@x.test"),
+            ("o'brien@e.com", "o***@e.com"),
+        ] {
+            assert_eq!(masked(address), expected);
+        }
+    }
 }

@@ -1,0 +1,162 @@
+//! Which headers a request may add to a mail, and what their values look like (RFC 5322).
+
+use crate::address::Mailbox;
+
+/// The longest name of a header; leaves room for a value on the same line.
+pub const MAX_NAME: usize = 255;
+
+/// How the value of a header is read and written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeaderKind {
+    /// Made by the service: it says who sends what to whom and when, holds the message together, or is trace.
+    Reserved,
+    /// A list of addresses (RFC 5322 section 3.4), whose names are encoded one by one.
+    Addresses,
+    /// Ids, links and tokens, in which nothing can be encoded: ASCII only.
+    Structured,
+    /// Free text.
+    Text,
+}
+
+const RESERVED: [&str; 26] = [
+    "From",
+    "Sender",
+    "To",
+    "Cc",
+    "Bcc",
+    "Resent-Bcc",
+    "Subject",
+    "Date",
+    "Message-ID",
+    "Return-Path",
+    "Received",
+    "Received-SPF",
+    "Delivered-To",
+    "Authentication-Results",
+    "ARC-Seal",
+    "ARC-Message-Signature",
+    "ARC-Authentication-Results",
+    "DKIM-Signature",
+    "DomainKey-Signature",
+    "MIME-Version",
+    "Content-Type",
+    "Content-Transfer-Encoding",
+    "Content-Disposition",
+    "Content-Length",
+    "Content-MD5",
+    "Apparently-To",
+];
+
+const ADDRESSES: [&str; 14] = [
+    "Reply-To",
+    "Mail-Reply-To",
+    "Mail-Followup-To",
+    "Disposition-Notification-To",
+    "Return-Receipt-To",
+    "X-Confirm-Reading-To",
+    "Errors-To",
+    "Resent-From",
+    "Resent-Sender",
+    "Resent-To",
+    "Resent-Cc",
+    "Resent-Reply-To",
+    "Abuse-Reports-To",
+    "X-Complaints-To",
+];
+
+const STRUCTURED: [&str; 18] = [
+    "In-Reply-To",
+    "References",
+    "Resent-Date",
+    "Resent-Message-ID",
+    "List-Id",
+    "List-Unsubscribe",
+    "List-Unsubscribe-Post",
+    "List-Subscribe",
+    "List-Help",
+    "List-Post",
+    "List-Owner",
+    "List-Archive",
+    "Archived-At",
+    "Auto-Submitted",
+    "Precedence",
+    "Feedback-ID",
+    "Content-ID",
+    "Content-Language",
+];
+
+/// What kind of header has this name, in any casing.
+pub fn kind(name: &str) -> HeaderKind {
+    let among = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if among(&RESERVED) {
+        HeaderKind::Reserved
+    } else if among(&ADDRESSES) {
+        HeaderKind::Addresses
+    } else if among(&STRUCTURED) {
+        HeaderKind::Structured
+    } else {
+        HeaderKind::Text
+    }
+}
+
+/// RFC 5322 section 2.2: printable ASCII but the colon.
+pub fn is_name(name: &str) -> bool {
+    (1..=MAX_NAME).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_graphic() && b != b':')
+}
+
+/// Why a mail cannot have this header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HeaderError {
+    /// See [`is_name`].
+    #[error("Is not a valid header name (RFC 5322).")]
+    Name,
+    /// See [`HeaderKind::Reserved`].
+    #[error("This header is set by the service and cannot be replaced.")]
+    Reserved,
+    /// Not a list of addresses.
+    #[error(
+        "Must be an address such as ada@example.com or Ada <ada@example.com>, or several with commas between."
+    )]
+    Addresses,
+    /// Ids and links beyond ASCII.
+    #[error("Must be ASCII: nothing in this header can be encoded.")]
+    NotAscii,
+}
+
+/// Checks a header that a request brings.
+pub fn check(name: &str, value: &str) -> Result<(), HeaderError> {
+    if !is_name(name) {
+        return Err(HeaderError::Name);
+    }
+    match kind(name) {
+        HeaderKind::Reserved => Err(HeaderError::Reserved),
+        HeaderKind::Addresses if Mailbox::parse_list(value).is_none() => Err(HeaderError::Addresses),
+        HeaderKind::Structured if !value.is_ascii() => Err(HeaderError::NotAscii),
+        HeaderKind::Addresses | HeaderKind::Structured | HeaderKind::Text => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_checked_by_their_kind() {
+        for (name, value, expected) in [
+            ("X-Order", "größer", Ok(())),
+            ("Bad Name", "x", Err(HeaderError::Name)),
+            ("Bad:Name", "x", Err(HeaderError::Name)),
+            ("", "x", Err(HeaderError::Name)),
+            ("dAtE", "Thu, 1 Jan 2026 00:00:00 +0000", Err(HeaderError::Reserved)),
+            ("subject", "x", Err(HeaderError::Reserved)),
+            ("Resent-Bcc", "a@example.com", Err(HeaderError::Reserved)),
+            ("REPLY-TO", "Müller <mueller@example.com>", Ok(())),
+            ("Reply-To", "Müller", Err(HeaderError::Addresses)),
+            ("Reply-To", "", Err(HeaderError::Addresses)),
+            ("References", "<a@b> <c@d>", Ok(())),
+            ("In-Reply-To", "<ä@b>", Err(HeaderError::NotAscii)),
+        ] {
+            assert_eq!(check(name, value), expected, "{name}: {value}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Where links lead.
+
+use super::entities;
+
+/// The address of a link that a reader can use without the link.
+pub(super) struct Destination {
+    /// As it stands in the text: a web address whole, a mailbox or a telephone number without the scheme.
+    pub(super) shown: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Web,
+    Mailbox,
+    Telephone,
+}
+
+impl Destination {
+    /// Reads an `href` with entities in it: `http`, `https`, `mailto`, `tel` or `sms`. Spaces and controls are left out.
+    pub(super) fn of(href: &str) -> Option<Self> {
+        let mut url = String::with_capacity(href.len());
+        let mut rest = href;
+        while let Some(first) = rest.bytes().next() {
+            let (c, length) = next_character(rest, first);
+            if !c.is_whitespace() && !c.is_control() {
+                url.push(c);
+            }
+            rest = &rest[length..];
+        }
+        let after = |scheme: &str| {
+            let start = url.get(..scheme.len())?;
+            start.eq_ignore_ascii_case(scheme).then(|| &url[scheme.len()..])
+        };
+        if after("http://").or_else(|| after("https://")).is_some() {
+            return Some(Self { shown: url, kind: Kind::Web });
+        }
+        let (path, kind) = match after("mailto:") {
+            Some(path) => (path, Kind::Mailbox),
+            None => (after("tel:").or_else(|| after("sms:"))?, Kind::Telephone),
+        };
+        let shown = unescape(path.split('?').next().unwrap_or_default());
+        (!shown.is_empty()).then_some(Self { shown, kind })
+    }
+
+    /// Whether the text of a link already is its address.
+    pub(super) fn is_named_by(&self, text: &str) -> bool {
+        match self.kind {
+            // with or without the scheme and a final slash
+            Kind::Web => {
+                let bare = self.shown.split_once("://").map_or(&*self.shown, |(_, bare)| bare);
+                let text = text.strip_suffix('/').unwrap_or(text);
+                [&self.shown, bare].iter().any(|known| text == known.strip_suffix('/').unwrap_or(known))
+            }
+            Kind::Mailbox => text.eq_ignore_ascii_case(&self.shown),
+            Kind::Telephone => number(text) == number(&self.shown) && !number(text).is_empty(),
+        }
+    }
+}
+
+/// The digits of a telephone number, and its plus.
+fn number(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii_digit() || *c == '+').collect()
+}
+
+/// `%40` as the character it stands for; the text as it is where that would be none that can be shown.
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        if let Some(decoded) = code.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok())
+        {
+            bytes.push(decoded);
+            rest = &after[2..];
+        } else {
+            bytes.push(byte);
+            rest = after;
+        }
+    }
+    let decoded = String::from_utf8(bytes).ok();
+    decoded
+        .filter(|text| !text.contains(|c: char| c.is_control() || c.is_whitespace()))
+        .unwrap_or_else(|| text.to_owned())
+}
+
+/// The character that `rest`, whose first byte is `first`, begins with, decoded, and its length as written.
+pub(super) fn next_character(rest: &str, first: u8) -> (char, usize) {
+    let decoded = if first == b'&' { entities::decode(rest) } else { None };
+    decoded.unwrap_or_else(|| {
+        let c = rest.chars().next().unwrap_or(' ');
+        (c, c.len_utf8())
+    })
+}

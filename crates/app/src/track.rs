@@ -156,8 +156,9 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let mut deltas = Deltas::default();
     let saved = contacts.save(tx, &mut deltas);
     let appended = event::append(tx, &events, &mut deltas);
-    let (saved, appended, counted, named) = join4(saved, appended, deltas.save(tx), names.save(tx)).await;
-    saved.and(appended).and(counted).and(named).map(|()| outcomes)
+    let saved = join4(saved, appended, deltas.save(tx), names.save(tx));
+    let (saved, appended, counted, registered) = saved.await;
+    saved.and(appended).and(counted).and(registered).map(|()| outcomes)
 }
 
 /// Whether contact and project can hold what an operation brings.

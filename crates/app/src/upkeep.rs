@@ -11,7 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
-use mailwright_store::{domain, email, idempotency, project, reception, search};
+use mailwright_store::{domain, email, event_day, idempotency, project, reception, search};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -29,6 +29,8 @@ const RESETS: Duration = Duration::from_millis(500);
 const RECEPTION_DAYS: i64 = 31;
 /// Domains of a project that are looked up at the same time.
 const CHECKS: usize = 8;
+/// Steps of counting a project's events by day in one round.
+const EVENT_STEPS: u32 = 100;
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
 
@@ -180,6 +182,11 @@ impl App {
                 > 0
             {}
             while search::build_step(&self.0.db, number, now).await? {}
+            // many are counted in several rounds, so that the other projects have their turn
+            let mut steps = 0;
+            while steps < EVENT_STEPS && event_day::count_step(&self.0.db, number).await? {
+                steps += 1;
+            }
             // a process may have died before it judged what it recorded
             self.judge(number).await
         };

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 26] = [
+const TENANT_TABLES: [&str; 27] = [
     "attachments",
     "audit",
     "campaigns",
@@ -15,6 +15,7 @@ const TENANT_TABLES: [&str; 26] = [
     "counters",
     "domains",
     "emails",
+    "event_days",
     "events",
     "idempotency_keys",
     "job_failures",

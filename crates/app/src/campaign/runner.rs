@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt, StreamExt, stream};
-use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
+use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
@@ -20,7 +20,7 @@ use mailwright_store::campaign::queue;
 use mailwright_store::campaign::run::{self, Candidate, Entry, Lease, Run};
 use mailwright_store::campaign::{self as store, audience};
 use mailwright_store::counter::Deltas;
-use mailwright_store::{Tx, json_text, project};
+use mailwright_store::{Door, Tx, json_text, project};
 use tokio::sync::Notify;
 
 use super::state::start as start_campaign;
@@ -198,7 +198,9 @@ impl Runner {
         // contacts made after the start have later ids
         let beyond = ContactId::first_of(Timestamp(started.0 + 1));
         let (audience, after, now) = (run.audience.clone(), run.frozen_to, self.app.clock().now());
-        let page = self.app.0.db.read(move |rx| {
+        // a filter that hardly anybody matches looks at everybody
+        let door = if audience == Audience::All { Door::Fast } else { Door::Background(project) };
+        let page = self.app.0.db.read_by(door, move |rx| {
             Box::pin(async move {
                 let members = audience::resolve(rx, project, &audience).await?;
                 audience::page(rx, project, &members, (after, beyond), limit, now).await

@@ -14,7 +14,7 @@ const ENDLESS: &str = "/events/stats?startDate=2020-01-01";
 const SHORT: &str = "/events/names";
 /// How many requests of a project wait at most.
 const QUEUE: usize = 16;
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 async fn start(engine: Engine, places: &str, limit_ms: &str) -> App {
     let app = App::builder(engine)

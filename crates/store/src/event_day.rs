@@ -276,10 +276,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn days_have_the_same_sums_before_during_and_after_the_counting_on_postgres() {
+        let database = crate::migrate::tests::Database::create("days").await;
+        days_have_the_same_sums(database.open()).await;
+        database.drop().await;
+    }
+
+    #[tokio::test]
     async fn days_have_the_same_sums_before_during_and_after_the_counting() {
         let folder = tempfile::tempdir().unwrap();
         let db =
             Db::open(&Location::Sqlite(folder.path().join("test.sqlite")), StoreMetrics::default()).unwrap();
+        days_have_the_same_sums(db).await;
+    }
+
+    async fn days_have_the_same_sums(db: Db) {
         crate::migrate::migrate(&db, APPLIED).await.unwrap();
         older(&db).await;
         let mut all = STEP as i64 + 3 + 4;

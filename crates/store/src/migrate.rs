@@ -190,7 +190,7 @@ async fn apply(tx: &mut Tx<'_>, Step { migration, last }: Step, now: Timestamp) 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use tokio_postgres::NoTls;
 
     use super::*;
@@ -209,14 +209,14 @@ mod tests {
         Migration { number: 2, name: "endless", sql: "select pg_sleep(600)" },
     ];
 
-    /// A database of a test, dropped with this value.
-    struct Database {
+    /// A database of a test on PostgreSQL.
+    pub(crate) struct Database {
         server: String,
         name: String,
     }
 
     impl Database {
-        async fn create(test: &str) -> Self {
+        pub(crate) async fn create(test: &str) -> Self {
             let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
             let server = server.expect(
                 "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be \
@@ -232,12 +232,12 @@ mod tests {
             format!("{}/{}", self.server, self.name)
         }
 
-        fn open(&self) -> Db {
+        pub(crate) fn open(&self) -> Db {
             let location = Location::Postgres { url: self.url(), connections: 4 };
             Db::open(&location, StoreMetrics::default()).unwrap()
         }
 
-        async fn drop(self) {
+        pub(crate) async fn drop(self) {
             let drop = format!("drop database {} with (force)", self.name);
             execute(&format!("{}/postgres", self.server), &drop).await.unwrap();
         }

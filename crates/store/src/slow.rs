@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(60);
+    const PATIENCE: Duration = Duration::from_mins(1);
 
     fn request(number: i64) -> Reader {
         Reader::Request(ProjectNumber(number))

@@ -385,7 +385,7 @@ mod tests {
             .collect();
         let began = Instant::now();
         while engine.log.restarts() < 3 {
-            assert!(began.elapsed() < Duration::from_secs(60), "the log only grows");
+            assert!(began.elapsed() < Duration::from_mins(1), "the log only grows");
             write(&engine, "insert into filled values (randomblob(40000))".into()).await;
         }
         done.store(true, Ordering::Relaxed);

@@ -51,7 +51,7 @@ async fn crowd(app: &App, project: &Project) -> Vec<JoinHandle<Response>> {
             crowd.iter().position(JoinHandle::is_finished)
         })
         .await;
-    let refused = crowd.swap_remove(refused).await.unwrap();
+    let refused = crowd.swap_remove(refused).await.expect("the request was made");
     refused.assert_error(429, "RATE_LIMIT_EXCEEDED");
     required_header(&refused, "retry-after");
     crowd

@@ -5,6 +5,7 @@ mod contacts;
 mod delivery;
 mod filter;
 mod import;
+mod noisy;
 mod process;
 mod scale;
 mod segments;
@@ -81,6 +82,7 @@ pub(crate) async fn measure(
         Case::Scale,
         Case::Delivery,
         Case::Send,
+        Case::Noisy,
     ];
     for case in cases.into_iter().filter(|case| options.wants(*case)) {
         let outcome = match case {
@@ -94,6 +96,7 @@ pub(crate) async fn measure(
             Case::Scale => scale::run(&mut bench).await,
             Case::Delivery => delivery::run(&mut bench).await,
             Case::Send => send::run(&mut bench).await,
+            Case::Noisy => noisy::run(&mut bench).await,
         };
         outcome.with_context(|| format!("{} {case:?}", bench.engine()))?;
     }

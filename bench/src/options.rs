@@ -28,6 +28,8 @@ pub(crate) enum Case {
     Delivery,
     /// POST /v1/send.
     Send,
+    /// Mails of one project while another one asks for all it may.
+    Noisy,
 }
 
 /// Which databases are measured.

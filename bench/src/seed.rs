@@ -88,8 +88,28 @@ pub(crate) async fn site(
     Ok(Site { database, project, secret_key, public_key, people: Arc::new(people) })
 }
 
+/// Makes another project with a domain in a database; what is printed of it.
+pub(crate) async fn another(
+    program: &Program,
+    database: &Database,
+    project: &str,
+    domain: &str,
+) -> Result<Value> {
+    make_project(program, database, project, domain, "rsa").await
+}
+
 /// Makes the project with a domain; done again, it adds another domain to it.
 async fn bootstrap(program: &Program, database: &Database, domain: &str, key_type: &str) -> Result<Value> {
+    make_project(program, database, PROJECT, domain, key_type).await
+}
+
+async fn make_project(
+    program: &Program,
+    database: &Database,
+    project: &str,
+    domain: &str,
+    key_type: &str,
+) -> Result<Value> {
     let mut variables = database.variables()?;
     variables.push(("MAILWRIGHT_DOMAINS_KEY_TYPE", key_type.to_owned()));
     let arguments = [
@@ -99,7 +119,7 @@ async fn bootstrap(program: &Program, database: &Database, domain: &str, key_typ
         "--password",
         "correct horse battery staple",
         "--project",
-        PROJECT,
+        project,
     ];
     let printed =
         program.run(&[&arguments[..], &["--domain", domain, "--json"]].concat(), &variables).await?;

@@ -68,6 +68,44 @@ both_engines! {
         assert_eq!(read(&app, &format!("/events/contact/{UNKNOWN_ID}")).await["events"], json!([]));
     }
 
+    async fn the_newest_events_of_a_contact_are_found_among_those_of_all_names(engine: Engine) {
+        let app = App::start(engine).await;
+        let mut ids = Vec::new();
+        let mut ann = Value::Null;
+        for event in ["a", "b", "a", "c", "b", "b", "a"] {
+            let tracked = track(&app, "ann@example.com", event).await;
+            ids.insert(0, text(&tracked["event"]).to_owned());
+            ann = tracked["contact"].clone();
+        }
+        let path = format!("/events/contact/{}", text(&ann));
+        for limit in [1, 2, 3, 5, 7, 100] {
+            let body = read(&app, &format!("{path}?limit={limit}")).await;
+            assert_eq!(column(&body["events"], "id"), ids[..limit.min(7)], "limit {limit}");
+        }
+    }
+
+    async fn counts_between_dates_follow_what_is_tracked_and_removed(engine: Engine) {
+        let app = App::start(engine).await;
+        let ever = "/events/stats?startDate=2020-01-01T00:00:00Z";
+        let ann = track(&app, "ann@example.com", "signup").await;
+        track(&app, "bob@example.com", "signup").await;
+        track(&app, "ann@example.com", "order").await;
+        let count = |name: &str, count: i64| json!({"name": name, "count": count});
+        assert_eq!(read(&app, ever).await, json!([count("signup", 2), count("order", 1)]));
+        let day = &text(&read(&app, "/events").await["events"][2]["createdAt"])[..10].to_owned();
+        let before = read(&app, &format!("{ever}&endDate={day}T00:00:00Z")).await;
+        assert_eq!(before, json!([]), "the instant at which the day begins is before all of them");
+        let since = read(&app, &format!("/events/stats?startDate={day}T00:00:00.001Z")).await;
+        assert_eq!(since, json!([count("signup", 2), count("order", 1)]));
+        let usage = read(&app, "/events/signup/usage").await;
+        assert_eq!([&usage["totalCount"], &usage["uniqueContacts"]], [2, 2]);
+
+        app.delete(&format!("/contacts/{}", text(&ann["contact"]))).send().await;
+        assert_eq!(read(&app, ever).await, json!([count("signup", 1)]));
+        app.delete("/events/signup").send().await.assert_status(200);
+        assert_eq!(read(&app, ever).await, json!([]));
+    }
+
     async fn event_names_are_listed_by_frequency(engine: Engine) {
         let app = App::start(engine).await;
         assert_eq!(read(&app, "/events/names").await, json!({"eventNames": []}));

@@ -472,6 +472,12 @@ impl From<mailwright_app::Error> for ApiError {
             E::QueueFull(message) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
             }
+            E::TooSlow(message) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_ERROR", message)
+                .retry_after(5)
+                .suggest(
+                    "Ask for less (a shorter stretch of time, a filter that fewer contacts match), or again when less is \
+                     going on. The operator can raise the limit: slow_read_ms in [database].",
+                ),
             E::Unavailable(detail) => {
                 tracing::warn!(error = %detail, "a request was refused, a dependency is not available");
                 let message = "The service cannot store or read data right now.";

@@ -54,7 +54,7 @@ impl App {
         let (mut entries, total) = self
             .0
             .db
-            .read(move |rx| {
+            .read_slow(number, move |rx| {
                 Box::pin(async move {
                     let total = if after.is_none() { audit::count(rx, number).await? } else { 0 };
                     Ok((audit::list(rx, number, after, limit + 1).await?, total))

@@ -13,12 +13,12 @@ use mailwright_core::given::Given;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
-use mailwright_store::Tx;
 use mailwright_store::audit::{self, Entry};
-use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Total, Upsert};
+use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, Sort, Total, Upsert};
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::names::{Names, Wanted};
+use mailwright_store::{Door, Tx};
 
 use crate::error::{Error, Resource, Result};
 use crate::{App, track};
@@ -102,10 +102,11 @@ impl App {
             _ => None,
         };
         let by_address = list.subscribed.is_none();
+        let door = if is_slow(&list) { Door::Slow(number) } else { Door::Fast };
         let read = self
             .0
             .db
-            .read(move |rx| {
+            .read_by(door, move |rx| {
                 Box::pin(async move {
                     let total = match known {
                         Some(count) => Total { count, scanned: false },
@@ -231,6 +232,12 @@ impl App {
             EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))
         }))
     }
+}
+
+/// Whether a page of contacts may have to be looked for among all: where no index has what is asked for in its order.
+fn is_slow(list: &List) -> bool {
+    let searches = list.search.as_ref().is_some_and(|search| !search.is_empty());
+    searches || (list.subscribed.is_some() && list.sort == Sort::Email)
 }
 
 /// How long to wait before the next try of what another transaction got in the way of: 1 to 20 ms, longer each time.

@@ -26,7 +26,7 @@ impl App {
         let (custom, contacts) = self
             .0
             .db
-            .read(move |rx| {
+            .read_slow(number, move |rx| {
                 Box::pin(async move {
                     Ok((
                         store::all(rx, number).await?,
@@ -49,7 +49,9 @@ impl App {
         let values = self
             .0
             .db
-            .read(move |rx| Box::pin(async move { store::values(rx, number, &name, limit).await }))
+            .read_slow(number, move |rx| {
+                Box::pin(async move { store::values(rx, number, &name, limit).await })
+            })
             .await?;
         let mut values: Vec<Value> = values
             .into_iter()

@@ -2,6 +2,7 @@
 
 use mailwright_core::ids::EmailId;
 use mailwright_core::project::Project;
+use mailwright_store::Door;
 use mailwright_store::email::{self as store, List};
 
 use crate::App;
@@ -24,10 +25,13 @@ impl App {
     /// A page of mails.
     pub async fn emails(&self, project: &Project, list: List) -> Result<Page> {
         let number = project.number;
+        // what is filtered may have to be looked for
+        let is_filtered = list.contact.is_some() || list.status.is_some();
+        let door = if is_filtered { Door::Slow(number) } else { Door::Fast };
         let (mut emails, total) = self
             .0
             .db
-            .read(move |rx| {
+            .read_by(door, move |rx| {
                 Box::pin(async move {
                     let total = if list.after.is_none() { store::total(rx, number, list).await? } else { 0 };
                     Ok((store::list(rx, number, List { limit: list.limit + 1, ..list }).await?, total))

@@ -150,6 +150,9 @@ pub enum Error {
     /// Too much work of the project is queued already; the same request may succeed later.
     #[error("{0}")]
     QueueFull(String),
+    /// A read took longer than one may, or did not have its turn in time.
+    #[error("{0}")]
+    TooSlow(String),
     /// A dependency is not available; the same request may succeed later.
     #[error("{0}")]
     Unavailable(String),
@@ -167,8 +170,28 @@ impl Error {
 
 impl From<mailwright_store::Error> for Error {
     fn from(error: mailwright_store::Error) -> Self {
-        if let mailwright_store::Error::Excess(excess) = error {
-            return Self::Invalid(vec![excess.issue()]);
+        use mailwright_store::Error as E;
+        match error {
+            E::TooSlow(limit) => {
+                return Self::TooSlow(format!(
+                    "The request read for longer than the limit of {} seconds and was stopped.",
+                    limit.as_secs_f64()
+                ));
+            }
+            E::NoTurn(limit) => {
+                return Self::TooSlow(format!(
+                    "The request waited for {} seconds for its turn to read, which is the limit: others were reading.",
+                    limit.as_secs_f64()
+                ));
+            }
+            E::Crowded(most) => {
+                return Self::QueueFull(format!(
+                    "{most} requests of the project that read much wait for their turn, which is the limit. Wait for \
+                     their answers, and ask for fewer at the same time."
+                ));
+            }
+            E::Excess(excess) => return Self::Invalid(vec![excess.issue()]),
+            _ => {}
         }
         // an unknown outcome is not temporary, but it is no bug either: the caller has to look, or to ask again
         if error.is_temporary() || matches!(error, mailwright_store::Error::Unknown(_)) {

@@ -10,7 +10,7 @@ use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
-use mailwright_store::{event as store, names};
+use mailwright_store::{event as store, event_day, names};
 
 use crate::error::{Error, Result};
 use crate::{App, contact};
@@ -21,10 +21,9 @@ impl App {
     /// The newest events of a project, of one name if given.
     pub async fn events(&self, project: &Project, name: Option<String>, limit: i64) -> Result<Vec<Event>> {
         let number = project.number;
-        let read = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::recent(rx, number, name.as_deref(), limit).await }));
+        let read = self.0.db.read_slow(number, move |rx| {
+            Box::pin(async move { store::recent(rx, number, name.as_deref(), limit).await })
+        });
         Ok(read.await?)
     }
 
@@ -36,10 +35,9 @@ impl App {
         limit: i64,
     ) -> Result<Vec<Event>> {
         let number = project.number;
-        let read = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::of_contact(rx, number, contact, limit).await }));
+        let read = self.0.db.read_slow(number, move |rx| {
+            Box::pin(async move { store::of_contact(rx, number, contact, limit).await })
+        });
         Ok(read.await?)
     }
 
@@ -60,13 +58,12 @@ impl App {
         if from.is_none() && until.is_none() {
             return self.event_counts(project).await;
         }
-        let from = from.unwrap_or_default();
-        let until = until.unwrap_or_else(|| self.0.clock.now()).plus(Duration::from_millis(1));
-        Ok(self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::counts_between(rx, number, from, until).await }))
-            .await?)
+        let (from, now) = (from.unwrap_or_default(), self.0.clock.now());
+        let until = until.unwrap_or(now).plus(Duration::from_millis(1));
+        let read = self.0.db.read_slow(number, move |rx| {
+            Box::pin(async move { event_day::counts_between(rx, number, from, until, now).await })
+        });
+        Ok(read.await?)
     }
 
     /// The names of a project's events with how often each happened, the most frequent first.
@@ -75,7 +72,9 @@ impl App {
         let mut counts = self
             .0
             .db
-            .read(move |rx| Box::pin(async move { counter::values(rx, number, Counter::Event).await }))
+            .read_slow(number, move |rx| {
+                Box::pin(async move { counter::values(rx, number, Counter::Event).await })
+            })
             .await?;
         counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Ok(counts)
@@ -83,16 +82,14 @@ impl App {
 
     /// What refers to events of a name, and how many there are.
     pub async fn event_usage(&self, project: &Project, name: &str) -> Result<Usage> {
-        let (number, wanted) = (project.number, name.to_owned());
+        let (number, wanted, now) = (project.number, name.to_owned(), self.0.clock.now());
         let (total, contacts) = self
             .0
             .db
-            .read(move |rx| {
+            .read_slow(number, move |rx| {
                 Box::pin(async move {
-                    Ok((
-                        counter::value(rx, number, Counter::Event, &wanted).await?,
-                        store::unique_contacts(rx, number, &wanted).await?,
-                    ))
+                    let total = counter::value(rx, number, Counter::Event, &wanted).await?;
+                    Ok((total, store::unique_contacts(rx, number, &wanted, total, now).await?))
                 })
             })
             .await?;

@@ -9,6 +9,7 @@ use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::templating;
 use mailwright_core::time::Timestamp;
+use mailwright_store::Door;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::template::{self as store, List};
 
@@ -65,7 +66,10 @@ impl App {
     /// A page of templates and how many there are in all.
     pub async fn templates(&self, project: &Project, list: List) -> Result<(Vec<Template>, i64)> {
         let number = project.number;
-        Ok(self.0.db.read(move |rx| Box::pin(async move { store::list(rx, number, &list).await })).await?)
+        let door = if list.search.is_some() { Door::Slow(number) } else { Door::Fast };
+        let read =
+            self.0.db.read_by(door, move |rx| Box::pin(async move { store::list(rx, number, &list).await }));
+        Ok(read.await?)
     }
 
     /// One template.

@@ -11,7 +11,9 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
-use mailwright_store::{campaign, content, domain, email, idempotency, migrate, project, reception, search};
+use mailwright_store::{
+    campaign, content, domain, email, event_day, idempotency, migrate, project, reception, search,
+};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -33,6 +35,8 @@ const SLACK: Duration = Duration::from_secs(5);
 const CAMPAIGN_PAUSE: Duration = Duration::from_mins(2);
 /// Domains of a project that are looked up at the same time.
 const CHECKS: usize = 8;
+/// Steps of counting a project's events by day in one round.
+const EVENT_STEPS: u32 = 100;
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
 
@@ -235,6 +239,11 @@ impl App {
                 > 0
             {}
             while search::build_step(&self.0.db, number, now).await? {}
+            // many are counted in several rounds, so that the other projects have their turn
+            let mut steps = 0;
+            while steps < EVENT_STEPS && event_day::count_step(&self.0.db, number).await? {
+                steps += 1;
+            }
             // a process may have died before it judged what it recorded
             self.judge(number).await
         };

@@ -14,7 +14,7 @@ use mailwright_app::settings::{
 use mailwright_core::address::EmailAddress;
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
-use mailwright_store::Location;
+use mailwright_store::{Location, SlowReads};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -111,6 +111,8 @@ const SMALLEST_BUDGET_MB: usize = 100;
 struct Database {
     connections: usize,
     clock_check_seconds: u64,
+    slow_reads: usize,
+    slow_read_ms: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -276,6 +278,20 @@ impl Config {
             );
         }
         Ok(Location::Postgres { url: url.clone(), connections: self.database.connections })
+    }
+
+    pub(crate) fn slow_reads(&self) -> Result<SlowReads> {
+        if self.database.connections < 2 {
+            bail!("MAILWRIGHT_DATABASE_CONNECTIONS must be at least 2: one is for reads that may take long");
+        }
+        if !(1..=100).contains(&self.database.slow_reads) {
+            bail!("MAILWRIGHT_DATABASE_SLOW_READS must be from 1 to 100");
+        }
+        if !(100..=3_600_000).contains(&self.database.slow_read_ms) {
+            bail!("MAILWRIGHT_DATABASE_SLOW_READ_MS must be from 100 to 3600000");
+        }
+        let time_limit = Duration::from_millis(self.database.slow_read_ms);
+        Ok(SlowReads { at_once: self.database.slow_reads, time_limit })
     }
 
     pub(crate) fn transport(&self) -> Result<Transport> {

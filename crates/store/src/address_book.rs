@@ -145,7 +145,9 @@ impl AddressBooks {
         let (moves, newest, held) = (book.moves, book.newest, book.count);
         let added = self
             .db
-            .read(move |rx| Box::pin(async move { added(rx, project, moves, newest, held).await }))
+            .read_slow(project, move |rx| {
+                Box::pin(async move { added(rx, project, moves, newest, held).await })
+            })
             .await?;
         let Some(added) = added else {
             lock(&self.shelf).throw_away(project);
@@ -181,7 +183,10 @@ async fn write(db: &Db, project: ProjectNumber) -> Result<Option<Book>> {
     let mut book = Book::new(moves);
     loop {
         let newest = book.newest;
-        let step = db.read(move |rx| Box::pin(async move { after(rx, project, newest, STEP).await })).await?;
+        let step = db.read_in_background(project, move |rx| {
+            Box::pin(async move { after(rx, project, newest, STEP).await })
+        });
+        let step = step.await?;
         book.add(&step);
         if step.len() < STEP as usize {
             return Ok(Some(book));

@@ -8,13 +8,14 @@ use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{self, Data, DataPatch, FieldType};
 use mailwright_core::email::EmailStatus;
 use mailwright_core::excess::Excess;
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::campaign::{self, ledger};
 use crate::counter::{Counter, Deltas};
 use crate::error::{Error, Result};
+use crate::event_day;
 use crate::mailbox;
 use crate::names::{Names, Wanted};
 use crate::search::{self, Filter};
@@ -508,14 +509,17 @@ pub async fn delete(
     let events = tx
         .all(
             "delete from events where project_id = $1 and id in \
-             (select id from events where project_id = $1 and contact_id = $2 limit $3) returning name",
+             (select id from events where project_id = $1 and contact_id = $2 limit $3) \
+             returning id, name, created_at",
             args![project, id, DELETE_CHUNK],
-            |r| r.get::<String>(0),
+            |r| Ok((r.get::<EventId>(0)?, r.get::<String>(1)?, r.get::<Timestamp>(2)?)),
         )
         .await?;
-    for name in &events {
+    for (_, name, _) in &events {
         deltas.add(project, Counter::Event, name, -1);
     }
+    let gone = events.iter().map(|(id, name, at)| (*id, name.as_str(), *at));
+    event_day::forget(tx, project, gone, &mut deltas).await?;
     let emails = tx
         .all(
             "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \

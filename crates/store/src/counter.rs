@@ -25,6 +25,8 @@ pub enum Counter {
     Field,
     /// Events; the name is the event's.
     Event,
+    /// Events by day; see [`crate::event_day`].
+    EventDay,
     /// Emails by status; the name is the status.
     Email,
     /// Captured mails; the name is empty.
@@ -47,6 +49,7 @@ impl Counter {
             Self::Subscribed => "subscribed",
             Self::Field => "field",
             Self::Event => "event",
+            Self::EventDay => "event_day",
             Self::Email => "email",
             Self::Mailbox => "mailbox",
             Self::MailboxBytes => "mailbox_bytes",

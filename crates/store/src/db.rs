@@ -1,14 +1,18 @@
 //! The database handle: opening, reading, writing.
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use mailwright_core::ids::ProjectNumber;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::error::{Error, Result};
-use crate::postgres::{Plans, Postgres};
+use crate::postgres::{Apart, Plans, Postgres};
+use crate::slow::{Reader, SlowReads};
 use crate::sqlite::Sqlite;
 use crate::tx::{Rx, Tx};
 
@@ -51,6 +55,42 @@ impl Default for StoreMetrics {
     }
 }
 
+/// How a read comes to the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// For a few rows by their keys; see [`Db::read`].
+    Fast,
+    /// For a request that may read all rows of a project; see [`Db::read_slow`].
+    Slow(ProjectNumber),
+    /// The same for background work; see [`Db::read_in_background`].
+    Background(ProjectNumber),
+}
+
+/// What a read found, whatever it is.
+pub(crate) type Answer = Box<dyn Any + Send>;
+/// The body of a read. There is one type for all of them, so that what runs it is compiled once.
+pub(crate) type ReadBody =
+    Box<dyn for<'t, 'c> FnOnce(&'t mut Rx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
+
+pub(crate) fn erased<T, F>(body: F) -> ReadBody
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+{
+    Box::new(move |rx| answering(body(rx)))
+}
+
+fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_, Result<Answer>> {
+    Box::pin(async move { work.await.map(|found| Box::new(found) as Answer) })
+}
+
+fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
+    match answer.downcast::<T>() {
+        Ok(found) => Ok(*found),
+        Err(_) => Err(Error::Statement("a read answered with something else".into())),
+    }
+}
+
 enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
@@ -70,11 +110,18 @@ impl std::fmt::Debug for Db {
 }
 
 impl Db {
-    /// Opens the database. PostgreSQL is not contacted before the first call.
+    /// Opens the database, with the default for slow reads. PostgreSQL is not contacted before the first call.
     pub fn open(location: &Location, metrics: StoreMetrics) -> Result<Self> {
+        Self::open_with(location, SlowReads::default(), metrics)
+    }
+
+    /// Opens the database. PostgreSQL is not contacted before the first call.
+    pub fn open_with(location: &Location, slow_reads: SlowReads, metrics: StoreMetrics) -> Result<Self> {
         let engine = match location {
-            Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, metrics.clone())?),
-            Location::Postgres { url, connections } => Engine::Postgres(Postgres::open(url, *connections)?),
+            Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, slow_reads, metrics.clone())?),
+            Location::Postgres { url, connections } => {
+                Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
+            }
         };
         Ok(Self { engine: Arc::new(engine), metrics })
     }
@@ -130,15 +177,62 @@ impl Db {
         }
     }
 
-    /// Runs a body that reads.
+    /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. What may look at
+    /// every row of a project has doors of its own, [`Db::read_slow`] and [`Db::read_in_background`].
     pub async fn read<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
+        answered(self.run_read(erased(body)).await?)
+    }
+
+    /// Runs a body that may read for long, for a request about a project. It has its turn after others of the project, and
+    /// is stopped after a time, or when nobody waits for it any more: when the future is dropped.
+    ///
+    /// Fails with [`Error::Crowded`], [`Error::NoTurn`] or [`Error::TooSlow`] when that is how it ends.
+    pub async fn read_slow<T, F>(&self, project: ProjectNumber, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        self.read_by(Door::Slow(project), body).await
+    }
+
+    /// The same for work that no client waits for: it may take longer, and leaves a place to requests.
+    pub async fn read_in_background<T, F>(&self, project: ProjectNumber, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        self.read_by(Door::Background(project), body).await
+    }
+
+    /// Runs a body that reads, by the door that fits what is asked.
+    pub async fn read_by<T, F>(&self, door: Door, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        let body = erased(body);
+        answered(match door {
+            Door::Fast => self.run_read(body).await?,
+            Door::Slow(project) => self.run_slow_read(Reader::Request(project), body).await?,
+            Door::Background(project) => self.run_slow_read(Reader::Background(project), body).await?,
+        })
+    }
+
+    async fn run_read(&self, body: ReadBody) -> Result<Answer> {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.read(body).await,
             Engine::Postgres(engine) => engine.read(body).await,
+        }
+    }
+
+    async fn run_slow_read(&self, reader: Reader, body: ReadBody) -> Result<Answer> {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.read_slow(reader, body).await,
+            Engine::Postgres(engine) => engine.read_slow(reader, body).await,
         }
     }
 
@@ -149,6 +243,14 @@ impl Db {
                 Err(Error::Statement("only PostgreSQL runs statements outside a transaction".into()))
             }
             Engine::Postgres(engine) => engine.outside(sql).await,
+        }
+    }
+
+    /// A connection to PostgreSQL for migrations; `None` on SQLite.
+    pub(crate) async fn apart(&self, lock_timeout: Duration) -> Result<Option<Apart>> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.apart(lock_timeout).await.map(Some),
         }
     }
 

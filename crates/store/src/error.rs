@@ -1,6 +1,7 @@
 //! What can go wrong in the store, told apart by what the caller can do about it.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use mailwright_core::excess::Excess;
 
@@ -19,6 +20,18 @@ pub enum Error {
     /// More work is queued than the database takes; the same call may succeed later.
     #[error("the database is busy: too many writes are waiting")]
     Busy,
+    /// A statement took longer than any may, and was stopped.
+    #[error("a statement was stopped: {0}")]
+    Interrupted(String),
+    /// A slow read took longer than it may, and was stopped.
+    #[error("the read took longer than {} seconds and was stopped", .0.as_secs_f64())]
+    TooSlow(Duration),
+    /// A slow read did not have its turn in time: others were reading.
+    #[error("the read waited for {} seconds for its turn", .0.as_secs_f64())]
+    NoTurn(Duration),
+    /// As many slow reads of the project wait as may.
+    #[error("{0} slow reads of the project wait already")]
+    Crowded(usize),
     /// The disk is full or cannot be written.
     #[error("the database cannot be written: {0}")]
     Full(String),
@@ -64,7 +77,17 @@ pub enum Error {
 impl Error {
     /// Whether the same call may succeed later without any change to it, and can be made again without harm.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unavailable(_) | Self::Busy | Self::Full(_) | Self::Contention(_))
+        matches!(
+            self,
+            Self::Unavailable(_)
+                | Self::Busy
+                | Self::Interrupted(_)
+                | Self::TooSlow(_)
+                | Self::NoTurn(_)
+                | Self::Crowded(_)
+                | Self::Full(_)
+                | Self::Contention(_)
+        )
     }
 
     /// What a failed commit means: an answer of the server that tells a rollback keeps its meaning, anything else
@@ -97,6 +120,7 @@ impl From<rusqlite::Error> for Error {
         let text = error.to_string();
         match error.sqlite_error_code() {
             Some(C::DiskFull | C::SystemIoFailure | C::ReadOnly) => Self::Full(text),
+            Some(C::OperationInterrupted) => Self::Interrupted(text),
             Some(C::DatabaseBusy | C::DatabaseLocked) => Self::Contention(text),
             Some(C::CannotOpen | C::NotADatabase | C::DatabaseCorrupt | C::PermissionDenied) => {
                 Self::Unavailable(text)
@@ -129,6 +153,9 @@ impl From<tokio_postgres::Error> for Error {
         }
         if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
             return Self::Contention(text);
+        }
+        if *code == S::QUERY_CANCELED {
+            return Self::Interrupted(text);
         }
         if *code == S::READ_ONLY_SQL_TRANSACTION {
             // the server became a standby: the next connection finds the new primary

@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
+use mailwright_core::filter::{Condition, EventTest, Group, Logic, Tree};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -9,6 +10,8 @@ use serde_json::Value as Json;
 use crate::args;
 use crate::counter::{Counter, Deltas};
 use crate::error::Result;
+use crate::event_day;
+use crate::filter::{self, Segments};
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
@@ -61,6 +64,7 @@ pub struct Event {
 pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for event in events {
         deltas.add(event.project, Counter::Event, &event.name, 1);
+        event_day::count(deltas, event.project, &event.name, event.at, 1);
         deltas.touch(event.project, event.contact, event.at);
     }
     Box::pin(insert(tx, events))
@@ -121,44 +125,96 @@ pub async fn recent(
     .await
 }
 
-/// The newest events of a contact. The index has them by name, so all of them are looked up there and sorted.
+/// The newest events of a contact. The index has them by name: those of each name are looked up in it, newest first, and
+/// the newest of all are among them.
 pub async fn of_contact(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     contact: ContactId,
     limit: i64,
 ) -> Result<Vec<Event>> {
+    let names = names_of_contact(rx, project, contact, limit).await?;
+    let mut ids = newest_of_names(rx, project, contact, &names, limit).await?;
+    ids.sort_unstable_by(|one, other| other.cmp(one));
+    ids.truncate(limit as usize);
     rx.all(
         format!(
-            "with newest as materialized (select id from events where project_id = $1 and contact_id = $2) \
-             select {COLUMNS} from newest n join events e on e.project_id = $1 and e.id = n.id \
-             left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
-             order by n.id desc limit $3"
+            "select {COLUMNS} from events e left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \
+             where e.project_id = $1 and e.id {{in $2}} order by e.id desc"
         ),
-        args![project, contact, limit],
+        &[project.into(), Arg::Ids(ids.into_iter().map(|id| Some(id.into())).collect())],
         read,
     )
     .await
 }
 
-/// How often events of each name happened in a stretch of time, the most frequent first.
-pub async fn counts_between(
+/// The names of a contact's events, those with the newest event first: from name to name in the index.
+async fn names_of_contact(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    from: Timestamp,
-    until: Timestamp,
-) -> Result<Vec<(String, i64)>> {
+    contact: ContactId,
+    limit: i64,
+) -> Result<Vec<String>> {
     rx.all(
-        "select name, count(*) from events where project_id = $1 and id >= $2 and id < $3 \
-         group by name order by count(*) desc, name",
-        args![project, EventId::first_of(from), EventId::first_of(until)],
-        |r| Ok((r.get(0)?, r.get(1)?)),
+        "with recursive names (name) as (\
+         select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 order by e.name limit 1) \
+         union all select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 and e.name > n.name \
+         order by e.name limit 1) from names n where n.name is not null) \
+         select n.name, (select e.id from events e where e.project_id = $1 and e.contact_id = $2 and e.name = n.name \
+         order by e.id desc limit 1) as newest from names n where n.name is not null order by newest desc limit $3",
+        args![project, contact, limit],
+        |r| r.get(0),
     )
     .await
 }
 
-/// How many contacts have an event of a name.
-pub async fn unique_contacts(rx: &mut Rx<'_>, project: ProjectNumber, name: &str) -> Result<i64> {
+/// The newest events of a contact of each name.
+async fn newest_of_names(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    names: &[String],
+    limit: i64,
+) -> Result<Vec<EventId>> {
+    // differs because SQLite has no lateral joins, and looks up name by name anyway
+    let sql = if rx.is_postgres() {
+        "select n.id from {rows r: name text} cross join lateral (select e.id from events e where e.project_id = $2 \
+         and e.contact_id = $3 and e.name = r.name order by e.id desc limit $4) n"
+    } else {
+        "select e.id from events e where e.project_id = $2 and e.contact_id = $3 and e.name = $1 \
+         order by e.id desc limit $4"
+    };
+    rx.each_returning(
+        sql,
+        &[
+            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+            project.into(),
+            contact.into(),
+            limit.into(),
+        ],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Up to so many events of a name, their contacts are counted one by one.
+const FEW: i64 = 100_000;
+
+/// How many contacts have an event of a name, of which there are `total`. Where events are many, it is the contacts that
+/// are gone through.
+pub async fn unique_contacts(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    name: &str,
+    total: i64,
+    now: Timestamp,
+) -> Result<i64> {
+    if total > FEW {
+        let has_one = Condition::Event { name: name.to_owned(), test: EventTest::Triggered };
+        let group = Group { conditions: vec![has_one], nested: None };
+        let tree = Tree { logic: Logic::And, groups: vec![group] };
+        return filter::count(rx, project, &tree, &Segments::new(), now).await;
+    }
     rx.one(
         "select count(distinct contact_id) from events where project_id = $1 and name = $2",
         args![project, name],
@@ -187,14 +243,16 @@ pub async fn remove(
         .await?;
     let removed = tx
         .all(
-            "delete from events where project_id = $1 and id {in $2} returning contact_id",
+            "delete from events where project_id = $1 and id {in $2} returning contact_id, id, created_at",
             &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
-            |r| r.get::<Option<ContactId>>(0),
+            |r| Ok((r.get::<Option<ContactId>>(0)?, r.get::<EventId>(1)?, r.get::<Timestamp>(2)?)),
         )
         .await?;
     let mut deltas = Deltas::default();
     deltas.add(project, Counter::Event, name, -(removed.len() as i64));
-    for contact in removed.iter().flatten() {
+    let gone = removed.iter().map(|(_, id, at)| (*id, name, *at));
+    event_day::forget(tx, project, gone, &mut deltas).await?;
+    for contact in removed.iter().filter_map(|(contact, ..)| contact.as_ref()) {
         deltas.touch(project, *contact, now);
     }
     deltas.save(tx).await?;

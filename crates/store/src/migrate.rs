@@ -1,10 +1,34 @@
 //! The schema's history, and how a database is brought up to date.
+//!
+//! On PostgreSQL a migration runs on a connection of its own and takes the time it takes. It waits for the locks of
+//! tables only for a moment, since whatever comes behind it waits as well, and tries again then: processes of the version
+//! before go on writing meanwhile. One process migrates; the others wait for it.
+//!
+//! What a step does to a large table must not take long, because it holds the table's lock: no column with a value that
+//! is computed for each row, no check of all rows, and no index. An index on a large table is built outside the
+//! transaction with `create index concurrently`, as `search.rs` does, and rows that are there already are filled in steps
+//! by the upkeep, as `event_day.rs` does.
+
+use std::time::{Duration, Instant};
+
+use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::db::Db;
 use crate::error::{Error, Result};
+use crate::postgres::Apart;
 use crate::tx::{Rx, Tx};
-use mailwright_core::time::Timestamp;
+
+/// How long a migration waits for a lock: as long do writes that come behind it.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time until it tries again: the others have their turn.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often it is looked whether another process has done its migration.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often it is said that something is waited for.
+const WORD: Duration = Duration::from_secs(10);
+/// Names the lock that the process holds that migrates.
+const LOCK: i64 = 7_310_579;
 
 /// One step of the schema. Never edited after a release.
 struct Migration {
@@ -12,6 +36,9 @@ struct Migration {
     name: &'static str,
     sql: &'static str,
 }
+
+/// The step from which on events are counted by day.
+pub(crate) const EVENT_DAYS: &str = "event days";
 
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "foundation", sql: include_str!("../migrations/0001_foundation.sql") },
@@ -34,6 +61,7 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 11, name: "next hops", sql: include_str!("../migrations/0011_next_hops.sql") },
     Migration { number: 12, name: "attempts", sql: include_str!("../migrations/0012_attempts.sql") },
+    Migration { number: 13, name: EVENT_DAYS, sql: include_str!("../migrations/0013_event_days.sql") },
     Migration { number: 14, name: "public rate", sql: include_str!("../migrations/0014_public_rate.sql") },
     Migration { number: 15, name: "bounds", sql: include_str!("../migrations/0015_bounds.sql") },
     Migration { number: 16, name: "trust", sql: include_str!("../migrations/0016_trust.sql") },
@@ -46,11 +74,94 @@ const MIGRATIONS: &[Migration] = &[
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.
 pub async fn migrate(db: &Db, now: Timestamp) -> Result<usize> {
+    migrate_by(db, MIGRATIONS, now).await
+}
+
+async fn migrate_by(db: &Db, migrations: &'static [Migration], now: Timestamp) -> Result<usize> {
+    if let Some(session) = db.apart(LOCK_TIMEOUT).await? {
+        return migrate_postgres(&session, migrations, now).await;
+    }
     let mut applied = 0;
-    for migration in MIGRATIONS {
-        applied += usize::from(db.write(move |tx| Box::pin(apply(tx, migration, now))).await?);
+    for step in steps(migrations) {
+        applied += usize::from(db.write(move |tx| Box::pin(apply(tx, step, now))).await?);
     }
     Ok(applied)
+}
+
+async fn migrate_postgres(
+    session: &Apart,
+    migrations: &'static [Migration],
+    now: Timestamp,
+) -> Result<usize> {
+    wait_for_turn(session).await?;
+    let mut applied = 0;
+    for step in steps(migrations) {
+        applied += usize::from(apply_patiently(session, step, now).await?);
+    }
+    Ok(applied)
+}
+
+/// Waits until no other process migrates. It asks again and again, since the building of an index waits for everybody who
+/// is in the middle of a statement.
+async fn wait_for_turn(session: &Apart) -> Result<()> {
+    let mut word = Word::new();
+    loop {
+        let free = session.transact(|tx| {
+            Box::pin(async move {
+                tx.one("select pg_try_advisory_lock($1)", args![LOCK], |r| r.get::<bool>(0)).await
+            })
+        });
+        if free.await? {
+            return Ok(());
+        }
+        word.say(|| tracing::info!("another process brings the database up to date, waiting for it"));
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Applies a step as soon as the tables are free for a moment.
+async fn apply_patiently(session: &Apart, step: Step, now: Timestamp) -> Result<bool> {
+    let mut word = Word::new();
+    loop {
+        match session.transact(move |tx| Box::pin(apply(tx, step, now))).await {
+            Err(Error::Contention(error)) => {
+                let name = step.migration.name;
+                word.say(|| {
+                    tracing::warn!(%error, step = name, "a step of the schema waits for others to leave its tables");
+                });
+                tokio::time::sleep(RETRY).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Says something now and then.
+struct Word(Option<Instant>);
+
+impl Word {
+    fn new() -> Self {
+        Self(None)
+    }
+
+    fn say(&mut self, say: impl FnOnce()) {
+        if self.0.is_none_or(|at| at.elapsed() >= WORD) {
+            self.0 = Some(Instant::now());
+            say();
+        }
+    }
+}
+
+/// A migration, and the number of the last one.
+#[derive(Clone, Copy)]
+struct Step {
+    migration: &'static Migration,
+    last: i64,
+}
+
+fn steps(migrations: &'static [Migration]) -> impl Iterator<Item = Step> {
+    let last = migrations.last().map_or(0, |migration| migration.number);
+    migrations.iter().map(move |migration| Step { migration, last })
 }
 
 /// Whether the schema is the one this program was built for.
@@ -69,18 +180,14 @@ async fn newest(rx: &mut Rx<'_>) -> Result<i64> {
     rx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get(0)).await
 }
 
-async fn apply(tx: &mut Tx<'_>, migration: &Migration, now: Timestamp) -> Result<bool> {
-    if tx.is_postgres() {
-        // one process migrates, the others wait here and then find it done
-        tx.script("select pg_advisory_xact_lock(7310579)").await?;
-    }
+async fn apply(tx: &mut Tx<'_>, Step { migration, last }: Step, now: Timestamp) -> Result<bool> {
     tx.script(
         "create table if not exists schema_migrations (number {int} primary key, name {text} not null, applied_at {int} not null) {strict}",
     )
     .await?;
     let newest =
         tx.one("select coalesce(max(number), 0) from schema_migrations", &[], |r| r.get::<i64>(0)).await?;
-    if newest > MIGRATIONS.last().map_or(0, |m| m.number) {
+    if newest > last {
         return Err(Error::Migration(format!(
             "the database is at step {newest}, which a newer Mailwright wrote; run that version, or restore a backup"
         )));
@@ -88,11 +195,150 @@ async fn apply(tx: &mut Tx<'_>, migration: &Migration, now: Timestamp) -> Result
     if newest >= migration.number {
         return Ok(false);
     }
-    tx.script(migration.sql).await.map_err(|e| Error::Migration(format!("step {}: {e}", migration.name)))?;
+    tx.script(migration.sql).await.map_err(|error| match error {
+        temporary if temporary.is_temporary() => temporary,
+        error => Error::Migration(format!("step {}: {error}", migration.name)),
+    })?;
     tx.execute_one(
         "insert into schema_migrations (number, name, applied_at) values ($1, $2, $3)",
         args![migration.number, migration.name, now],
     )
     .await?;
     Ok(true)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use tokio_postgres::NoTls;
+
+    use super::*;
+    use crate::db::{Location, StoreMetrics};
+
+    const NOW: Timestamp = Timestamp(1);
+
+    const TABLE: &[Migration] =
+        &[Migration { number: 1, name: "table", sql: "create table filled (n {int})" }];
+    const COLUMN: &[Migration] = &[
+        Migration { number: 1, name: "table", sql: "create table filled (n {int})" },
+        Migration { number: 2, name: "column", sql: "alter table filled add column more {int}" },
+    ];
+    const ENDLESS: &[Migration] = &[
+        Migration { number: 1, name: "table", sql: "create table filled (n {int})" },
+        Migration { number: 2, name: "endless", sql: "select pg_sleep(600)" },
+    ];
+
+    /// A database of a test on PostgreSQL.
+    pub(crate) struct Database {
+        server: String,
+        name: String,
+    }
+
+    impl Database {
+        pub(crate) async fn create(test: &str) -> Self {
+            let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
+            let server = server.expect(
+                "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be \
+                 created, or run the tests through scripts/with-postgres",
+            );
+            let server = server.trim_end_matches('/').to_owned();
+            let name = format!("mailwright_migrate_{test}_{}", std::process::id());
+            execute(&format!("{server}/postgres"), &format!("create database {name}")).await.unwrap();
+            Self { server, name }
+        }
+
+        fn url(&self) -> String {
+            format!("{}/{}", self.server, self.name)
+        }
+
+        pub(crate) fn open(&self) -> Db {
+            let location = Location::Postgres { url: self.url(), connections: 4 };
+            Db::open(&location, StoreMetrics::default()).unwrap()
+        }
+
+        pub(crate) async fn drop(self) {
+            let drop = format!("drop database {} with (force)", self.name);
+            execute(&format!("{}/postgres", self.server), &drop).await.unwrap();
+        }
+    }
+
+    async fn connect(url: &str) -> tokio_postgres::Client {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+        tokio::spawn(connection);
+        client
+    }
+
+    async fn execute(url: &str, sql: &str) -> std::result::Result<(), tokio_postgres::Error> {
+        connect(url).await.batch_execute(sql).await
+    }
+
+    /// How many sessions of ours run a statement or wait for a lock.
+    async fn active(client: &tokio_postgres::Client) -> i64 {
+        let sql = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' \
+                   and application_name = 'mailwright'";
+        client.query_one(sql, &[]).await.unwrap().get(0)
+    }
+
+    /// Waits until a condition on the database holds.
+    async fn until(client: &tokio_postgres::Client, sql: &str) {
+        let began = Instant::now();
+        while !client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) {
+            assert!(began.elapsed() < Duration::from_secs(30), "never: {sql}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    const WAITS: &str = "select exists (select 1 from pg_stat_activity where datname = current_database() \
+                         and application_name = 'mailwright' and wait_event_type = 'Lock')";
+
+    #[tokio::test]
+    async fn a_migration_that_waits_for_a_table_lets_others_write_to_it() {
+        let database = Database::create("waits").await;
+        let db = database.open();
+        assert_eq!(migrate_by(&db, TABLE, NOW).await.unwrap(), 1);
+        // somebody reads the table in a long transaction
+        let reader = connect(&database.url()).await;
+        reader.batch_execute("begin; select * from filled").await.unwrap();
+        let migrating = tokio::spawn({
+            let db = db.clone();
+            async move { migrate_by(&db, COLUMN, NOW).await }
+        });
+        let writer = connect(&database.url()).await;
+        until(&writer, WAITS).await;
+        // behind the migration, which steps aside
+        writer.batch_execute("set lock_timeout = '20s'; insert into filled (n) values (1)").await.unwrap();
+        assert!(!migrating.is_finished());
+        reader.batch_execute("commit").await.unwrap();
+        assert_eq!(migrating.await.unwrap().unwrap(), 1);
+        assert_eq!(migrate_by(&db, COLUMN, NOW).await.unwrap(), 0);
+        assert_eq!(active(&writer).await, 0, "nothing goes on in the server");
+        database.drop().await;
+    }
+
+    #[tokio::test]
+    async fn one_process_migrates_and_one_that_gives_up_leaves_nothing_behind() {
+        let database = Database::create("gives_up").await;
+        let (db, watcher) = (database.open(), connect(&database.url()).await);
+        migrate_by(&db, TABLE, NOW).await.unwrap();
+        let endless = tokio::spawn({
+            let db = db.clone();
+            async move { migrate_by(&db, ENDLESS, NOW).await }
+        });
+        let sleeps = "select exists (select 1 from pg_stat_activity where datname = current_database() \
+                      and wait_event = 'PgSleep')";
+        until(&watcher, sleeps).await;
+        // without a limit on its time, and alone
+        let timeout = "select exists (select 1 from pg_locks where locktype = 'advisory' and granted)";
+        until(&watcher, timeout).await;
+        let other = tokio::spawn({
+            let db = db.clone();
+            async move { migrate_by(&db, COLUMN, NOW).await }
+        });
+        tokio::time::sleep(2 * LOOK).await;
+        assert!(!other.is_finished(), "the other one waits");
+        endless.abort();
+        assert_eq!(other.await.unwrap().unwrap(), 1);
+        until(&watcher, "select not exists (select 1 from pg_stat_activity where wait_event = 'PgSleep')")
+            .await;
+        database.drop().await;
+    }
 }

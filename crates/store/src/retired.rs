@@ -40,6 +40,7 @@ pub const WIPED: &[(&str, &str, u32)] = &[
     ("event_names", "name", 500),
     ("counters", "kind, name, shard", 500),
     ("events", "id", 500),
+    ("event_days", "project_id", 1),
     ("idempotency_keys", "key", 500),
     ("mailbox", "id", 100),
     ("contents", "hash", 50),

@@ -1,10 +1,11 @@
 //! Addresses that no campaign writes to.
 
+use std::collections::BTreeMap;
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
-use crate::args;
 use crate::error::Result;
 use crate::tx::Tx;
 use crate::value::Arg;
@@ -59,9 +60,16 @@ pub async fn lift(tx: &Tx<'_>, addresses: &[Key<'_>]) -> Result<()> {
             |r| Ok((r.get::<ProjectNumber>(0)?, r.get::<String>(1)?)),
         )
         .await?;
+    let mut lifted: BTreeMap<ProjectNumber, Vec<String>> = BTreeMap::new();
     for (project, email) in found {
-        tx.execute("delete from suppressions where project_id = $1 and email = $2", args![project, email])
-            .await?;
+        lifted.entry(project).or_default().push(email);
+    }
+    for (project, emails) in lifted {
+        tx.execute(
+            "delete from suppressions where project_id = $1 and email {in $2}",
+            &[project.into(), Arg::Texts(emails.into_iter().map(|email| Some(email.into())).collect())],
+        )
+        .await?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 28] = [
+const TENANT_TABLES: [&str; 29] = [
     "attachments",
     "audit",
     "campaigns",
@@ -15,6 +15,7 @@ const TENANT_TABLES: [&str; 28] = [
     "counters",
     "domains",
     "emails",
+    "event_days",
     "event_names",
     "events",
     "idempotency_keys",

@@ -19,7 +19,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::campaign::audience::{self, Counted};
 use mailwright_store::campaign::{self as store, List, ledger};
-use mailwright_store::{Rx, segment};
+use mailwright_store::{Door, Rx, segment};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -141,7 +141,8 @@ impl App {
     /// A page of campaigns and how many there are in all.
     pub async fn campaigns(&self, project: &Project, list: List) -> Result<(Vec<Overview>, i64)> {
         let number = project.number;
-        let read = self.0.db.read(move |rx| {
+        let door = if list.search.is_some() { Door::Slow(number) } else { Door::Fast };
+        let read = self.0.db.read_by(door, move |rx| {
             Box::pin(async move {
                 let (page, total) = store::list(rx, number, &list).await?;
                 let ids: Vec<_> = page.iter().map(|campaign| campaign.id).collect();
@@ -351,7 +352,7 @@ impl App {
     async fn count_audience(&self, project: &Project, campaign: &Campaign) -> Result<Counted> {
         let (number, now) = (project.number, self.0.clock.now());
         let (audience, kind) = (campaign.audience.clone(), campaign.kind);
-        let counted = self.0.db.read(move |rx| {
+        let counted = self.0.db.read_slow(number, move |rx| {
             Box::pin(async move {
                 if let Some(refused) = unknown_segment(rx, number, &audience).await? {
                     return Ok(Err(refused));

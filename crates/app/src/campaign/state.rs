@@ -79,7 +79,7 @@ impl App {
         check_editable(&before)?;
         let (number, now) = (project.number, self.0.clock.now());
         let known = before.recipients;
-        let counted = self.0.db.read(move |rx| {
+        let counted = self.0.db.read_slow(number, move |rx| {
             Box::pin(async move {
                 let members = audience::resolve(rx, number, &before.audience).await?;
                 let contacts = counter::value(rx, number, Counter::Contacts, "").await?;

@@ -13,6 +13,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{Live, SegmentType};
 use mailwright_core::time::Timestamp;
+use mailwright_store::Door;
 use mailwright_store::segment::{self as store, Part, Reported, State};
 
 use super::live::{self, BATCH};
@@ -60,7 +61,7 @@ impl App {
         let Some(judging) = self.judging(number, id).await? else {
             return Err(Error::not_found(Resource::Segment, id));
         };
-        self.judge_all(&judging).await?;
+        self.judge_all(Door::Slow(number), &judging).await?;
         self.settle(&judging, judging.state.due_at).await?;
         let (mut added, mut removed, mut after) = (0, 0, ContactId::first_of(Timestamp(0)));
         while let Some(news) = self.report(number, id, after).await? {
@@ -91,7 +92,7 @@ impl App {
     /// The same for the background work, which is done with the segment then.
     pub(super) async fn compute_in_background(&self, project: ProjectNumber, id: SegmentId) -> Result<()> {
         let Some(judging) = self.judging(project, id).await? else { return Ok(()) };
-        self.judge_all(&judging).await?;
+        self.judge_all(Door::Background(project), &judging).await?;
         self.settle(&judging, None).await
     }
 
@@ -110,7 +111,7 @@ impl App {
         Ok(read.await?)
     }
 
-    async fn judge_all(&self, judging: &Judging) -> Result<()> {
+    async fn judge_all(&self, door: Door, judging: &Judging) -> Result<()> {
         let (project, segment) = (judging.project, judging.segment);
         let mut after = ContactId::first_of(Timestamp(0));
         loop {
@@ -118,7 +119,7 @@ impl App {
             let (part, found): (Part, Vec<ContactId>) = self
                 .0
                 .db
-                .read(move |rx| {
+                .read_by(door, move |rx| {
                     Box::pin(async move {
                         let part = store::part(rx, project, after, PART).await?;
                         let found =

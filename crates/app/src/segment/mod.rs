@@ -18,7 +18,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::segment::{self as store, Standing};
-use mailwright_store::{Rx, Tx, filter};
+use mailwright_store::{Door, Rx, Tx, filter};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -208,7 +208,7 @@ impl App {
     ) -> Result<Members> {
         let (number, now) = (project.number, self.0.clock.now());
         let segment = self.segment(project, id).await?;
-        let read = self.0.db.read(move |rx| {
+        let read = self.0.db.read_slow(number, move |rx| {
             Box::pin(async move {
                 if segment.kind == SegmentType::Static {
                     let contacts = store::page(rx, number, id, offset, limit).await?;
@@ -237,7 +237,7 @@ impl App {
         if segment.kind == SegmentType::Static {
             return Ok(segment.member_count);
         }
-        let counted = self.count_segment(number, segment, now).await?;
+        let counted = self.count_segment(Door::Slow(number), number, segment, now).await?;
         self.0
             .db
             .write(move |tx| Box::pin(async move { store::set_counted(tx, number, id, counted, None).await }))
@@ -245,8 +245,14 @@ impl App {
         Ok(counted)
     }
 
-    async fn count_segment(&self, project: ProjectNumber, segment: Segment, now: Timestamp) -> Result<i64> {
-        let read = self.0.db.read(move |rx| {
+    async fn count_segment(
+        &self,
+        door: Door,
+        project: ProjectNumber,
+        segment: Segment,
+        now: Timestamp,
+    ) -> Result<i64> {
+        let read = self.0.db.read_by(door, move |rx| {
             Box::pin(async move { count(rx, project, &store::tree_of(&segment)?, now).await })
         });
         Ok(read.await?)
@@ -258,7 +264,7 @@ impl App {
         let tree = check::condition(condition)?;
         let segment = segment.clone();
         let tracked = segment.is_tracked();
-        let counted = self.0.db.read(move |rx| {
+        let counted = self.0.db.read_slow(project, move |rx| {
             Box::pin(async move {
                 if let Err(refused) = check::references(&store::all(rx, project).await?, &segment) {
                     return Ok(Err(refused));

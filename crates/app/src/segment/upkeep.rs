@@ -7,11 +7,12 @@ use futures_util::{StreamExt, stream};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{Segment, Sweep};
 use mailwright_core::time::Timestamp;
+use mailwright_store::Door;
 use mailwright_store::counter::Deltas;
 use mailwright_store::segment::{self as store, Swept, Upkeep};
 
 use super::live::{self, BATCH};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::tasks::Tasks;
 use crate::upkeep::every;
 use crate::{App, contact};
@@ -134,8 +135,14 @@ impl App {
         }
         let now = self.0.clock.now();
         for (project, segment) in recounts.due(now) {
-            if let Some(cost) = self.recount(project, segment).await? {
-                recounts.wait((project, segment), now.plus((cost * SHARE).max(LOOK)));
+            match self.recount(project, segment).await {
+                Ok(Some(cost)) => recounts.wait((project, segment), now.plus((cost * SHARE).max(LOOK))),
+                Ok(None) => {}
+                Err(Error::TooSlow(error)) => {
+                    tracing::warn!(%error, project = project.0, %segment, "a segment could not be counted");
+                    recounts.wait((project, segment), now.plus(self.settings().segments.refresh_interval));
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -196,7 +203,7 @@ impl App {
         next: impl FnOnce(Duration) -> Option<Timestamp>,
     ) -> Result<Duration> {
         let (id, before) = (segment.id, self.0.clock.now());
-        let counted = self.count_segment(project, segment, before).await?;
+        let counted = self.count_segment(Door::Background(project), project, segment, before).await?;
         let cost = self.0.clock.now().since(before);
         let due_at = next(cost);
         let stored = self.0.db.write_bulk(move |tx| {
@@ -376,7 +383,13 @@ impl App {
                 return Ok(());
             }
             for id in claimed {
-                self.look_at_segment(project, id, interval).await?;
+                match self.look_at_segment(project, id, interval).await {
+                    // the others have their turn, and this one after the interval
+                    Err(Error::TooSlow(error)) => {
+                        tracing::warn!(%error, project = project.0, segment = %id, "a segment could not be counted");
+                    }
+                    other => other?,
+                }
             }
         }
     }

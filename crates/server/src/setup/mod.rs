@@ -34,7 +34,8 @@ pub(crate) fn open(config: &Config) -> Result<Setup> {
         private::make_folder(&config.data_dir)?;
     }
     let metrics = Metrics::default();
-    let db = Db::open(&location, metrics.store.clone()).context("the database cannot be opened")?;
+    let db = Db::open_with(&location, config.slow_reads()?, metrics.store.clone())
+        .context("the database cannot be opened")?;
     Ok(Setup { db, metrics, clock: Clock::system() })
 }
 

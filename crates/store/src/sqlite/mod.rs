@@ -1,61 +1,57 @@
-//! SQLite: one writer thread that commits in groups, a few reader threads.
+//! SQLite: one writer thread that commits in groups, a few threads for reads, and others for slow ones.
 //!
 //! A commit costs a flush to disk, so whatever commits per call is capped at a few hundred calls a second. The writer
 //! therefore takes one job, runs it, keeps taking jobs that are already queued, each under a savepoint, commits once, and
 //! only then answers everybody. Idle, that is a group of one with no added wait.
-//!
-//! The write-ahead log is copied into the database by a thread of its own, rarely and while the writer goes on. The
-//! writer only copies what came in meanwhile, and then starts the log anew.
+
+mod log;
+mod read;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TrySendError, bounded, select};
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
 use futures_util::future::BoxFuture;
 use mailwright_core::filter::date::Moment;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use tokio::sync::oneshot;
 
-use crate::db::StoreMetrics;
+use self::log::{LOG_PAGES, Log};
+use self::read::Readers;
+use crate::db::{Answer, ReadBody, StoreMetrics};
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result};
-use crate::tx::{Rx, Session, Tx, given_up};
+use crate::slow::{Reader, SlowReads};
+use crate::tx::{Session, Tx, given_up};
 
 /// Most jobs of one commit.
 const GROUP: usize = 512;
 /// Most jobs that wait, interactive and bulk each; beyond that callers get [`Error::Busy`].
 const QUEUE: usize = 8192;
-const READERS: usize = 3;
-/// Pages in the log from which on it is copied into the database: 160 MB. Rarer is better, since a page that changed
-/// often is copied once.
-const LOG_PAGES: i64 = 40_000;
-/// Pages left to copy that the writer may copy by itself: a pause of a few milliseconds.
-const FEW_PAGES: i64 = 500;
-/// How often the log is gone through at most before the writer copies the rest, however much it is.
-const PASSES: usize = 12;
-/// How often the length of the log is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-
 /// Answers a job's caller, told whether the group was committed.
 type Reply = Box<dyn FnOnce(Result<()>) + Send>;
 /// Given the connection, or why there is none.
 type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
-type Read = Box<dyn FnOnce(&mut Connection) + Send>;
 
 pub(crate) struct Sqlite {
     interactive: Sender<Job>,
     bulk: Sender<Job>,
-    reads: Sender<Read>,
+    readers: Readers,
     texts: Arc<Texts>,
+    #[cfg(test)]
+    log: Arc<Log>,
     threads: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path, metrics: StoreMetrics) -> Result<Self> {
+    pub(crate) fn open(path: &Path, slow_reads: SlowReads, metrics: StoreMetrics) -> Result<Self> {
+        Self::start(path, slow_reads, metrics, Log::new(LOG_PAGES))
+    }
+
+    fn start(path: &Path, slow_reads: SlowReads, metrics: StoreMetrics, log: Log) -> Result<Self> {
         let writer = connect(path)?;
         writer.execute_batch(
             "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
@@ -63,25 +59,28 @@ impl Sqlite {
         )?;
         let (interactive, interactive_jobs) = bounded::<Job>(QUEUE);
         let (bulk, bulk_jobs) = bounded::<Job>(QUEUE);
-        let (reads, read_jobs) = bounded::<Read>(QUEUE);
-        let restart = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = bounded(0);
         let copier = connect(path)?;
-        let due = Arc::clone(&restart);
+        let log = Arc::new(log);
+        let (to_copy, to_restart) = (Arc::clone(&log), Arc::clone(&log));
         let mut threads = vec![
-            spawn("sqlite-log", move || copy_loop(&copier, &due, &stopped))?,
+            spawn("sqlite-log", move || log::copy_loop(&copier, &to_copy, &stopped))?,
             spawn("sqlite-writer", move || {
-                write_loop(writer, &interactive_jobs, &bulk_jobs, &restart, &metrics);
+                write_loop(writer, &interactive_jobs, &bulk_jobs, &to_restart, &metrics);
                 drop::<Sender<()>>(stop);
             })?,
         ];
-        for _ in 0..READERS {
-            let reader = connect(path)?;
-            reader.execute_batch("pragma query_only = on; pragma cache_size = -16384;")?;
-            let jobs = read_jobs.clone();
-            threads.push(spawn("sqlite-reader", move || read_loop(reader, &jobs))?);
-        }
-        Ok(Self { interactive, bulk, reads, texts: Arc::new(Texts::new(Dialect::Sqlite)), threads })
+        let texts = Arc::new(Texts::new(Dialect::Sqlite));
+        let readers = Readers::start(path, slow_reads, &log, &texts, &mut threads)?;
+        Ok(Self {
+            interactive,
+            bulk,
+            readers,
+            texts,
+            #[cfg(test)]
+            log,
+            threads,
+        })
     }
 
     pub(crate) async fn write<T, F>(&self, bulk: bool, body: F) -> Result<T>
@@ -110,28 +109,18 @@ impl Sqlite {
         answered.await.map_err(|_| closed())?
     }
 
-    pub(crate) async fn read<T, F>(&self, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
-    {
-        let (answer, answered) = oneshot::channel();
-        let texts = Arc::clone(&self.texts);
-        let job: Read = Box::new(move |connection| {
-            let mut rx = Rx::new(Session::sqlite(connection, false), &texts);
-            let _ = answer.send(caught(|| poll_once(body(&mut rx))));
-        });
-        self.reads.try_send(job).map_err(|refused| match refused {
-            TrySendError::Full(_) => Error::Busy,
-            TrySendError::Disconnected(_) => closed(),
-        })?;
-        answered.await.map_err(|_| closed())?
+    pub(crate) async fn read(&self, body: ReadBody) -> Result<Answer> {
+        self.readers.fast(body).await
+    }
+
+    pub(crate) async fn read_slow(&self, reader: Reader, body: ReadBody) -> Result<Answer> {
+        self.readers.slow(reader, body).await
     }
 
     /// Runs what is queued, then closes the files.
     pub(crate) fn close(self) {
-        let Self { interactive, bulk, reads, threads, .. } = self;
-        drop((interactive, bulk, reads));
+        let Self { interactive, bulk, readers, threads, .. } = self;
+        drop((interactive, bulk, readers));
         for thread in threads {
             let _ = thread.join();
         }
@@ -188,60 +177,17 @@ fn caught<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-fn read_loop(mut connection: Connection, jobs: &Receiver<Read>) {
-    while let Ok(job) = jobs.recv() {
-        job(&mut connection);
-    }
-}
-
-/// Copies the log when it is long, then asks the writer to start it anew. Ends when the writer does.
-fn copy_loop(connection: &Connection, restart: &AtomicBool, stopped: &Receiver<()>) {
-    while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-        if restart.load(Ordering::Relaxed) {
-            continue;
-        }
-        match copy_if_long(connection) {
-            Ok(copied) => restart.store(copied, Ordering::Relaxed),
-            Err(error) => tracing::warn!(%error, "the write-ahead log could not be copied, trying again"),
-        }
-    }
-}
-
-/// Copies the log if it is long, and again what was written meanwhile, until little is left for the writer.
-fn copy_if_long(connection: &Connection) -> rusqlite::Result<bool> {
-    if checkpoint(connection, "noop")?.0 < LOG_PAGES {
-        return Ok(false);
-    }
-    for _ in 0..PASSES {
-        let (length, copied) = checkpoint(connection, "passive")?;
-        if length - copied <= FEW_PAGES {
-            break;
-        }
-    }
-    Ok(true)
-}
-
-/// Pages in the log, and how many of them are in the database too.
-fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<(i64, i64)> {
-    connection.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| Ok((row.get(1)?, row.get(2)?)))
-}
-
 fn write_loop(
     mut connection: Connection,
     interactive: &Receiver<Job>,
     bulk: &Receiver<Job>,
-    restart: &AtomicBool,
+    log: &Log,
     metrics: &StoreMetrics,
 ) {
     let mut groups: usize = 0;
     while let Some(first) = next_job(interactive, bulk, groups) {
         groups = groups.wrapping_add(1);
-        if restart.swap(false, Ordering::Relaxed) {
-            // a reader in the log is not waited for: then it is done after a later group
-            let _ = connection.execute_batch(
-                "pragma busy_timeout = 0; pragma wal_checkpoint(restart); pragma busy_timeout = 10000;",
-            );
-        }
+        log.restart_if_wanted(&connection);
         let (replies, outcome) = run_group(&mut connection, first, interactive);
         metrics.group(replies.len());
         if let Err(error) = &outcome {
@@ -332,5 +278,119 @@ fn cached(connection: &Connection, sql: &str) -> Result<()> {
 fn rollback(connection: &Connection) {
     if !connection.is_autocommit() {
         let _ = connection.execute_batch("rollback");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Instant;
+
+    use mailwright_core::ids::ProjectNumber;
+
+    use super::*;
+    use crate::args;
+    use crate::db::erased;
+
+    const SLOW: SlowReads = SlowReads { at_once: 3, time_limit: Duration::from_secs(20) };
+
+    fn open(folder: &tempfile::TempDir, slow: SlowReads, pages: i64) -> Arc<Sqlite> {
+        let path = folder.path().join("test.sqlite");
+        Arc::new(Sqlite::start(&path, slow, StoreMetrics::default(), Log::new(pages)).unwrap())
+    }
+
+    /// A read that counts to a number.
+    fn counting(to: i64) -> ReadBody {
+        query(
+            "with recursive n(i) as (select 1 union all select i + 1 from n where i < $1) select count(*) from n",
+            to,
+        )
+    }
+
+    /// The same in a view of the table, which is in the log.
+    fn reading(to: i64) -> ReadBody {
+        query(
+            "with recursive n(i) as (select 1 from (select count(*) from filled) union all \
+             select i + 1 from n where i < $1) select count(*) from n",
+            to,
+        )
+    }
+
+    fn query(text: &'static str, to: i64) -> ReadBody {
+        erased(move |rx| Box::pin(async move { rx.one(text, args![to], |r| r.get::<i64>(0)).await }))
+    }
+
+    async fn write(engine: &Sqlite, sql: String) {
+        let written = engine.write(false, |tx| Box::pin(async move { tx.execute(sql, &[]).await }));
+        written.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn slow_reads_do_not_stand_in_the_way_of_fast_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open(&folder, SLOW, LOG_PAGES);
+        let endless = || counting(i64::MAX);
+        let mut reading: Vec<_> = (1..10)
+            .map(|project| {
+                let (engine, body) = (Arc::clone(&engine), endless());
+                let reader = Reader::Request(ProjectNumber(project));
+                tokio::spawn(async move { engine.read_slow(reader, body).await })
+            })
+            .collect();
+        while engine.log.slow_reads() < SLOW.at_once {
+            tokio::task::yield_now().await;
+        }
+        engine.read(counting(1)).await.unwrap();
+        // those nobody waits for any more end, and with them the others have their turn
+        while let Some(gone) = reading.pop() {
+            gone.abort();
+        }
+        while engine.log.slow_reads() > 0 {
+            tokio::task::yield_now().await;
+        }
+        engine.read_slow(Reader::Request(ProjectNumber(1)), counting(1)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_slow_read_has_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = Duration::from_millis(50);
+        let engine = open(&folder, SlowReads { at_once: 1, time_limit: limit }, LOG_PAGES);
+        let outcome = engine.read_slow(Reader::Request(ProjectNumber(1)), counting(i64::MAX)).await;
+        assert!(matches!(outcome, Err(Error::TooSlow(time)) if time == limit), "{:?}", outcome.err());
+        engine.read_slow(Reader::Request(ProjectNumber(1)), counting(1)).await.unwrap();
+    }
+
+    /// Reads without a pause, of both kinds, and nobody but them to make one for the log.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn the_log_is_started_anew_although_reads_overlap() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open(&folder, SLOW, 100);
+        write(&engine, "create table filled (text blob)".into()).await;
+        let done = Arc::new(AtomicBool::new(false));
+        let reading: Vec<_> = (0..12)
+            .map(|reader| {
+                let (engine, done) = (Arc::clone(&engine), Arc::clone(&done));
+                tokio::spawn(async move {
+                    while !done.load(Ordering::Relaxed) {
+                        if reader % 2 == 0 {
+                            engine.read(reading(20_000)).await.unwrap();
+                        } else {
+                            let reader = Reader::Request(ProjectNumber(reader));
+                            engine.read_slow(reader, reading(300_000)).await.unwrap();
+                        }
+                    }
+                })
+            })
+            .collect();
+        let began = Instant::now();
+        while engine.log.restarts() < 3 {
+            assert!(began.elapsed() < Duration::from_mins(1), "the log only grows");
+            write(&engine, "insert into filled values (randomblob(40000))".into()).await;
+        }
+        done.store(true, Ordering::Relaxed);
+        for reader in reading {
+            reader.await.unwrap();
+        }
     }
 }

@@ -1,0 +1,312 @@
+//! PostgreSQL: a pool of connections, and another one for slow reads; a transaction is a transaction.
+//!
+//! Whatever is given up here ends in the server as well: statements have a `statement_timeout`, and what nobody waits for
+//! any more is cancelled. A connection that is merely closed would leave its statement running.
+
+mod apart;
+
+use std::panic::AssertUnwindSafe;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join};
+use scopeguard::ScopeGuard;
+use tokio_postgres::Config;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::db::{Answer, ReadBody};
+use crate::dialect::{Dialect, Texts};
+use crate::error::{Error, Result};
+use crate::slow::{Place, Places, Reader, SlowReads};
+use crate::tx::{Rx, Session, Tx};
+
+pub(crate) use self::apart::Apart;
+
+/// How long a connection is waited for.
+const WAIT: Duration = Duration::from_secs(5);
+/// How long a statement may take that is no slow read. The server gives it up before we do.
+const STATEMENT: Duration = Duration::from_secs(50);
+/// How long an operation may take before its connection counts as lost.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Plans that scan are switched off: every statement of ours is served by an index. Statements that do scan ask for it
+/// themselves.
+const SETTINGS: &str = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+/// How long a connection keeps the plans of its statements.
+const PLANS_KEPT: Duration = Duration::from_secs(2);
+
+pub(crate) struct Postgres {
+    pool: Pool,
+    slow: Pool,
+    places: Places,
+    limits: SlowReads,
+    texts: Arc<Texts>,
+    config: Config,
+    tls: MakeRustlsConnect,
+}
+
+/// Which plans the statements of a transaction run by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Plans {
+    /// The server decides: by default it plans a statement anew for few rows, which takes longer than running it.
+    Fresh,
+    /// Those made a moment ago. For statements that find every row by its key, whatever they are given.
+    Kept,
+}
+
+impl Plans {
+    /// How a transaction begins.
+    fn begin(self) -> &'static str {
+        match self {
+            Self::Fresh => "begin",
+            Self::Kept => "begin; set local plan_cache_mode = force_generic_plan",
+        }
+    }
+}
+
+impl Postgres {
+    pub(crate) fn open(url: &str, connections: usize, limits: SlowReads) -> Result<Self> {
+        let mut config = Config::from_str(url)
+            .map_err(|e| Error::Unavailable(format!("the database URL cannot be read: {e}")))?;
+        config.connect_timeout(WAIT).tcp_user_timeout(Duration::from_secs(30)).application_name("mailwright");
+        let tls = MakeRustlsConnect::new(tls());
+        let (for_slow, for_others) = limits.split(connections);
+        let pool = pool(with_settings(&config, STATEMENT), &tls, for_others)?;
+        let slow = pool_of_slow_reads(&config, &tls, for_slow, limits)?;
+        let texts = Arc::new(Texts::new(Dialect::Postgres));
+        Ok(Self { pool, slow, places: Places::new(for_slow), limits, texts, config, tls })
+    }
+
+    pub(crate) async fn write<T, F>(&self, plans: Plans, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        let client = scopeguard::guard(self.connection().await?, roll_back);
+        let outcome = transact(&client, &self.texts, plans, body).await;
+        let client = ScopeGuard::into_inner(client);
+        if leaves_doubt(&outcome) {
+            give_up(client, self.tls.clone());
+        }
+        outcome
+    }
+
+    pub(crate) async fn read(&self, body: ReadBody) -> Result<Answer> {
+        let client = scopeguard::guard(self.connection().await?, roll_back);
+        let session = Session::Postgres { client: &client, in_transaction: false };
+        let outcome = patient(caught(async { body(&mut Rx::new(session, &self.texts)).await })).await;
+        let client = ScopeGuard::into_inner(client);
+        if leaves_doubt(&outcome) {
+            give_up(client, self.tls.clone());
+        }
+        outcome
+    }
+
+    pub(crate) async fn read_slow(&self, reader: Reader, body: ReadBody) -> Result<Answer> {
+        let limit = self.limits.limit_of(reader);
+        let place = self.places.take(reader, limit).await?;
+        let client = connection(&self.slow).await?;
+        // the place is taken until the query has ended, whether we wait for it or not
+        let tls = self.tls.clone();
+        let held =
+            scopeguard::guard((client, place), move |(client, place)| cancel(client, tls, Some(place)));
+        let work = tokio::time::timeout(limit, read_within(&held.0, limit, &self.texts, body));
+        let outcome = work.await.unwrap_or_else(|_| Err(Error::Interrupted("it took too long".into())));
+        match outcome {
+            // what was stopped here may go on there
+            Err(Error::Interrupted(_)) => Err(Error::TooSlow(limit)),
+            outcome => {
+                let (client, _place) = ScopeGuard::into_inner(held);
+                if leaves_doubt(&outcome) {
+                    give_up(client, self.tls.clone());
+                }
+                outcome
+            }
+        }
+    }
+
+    /// Runs statements outside a transaction, for what cannot run inside one (`create index concurrently`).
+    pub(crate) async fn outside(&self, sql: &str) -> Result<()> {
+        self.apart(Duration::ZERO).await?.run(sql).await
+    }
+
+    /// A connection of its own beside the pools, for what may take as long as it takes.
+    pub(crate) async fn apart(&self, lock_timeout: Duration) -> Result<Apart> {
+        Apart::connect(&self.config, &self.tls, Arc::clone(&self.texts), lock_timeout).await
+    }
+
+    /// A connection that answers.
+    async fn connection(&self) -> Result<Object> {
+        connection(&self.pool).await
+    }
+
+    pub(crate) fn close(&self) {
+        self.pool.close();
+        self.slow.close();
+    }
+}
+
+async fn connection(pool: &Pool) -> Result<Object> {
+    match tokio::time::timeout(2 * WAIT, pool.get()).await {
+        Ok(connection) => Ok(connection?),
+        Err(_) => Err(Error::Unavailable("the database did not answer in time".into())),
+    }
+}
+
+/// A configuration whose sessions have our settings. Those that the URL gives come on top.
+fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
+    let settings = format!("{SETTINGS} -c statement_timeout={}", statement_timeout.as_millis());
+    let options =
+        config.get_options().map_or_else(|| settings.clone(), |given| format!("{settings} {given}"));
+    let mut config = config.clone();
+    config.options(options);
+    config
+}
+
+fn pool(config: Config, tls: &MakeRustlsConnect, connections: usize) -> Result<Pool> {
+    let manager =
+        Manager::from_config(config, tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
+    Pool::builder(manager)
+        .max_size(connections)
+        .runtime(Runtime::Tokio1)
+        .wait_timeout(Some(WAIT))
+        .create_timeout(Some(WAIT))
+        .post_recycle(forget_old_plans())
+        .build()
+        .map_err(|e| Error::Unavailable(e.to_string()))
+}
+
+/// Who has a place has a connection: nobody waits for one here.
+fn pool_of_slow_reads(
+    config: &Config,
+    tls: &MakeRustlsConnect,
+    connections: usize,
+    limits: SlowReads,
+) -> Result<Pool> {
+    pool(with_settings(config, limits.time_limit), tls, connections)
+}
+
+/// Runs a body whose statements the server stops after a time.
+async fn read_within(client: &Object, limit: Duration, texts: &Texts, body: ReadBody) -> Result<Answer> {
+    let timeout = format!("set statement_timeout = {}", limit.as_millis().max(1));
+    // on the way together with the body's first statement, before which the server runs it
+    let limited = client.batch_execute(&timeout);
+    let session = Session::Postgres { client, in_transaction: false };
+    let body = caught(async { body(&mut Rx::new(session, texts)).await });
+    let (limited, outcome) = join(limited, body).await;
+    limited.map_err(Error::from).and(outcome)
+}
+
+/// A plan is made for a table as large as it is at that time. One that was made while it was empty reads all of a
+/// project's rows once it has grown, and the server would keep it: so no plan outlives a short stretch of time.
+fn forget_old_plans() -> Hook {
+    let begin = Instant::now();
+    let stretch = move |at: Instant| at.saturating_duration_since(begin).as_millis() / PLANS_KEPT.as_millis();
+    Hook::async_fn(move |client, metrics| {
+        let last_used = metrics.recycled.unwrap_or(metrics.created);
+        Box::pin(async move {
+            if stretch(last_used) == stretch(Instant::now()) {
+                return Ok(());
+            }
+            match tokio::time::timeout(WAIT, client.batch_execute("discard plans")).await {
+                Ok(done) => done.map_err(HookError::Backend),
+                // a connection that gives no answer is replaced
+                Err(_) => Err(HookError::message("the database did not answer in time")),
+            }
+        })
+    })
+}
+
+/// A caller that goes away in the middle must not leave its transaction to whoever gets the connection next.
+fn roll_back(client: Object) {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(Object::take(client)) };
+    runtime.spawn(async move {
+        if client.batch_execute("rollback").await.is_err() {
+            drop(Object::take(client));
+        }
+    });
+}
+
+/// Does away with a connection that was lost, or whose last statement was not answered. What it may still run ends.
+fn give_up(client: Object, tls: MakeRustlsConnect) {
+    if client.is_closed() {
+        drop(Object::take(client));
+    } else {
+        cancel(client, tls, None);
+    }
+}
+
+/// Cancels what a connection runs, and does away with it: a late cancellation must not meet the next one's statement. Its
+/// place is free when the server has ended it.
+fn cancel(client: Object, tls: MakeRustlsConnect, place: Option<Place>) {
+    let client = Object::take(client);
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(client) };
+    runtime.spawn(async move {
+        let cancelled = tokio::time::timeout(WAIT, client.cancel_token().cancel_query(tls)).await;
+        if !matches!(cancelled, Ok(Ok(()))) {
+            tracing::debug!("a query could not be cancelled, the server ends it after its time");
+        }
+        // answered when the statement before it has ended
+        let _ = tokio::time::timeout(WAIT, client.batch_execute("rollback")).await;
+        drop((client, place));
+    });
+}
+
+async fn transact<T, F>(client: &Object, texts: &Texts, plans: Plans, body: F) -> Result<T>
+where
+    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send,
+{
+    let work = patient(async {
+        // on the way together with the body's first statements, before which the server runs it
+        let begin = client.batch_execute(plans.begin());
+        let session = Session::Postgres { client, in_transaction: true };
+        let body = caught(async { body(&mut Tx::new(session, texts)).await });
+        let (started, outcome) = join(begin, body).await;
+        let outcome = started.map_err(Error::from).and(outcome);
+        if outcome.is_err() {
+            let _ = client.batch_execute("rollback").await;
+        }
+        outcome
+    });
+    let value = work.await?;
+    // from here on a failure leaves open whether the change is there
+    match tokio::time::timeout(PATIENCE, commit(client)).await {
+        Ok(Ok(())) => Ok(value),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(Error::Unknown("the commit was not answered in time".into())),
+    }
+}
+
+async fn commit(client: &Object) -> Result<()> {
+    // without a limit: the server would take a commit whose standby is slow for done when it is stopped
+    client.batch_execute("set local statement_timeout = 0; commit").await.map_err(Error::of_commit)
+}
+
+/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
+/// next would wait behind that statement.
+fn leaves_doubt<T>(outcome: &Result<T>) -> bool {
+    matches!(outcome, Err(Error::Unavailable(_) | Error::Unknown(_) | Error::Panicked(_)))
+}
+
+/// A panic in a body must not take its caller down: a coalescer's task would leave every later call without an answer.
+async fn caught<T>(body: impl Future<Output = Result<T>>) -> Result<T> {
+    match AssertUnwindSafe(body).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(Error::panicked(&*panic)),
+    }
+}
+
+async fn patient<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Error::Unavailable("the database did not answer in time".into())),
+    }
+}
+
+fn tls() -> rustls::ClientConfig {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    rustls::ClientConfig::builder().with_root_certificates(roots).with_no_client_auth()
+}

@@ -279,16 +279,16 @@ mod tests {
         for (file, text) in crate::tests::sources() {
             let shipped = text.split("#[cfg(test)]").next().unwrap_or_default();
             for block in shipped.split("ToSchema").skip(1) {
-                let mut named = None;
+                let mut given = None;
                 for line in block.lines().skip(1).map(str::trim) {
                     if let Some(rest) = line.split("schema(as = ").nth(1) {
-                        named = rest.split([')', ',']).next().map(str::to_owned);
+                        given = rest.split([')', ',']).next().map(str::to_owned);
                     }
                     let line = line.trim_start_matches("pub(crate) ");
                     let declared = line.strip_prefix("struct ").or(line.strip_prefix("enum "));
                     if let Some(rest) = declared {
                         let own = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-                        names.push((named.take().unwrap_or_else(|| own.to_owned()), file.clone()));
+                        names.push((given.take().unwrap_or_else(|| own.to_owned()), file.clone()));
                     }
                     if !line.starts_with("#[") && !line.starts_with("///") && !line.starts_with("reason") {
                         break;

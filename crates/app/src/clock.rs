@@ -84,7 +84,9 @@ impl App {
     async fn compare_clocks(&self) -> bool {
         match clock::compare(&self.0.db, &self.0.clock).await {
             Ok(reading) => {
-                reading.into_iter().for_each(|reading| self.judge_clock(reading));
+                if let Some(reading) = reading {
+                    self.judge_clock(reading);
+                }
                 true
             }
             Err(error) => {
@@ -103,17 +105,15 @@ impl App {
         let (most, is_right) = (self.most_apart(), reading.apart() <= self.most_apart());
         let was_right = self.0.watch.is_right.swap(is_right, Ordering::SeqCst);
         let (apart, side) = (reading.apart(), if reading.ahead > 0 { "behind" } else { "ahead of" });
-        match (was_right, is_right) {
-            (_, false) if self.0.watch.tell() => tracing::error!(
+        if is_right && !was_right {
+            self.0.watch.all_is_well();
+            tracing::info!("this machine's clock agrees with the database's again");
+        }
+        if !is_right && self.0.watch.tell() {
+            tracing::error!(
                 "this machine's clock is {apart:.1?} {side} the database's, more than {most:.1?}: this process delivers \
                  no mail until they agree; set the clocks, and keep them with NTP"
-            ),
-            (_, false) => {}
-            (false, true) => {
-                self.0.watch.all_is_well();
-                tracing::info!("this machine's clock agrees with the database's again");
-            }
-            (true, true) => {}
+            );
         }
     }
 }

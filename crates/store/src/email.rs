@@ -593,7 +593,6 @@ pub async fn conclude(
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 now.into(),
                 Arg::Json("{}".into()),
-                Arg::Json("{}".into()),
             ],
             |r| Ok((r.get(0)?, r.get(1)?)),
         )

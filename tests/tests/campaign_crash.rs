@@ -95,6 +95,7 @@ async fn start(engine: Engine, server: &ScriptedServer, recipients: usize) -> Ap
         // much of the mail is meant to come back
         .env("MAILWRIGHT_AUTO_PROJECT_DISABLE", "false")
         .env("MAILWRIGHT_DELIVERY_REPLY_TIMEOUT_MS", "1000")
+        .env("MAILWRIGHT_DELIVERY_FINAL_REPLY_TIMEOUT_MS", "1000")
         .env("MAILWRIGHT_SENDING_PER_SECOND", per_second.to_string())
         .start()
         .await

@@ -287,7 +287,16 @@ fn frame(post: &Post, email: &Value, received: &Received) -> Vec<String> {
         (text(&email["contactId"]), "CONTACT"),
         (post.app.project_id(), "PROJECT"),
     ];
-    lines.map(|line| known.iter().fold(line.to_owned(), |line, (id, name)| line.replace(id, name))).collect()
+    let named = |line: &str| known.iter().fold(line.to_owned(), |line, (id, name)| line.replace(id, name));
+    lines.map(|line| without_tag(&named(line))).collect()
+}
+
+/// A line in which the tag of a link, which is made with the instance's secret, is called TAG.
+fn without_tag(line: &str) -> String {
+    let Some((before, after)) = line.split_once("&t=") else { return line.to_owned() };
+    let end = after.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(after.len());
+    assert_eq!(end, 32, "{line}");
+    format!("{before}&t=TAG{}", &after[end..])
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -324,8 +333,9 @@ async fn campaigns_of_every_type_have_their_headers_in_order() {
                 "Subject: News".to_owned(),
             ];
             if is_list {
-                expected
-                    .push(format!("List-Unsubscribe: <{base}://mail.example/unsubscribe/CONTACT?e=MAIL>"));
+                expected.push(format!(
+                    "List-Unsubscribe: <{base}://mail.example/unsubscribe/CONTACT?e=MAIL&t=TAG>"
+                ));
                 if base == "https" {
                     expected.push("List-Unsubscribe-Post: List-Unsubscribe=One-Click".to_owned());
                 }

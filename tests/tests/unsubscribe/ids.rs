@@ -36,9 +36,9 @@ both_engines! {
         for action in ["subscribe", "unsubscribe"] {
             app.request("POST", &format!("{public}/{action}")).send().await.assert_error(404, "CONTACT_NOT_FOUND");
             let page = format!("/{action}/{}", text(&victim["id"]));
-            app.request("POST", &page).send().await.assert_status(200);
+            app.request("POST", &page).send().await.assert_status(404);
             let page = browse(&app, "GET", &page).send().await.assert_status(404);
-            assert!(!page.text().contains("victim@example.com"), "{}", page.text());
+            assert!(!page.text().contains("@example.com"), "{}", page.text());
         }
         look(&format!("/manage/{}", text(&victim["id"]))).await.assert_status(404);
         for guess in ["?t=", "?t=00112233445566778899aabbccddeeff", "?e=nonsense", "?t=%22%3E"] {
@@ -64,7 +64,7 @@ both_engines! {
             track_ok(&app, json!({"email": email, "event": "x"})).await;
             for link in &links {
                 let page = browse(&app, "GET", link).send().await.assert_status(200).text();
-                assert!(page.contains(&email), "{page}");
+                assert!(page.contains("a***@example.com"), "{page}");
             }
             let (path, query) = links[0].split_once('?').expect("a query");
             let (mail, tag) = query.split_once('&').expect("a mail and a tag");

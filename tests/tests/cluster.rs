@@ -240,7 +240,7 @@ async fn a_frozen_node_comes_back(former_is_first: bool) {
         all_sent(&two, MAILS).await;
     }
     one.thaw();
-    let emails = two.eventually_within(Duration::from_secs(60), "both outcomes are stored", async || {
+    let emails = two.eventually_within(Duration::from_mins(1), "both outcomes are stored", async || {
         let emails = two.list_all("/emails").await;
         emails.iter().all(|email| email["attemptCount"] == 3).then_some(emails)
     });

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use mailwright_core::filter;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
@@ -42,6 +43,9 @@ pub(crate) fn complete(document: &OpenApi, base_url: &str) -> Value {
             operation_of(path, operation);
         }
     }
+    for (name, condition) in conditions() {
+        merge(&mut document["components"]["schemas"][name], condition);
+    }
     add_shared(&mut document["components"]);
     collect(&document["paths"], &document["components"], &mut used);
     collect(&document["components"]["responses"], &document["components"], &mut used);
@@ -49,6 +53,73 @@ pub(crate) fn complete(document: &OpenApi, base_url: &str) -> Value {
         schemas.retain(|name, _| used.contains(name));
     }
     document
+}
+
+/// What the types of fields do not say: which fields need each other, and how many of something there are.
+fn conditions() -> Vec<(&'static str, Value)> {
+    let is = |field: &str, value: &str| json!({ "required": [field], "properties": { field: { "const": value } } });
+    let has =
+        |field: &str, kind: &str| json!({ "required": [field], "properties": { field: { "type": kind } } });
+    let audience = json!({ "allOf": [
+        { "if": is("audienceType", "FILTERED"), "then": has("audienceCondition", "object") },
+        { "if": is("audienceType", "SEGMENT"), "then": has("segmentId", "string") },
+    ] });
+    let some_addresses = json!({ "properties": { "emails": { "minItems": 1, "maxItems": 500 } } });
+    vec![
+        (
+            "SendRequest",
+            json!({ "anyOf": [has("template", "string"), { "allOf": [
+                has("subject", "string"), has("body", "string"),
+                { "required": ["from"], "properties": { "from": { "type": ["string", "object"] } } },
+            ] }] }),
+        ),
+        ("CreateCampaignRequest", audience),
+        (
+            "CreateSegmentRequest",
+            json!({ "if": is("type", "STATIC"), "then": {}, "else": has("condition", "object") }),
+        ),
+        (
+            "InternalTrack",
+            json!({ "allOf": [
+                { "anyOf": [has("email", "string"), has("contactId", "string")] },
+                { "anyOf": [has("event", "string"), has("name", "string")] },
+            ] }),
+        ),
+        ("LookupRequest", some_addresses.clone()),
+        ("AddMembersRequest", some_addresses.clone()),
+        ("RemoveRequest", some_addresses),
+        (
+            "DataObject",
+            json!({
+                "maxProperties": 500,
+                "propertyNames": { "minLength": 1, "maxLength": 1000, "pattern": r"^[^\u0000]*$" },
+            }),
+        ),
+        (
+            "UpdateSegmentRequest",
+            json!({ "properties": { "condition": { "oneOf": [{ "$ref": "#/components/schemas/FilterTree" }] } } }),
+        ),
+        ("FilterTree", json!({ "properties": { "groups": { "minItems": 1 } } })),
+        (
+            "Filter",
+            json!({ "properties": {
+                "operator": { "enum": filter::operator_names().collect::<Vec<_>>() },
+                "unit": { "enum": ["days", "hours", "minutes", null] },
+            } }),
+        ),
+    ]
+}
+
+/// Puts the members of one object into another.
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from,
+    }
 }
 
 fn entries(value: &mut Value) -> impl Iterator<Item = (&String, &mut Value)> {
@@ -83,7 +154,7 @@ impl Opens {
 const IDS: [&str; 8] =
     ["id", "jobId", "contactId", "projectId", "userId", "keyId", "invitationId", "sessionId"];
 
-/// Says of identifiers in a path that they are UUIDs. What recipients' links carry is no such thing.
+/// Says which form identifiers in a path and keys in a header have. What recipients' links carry is no identifier.
 fn identify(operation: &mut Value) {
     if operation["tags"][0] == "Recipients" {
         return;
@@ -92,6 +163,9 @@ fn identify(operation: &mut Value) {
         let is_id = parameter["name"].as_str().is_some_and(|name| IDS.contains(&name));
         if parameter["in"] == "path" && is_id {
             parameter["schema"]["format"] = "uuid".into();
+        }
+        if parameter["name"] == "Idempotency-Key" {
+            parameter["schema"] = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$" });
         }
     }
 }
@@ -185,8 +259,9 @@ fn add_shared(components: &mut Value) {
     components["parameters"] = json!({
         "ProjectId": {
             "name": "X-Project-Id", "in": "header", "required": false,
-            "description": "The project that the request is about. Needed with a session; a key has its own project.",
-            "schema": { "type": "string", "format": "uuid" },
+            "description": "The id of the project that the request is about. Needed with a session. A key has its own \
+                            project, and this is not looked at.",
+            "schema": { "type": "string" },
         },
     });
     let mut responses = Map::new();

@@ -110,6 +110,7 @@ impl Payload for InternalTrack {
     request_body = InternalTrack,
     responses(
         (status = 201, body = EventView),
+        (status = 404, description = "No contact has the id", body = ErrorEnvelope),
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,

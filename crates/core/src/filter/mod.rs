@@ -29,7 +29,7 @@ use crate::ids::SegmentId;
 use crate::time::Timestamp;
 use date::Moment;
 
-pub use parse::{MAX_CONDITIONS, MAX_DEPTH, MAX_TEXT};
+pub use parse::{MAX_CONDITIONS, MAX_DEPTH, MAX_TEXT, operator_names};
 
 /// A filter.
 #[derive(Debug, Clone, PartialEq)]

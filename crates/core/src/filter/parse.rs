@@ -273,6 +273,11 @@ enum Operator {
     NotMemberOfSegment,
 }
 
+/// The names of all operators.
+pub fn operator_names() -> impl Iterator<Item = &'static str> {
+    Operator::ALL.into_iter().map(Operator::as_str)
+}
+
 impl Operator {
     const ALL: [Self; 19] = [
         Self::Equals,

@@ -241,6 +241,17 @@ pub async fn sent_email(app: &App, id: &Value) -> Value {
     app.email_in(text(id), &["SENT"]).await
 }
 
+/// What left since `began` was never more than the rate allows: what the time that passed is worth, and the second's
+/// worth that the instance's bucket holds at the beginning.
+pub fn assert_paced(times: impl Iterator<Item = std::time::Instant>, began: std::time::Instant, rate: usize) {
+    let mut times: Vec<_> = times.collect();
+    times.sort_unstable();
+    for (index, at) in times.iter().enumerate() {
+        let most = rate as f64 * ((*at - began).as_secs_f64() + 1.0);
+        assert!((index + 1) as f64 <= most, "{} mails left within {:?}", index + 1, *at - began);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{hexadecimal, holds};
@@ -252,16 +263,5 @@ mod tests {
             assert!(holds(text.as_bytes(), "0123456789abcdef"), "{text}");
         }
         assert!(!holds(b"0123456789 abcdef", "0123456789abcdef"));
-    }
-}
-
-/// What left since `began` was never more than the rate allows: what the time that passed is worth, and the second's
-/// worth that the instance's bucket holds at the beginning.
-pub fn assert_paced(times: impl Iterator<Item = std::time::Instant>, began: std::time::Instant, rate: usize) {
-    let mut times: Vec<_> = times.collect();
-    times.sort_unstable();
-    for (index, at) in times.iter().enumerate() {
-        let most = rate as f64 * ((*at - began).as_secs_f64() + 1.0);
-        assert!((index + 1) as f64 <= most, "{} mails left within {:?}", index + 1, *at - began);
     }
 }

@@ -101,6 +101,15 @@ fn conditions() -> Vec<(&'static str, Value)> {
         ),
         ("FilterTree", json!({ "properties": { "groups": { "minItems": 1 } } })),
         (
+            "FilterGroup",
+            json!({ "anyOf": [{ "properties": { "filters": { "minItems": 1 } } }, has("conditions", "object")] }),
+        ),
+        (
+            "DomainText",
+            json!({ "pattern": r"^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?$" }),
+        ),
+        ("MailboxText", json!({ "pattern": crate::text::MAILBOX })),
+        (
             "Filter",
             json!({ "properties": {
                 "operator": { "enum": filter::operator_names().collect::<Vec<_>>() },

@@ -1,4 +1,4 @@
-//! Independent judges of messages: Python's `email` package and `dkimpy`.
+//! Independent judges: Python's `email` package and `dkimpy` of messages, `openapi-spec-validator` of the API document.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -56,6 +56,15 @@ pub fn parse_mail(message: &[u8]) -> Value {
         String::from_utf8_lossy(message)
     );
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Panics unless a text is a valid `OpenAPI` document.
+pub fn assert_valid_openapi(document: &str) {
+    let file = tempfile::Builder::new().suffix(".json").tempfile().unwrap();
+    std::fs::write(file.path(), document).unwrap();
+    let output =
+        Command::new(interpreter()).args(["-m", "openapi_spec_validator"]).arg(file.path()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
 /// Runs one of the scripts with the message as its input.

@@ -130,7 +130,8 @@ both_engines! {
             .await;
             let place = server.received().iter().position(|mail| mail.rcpt_to[0] == to).expect("it was received");
             let waited_for = place.saturating_sub(before);
-            assert!(waited_for <= all + TURN, "probe {number} waited for {waited_for} mails of others");
+            // a quarter more for what is handed over while the request is on its way, and for what is on the wire
+            assert!(waited_for <= all * 5 / 4, "probe {number} waited for {waited_for} mails of others");
         }
         app.eventually_within(Duration::from_mins(1), "three rounds are over", async || {
             (server.received().len() >= 3 * all).then_some(())

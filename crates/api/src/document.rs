@@ -5,9 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use mailwright_core::filter;
+use mailwright_core::{custom_data, filter};
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
+
+use crate::resources::{contact, segment};
 
 /// The shared answers: name, status and what it means.
 const SHARED: [(&str, &str, &str); 9] = [
@@ -64,7 +66,7 @@ fn conditions() -> Vec<(&'static str, Value)> {
         { "if": is("audienceType", "FILTERED"), "then": has("audienceCondition", "object") },
         { "if": is("audienceType", "SEGMENT"), "then": has("segmentId", "string") },
     ] });
-    let some_addresses = json!({ "properties": { "emails": { "minItems": 1, "maxItems": 500 } } });
+    let addresses = |most: usize| json!({ "properties": { "emails": { "minItems": 1, "maxItems": most } } });
     vec![
         (
             "SendRequest",
@@ -85,14 +87,14 @@ fn conditions() -> Vec<(&'static str, Value)> {
                 { "anyOf": [has("event", "string"), has("name", "string")] },
             ] }),
         ),
-        ("LookupRequest", some_addresses.clone()),
-        ("AddMembersRequest", some_addresses.clone()),
-        ("RemoveRequest", some_addresses),
+        ("LookupRequest", addresses(contact::MAX_LOOKUP)),
+        ("AddMembersRequest", addresses(segment::MAX_EMAILS)),
+        ("RemoveRequest", addresses(segment::MAX_EMAILS)),
         (
             "DataObject",
             json!({
-                "maxProperties": 500,
-                "propertyNames": { "minLength": 1, "maxLength": 1000, "pattern": r"^[^\u0000]*$" },
+                "maxProperties": custom_data::MAX_KEYS,
+                "propertyNames": { "minLength": 1, "maxLength": custom_data::MAX_KEY, "pattern": r"^[^\u0000]*$" },
             }),
         ),
         (
@@ -354,6 +356,15 @@ mod tests {
         let schemas: BTreeSet<String> =
             document["components"]["schemas"].as_object().unwrap().keys().cloned().collect();
         assert_eq!(used, schemas);
+    }
+
+    /// A condition of a schema that got another name would be left out without a word.
+    #[test]
+    fn every_condition_is_about_a_schema() {
+        let document = document();
+        for (name, _) in conditions() {
+            assert!(document["components"]["schemas"][name]["type"].is_string(), "{name}");
+        }
     }
 
     /// Two types with one name would be one schema, and the document of one of them wrong.

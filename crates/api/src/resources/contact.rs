@@ -25,7 +25,7 @@ use crate::schema::{Body, Payload};
 use crate::text::{DataObject, Email, Words};
 
 /// Most addresses of a lookup (contract, Limits).
-const MAX_LOOKUP: usize = 500;
+pub(crate) const MAX_LOOKUP: usize = 500;
 
 /// A contact.
 #[derive(Debug, Serialize, ToSchema)]

@@ -25,7 +25,7 @@ use crate::schema::{Body, Payload};
 use crate::text::{Description, Name, Words};
 
 /// Most addresses of a call (reference 5.4).
-const MAX_EMAILS: usize = 500;
+pub(crate) const MAX_EMAILS: usize = 500;
 
 /// A segment.
 #[derive(Debug, Serialize, ToSchema)]

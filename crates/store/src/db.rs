@@ -66,18 +66,29 @@ pub enum Door {
     Background(ProjectNumber),
 }
 
-/// What a read found, whatever it is.
+/// What a body answers, whatever it is.
 pub(crate) type Answer = Box<dyn Any + Send>;
 /// The body of a read. There is one type for all of them, so that what runs it is compiled once.
 pub(crate) type ReadBody =
     Box<dyn for<'t, 'c> FnOnce(&'t mut Rx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
+/// The body of a transaction, of one type for the same reason.
+pub(crate) type WriteBody =
+    Box<dyn for<'t, 'c> FnOnce(&'t mut Tx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
 
-pub(crate) fn erased<T, F>(body: F) -> ReadBody
+pub(crate) fn read_body<T, F>(body: F) -> ReadBody
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
 {
     Box::new(move |rx| answering(body(rx)))
+}
+
+pub(crate) fn write_body<T, F>(body: F) -> WriteBody
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+{
+    Box::new(move |tx| answering(body(tx)))
 }
 
 fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_, Result<Answer>> {
@@ -87,7 +98,7 @@ fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_,
 fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
     match answer.downcast::<T>() {
         Ok(found) => Ok(*found),
-        Err(_) => Err(Error::Statement("a read answered with something else".into())),
+        Err(_) => Err(Error::Statement("a body answered with something else".into())),
     }
 }
 
@@ -144,7 +155,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        self.transact(false, Plans::Fresh, body).await
+        answered(self.transact(false, Plans::Fresh, write_body(body)).await?)
     }
 
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key.
@@ -153,7 +164,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        self.transact(false, Plans::Kept, body).await
+        answered(self.transact(false, Plans::Kept, write_body(body)).await?)
     }
 
     /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
@@ -163,14 +174,10 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        self.transact(true, Plans::Fresh, body).await
+        answered(self.transact(true, Plans::Fresh, write_body(body)).await?)
     }
 
-    async fn transact<T, F>(&self, bulk: bool, plans: Plans, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
-    {
+    async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer> {
         match &*self.engine {
             Engine::Sqlite(engine) => engine.write(bulk, body).await,
             Engine::Postgres(engine) => engine.write(plans, body).await,
@@ -184,7 +191,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        answered(self.run_read(erased(body)).await?)
+        answered(self.run_read(read_body(body)).await?)
     }
 
     /// Runs a body that may read for long, for a request about a project. It has its turn after others of the project, and
@@ -214,7 +221,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        let body = erased(body);
+        let body = read_body(body);
         answered(match door {
             Door::Fast => self.run_read(body).await?,
             Door::Slow(project) => self.run_slow_read(Reader::Request(project), body).await?,

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join};
+use futures_util::future::join;
 use scopeguard::ScopeGuard;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::db::{Answer, ReadBody};
+use crate::db::{Answer, ReadBody, WriteBody};
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result};
 use crate::slow::{Place, Places, Reader, SlowReads};
@@ -79,11 +79,7 @@ impl Postgres {
         Ok(Self { pool, slow, places: Places::new(for_slow), limits, texts, config, tls })
     }
 
-    pub(crate) async fn write<T, F>(&self, plans: Plans, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
-    {
+    pub(crate) async fn write(&self, plans: Plans, body: WriteBody) -> Result<Answer> {
         let client = scopeguard::guard(self.connection().await?, roll_back);
         let outcome = transact(&client, &self.texts, plans, body).await;
         let client = ScopeGuard::into_inner(client);
@@ -254,10 +250,7 @@ fn cancel(client: Object, tls: MakeRustlsConnect, place: Option<Place>) {
     });
 }
 
-async fn transact<T, F>(client: &Object, texts: &Texts, plans: Plans, body: F) -> Result<T>
-where
-    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send,
-{
+async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody) -> Result<Answer> {
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
         let begin = client.batch_execute(plans.begin());

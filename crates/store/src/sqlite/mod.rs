@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
-use crate::db::{Answer, ReadBody, StoreMetrics};
+use crate::db::{Answer, ReadBody, StoreMetrics, WriteBody};
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result};
 use crate::slow::{Reader, SlowReads};
@@ -83,11 +83,7 @@ impl Sqlite {
         })
     }
 
-    pub(crate) async fn write<T, F>(&self, bulk: bool, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
-    {
+    pub(crate) async fn write(&self, bulk: bool, body: WriteBody) -> Result<Answer> {
         let (answer, answered) = oneshot::channel();
         let texts = Arc::clone(&self.texts);
         let job: Job = Box::new(move |connection| {
@@ -290,7 +286,7 @@ mod tests {
 
     use super::*;
     use crate::args;
-    use crate::db::erased;
+    use crate::db::{read_body, write_body};
 
     const SLOW: SlowReads = SlowReads { at_once: 3, time_limit: Duration::from_secs(20) };
 
@@ -317,11 +313,12 @@ mod tests {
     }
 
     fn query(text: &'static str, to: i64) -> ReadBody {
-        erased(move |rx| Box::pin(async move { rx.one(text, args![to], |r| r.get::<i64>(0)).await }))
+        read_body(move |rx| Box::pin(async move { rx.one(text, args![to], |r| r.get::<i64>(0)).await }))
     }
 
     async fn write(engine: &Sqlite, sql: String) {
-        let written = engine.write(false, |tx| Box::pin(async move { tx.execute(sql, &[]).await }));
+        let written =
+            engine.write(false, write_body(|tx| Box::pin(async move { tx.execute(sql, &[]).await })));
         written.await.unwrap();
     }
 

@@ -18,7 +18,7 @@ use mailwright_store::email::{self, Taken, Unreadable};
 use mailwright_store::{Tx, migrate, project, rate};
 
 use super::rests::Rests;
-use super::{Delivery, outcome, pace, reference};
+use super::{Delivery, instance_rate, outcome, reference};
 
 /// How often a feeder looks for work that nobody hinted at, at most.
 const SWEEP: Duration = Duration::from_millis(250);
@@ -102,7 +102,7 @@ impl Feeder<'_> {
             return Ok(false);
         }
         let settings = &self.delivery.app.settings().delivery;
-        let capacity = pace::ahead(settings.connections, settings.instance_per_second);
+        let capacity = instance_rate::ahead(settings.connections, settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
         if room >= capacity.div_ceil(2) {
             return self.fill(room, now).await;

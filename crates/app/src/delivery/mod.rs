@@ -13,9 +13,9 @@ mod blame;
 mod dispatcher;
 mod feeder;
 mod hop;
+mod instance_rate;
 mod ledger;
 mod outcome;
-mod pace;
 mod press;
 mod rests;
 mod sender;
@@ -102,8 +102,8 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     });
     if settings.instance_per_second > 0 {
         app.0.dispatcher.limit();
-        let pace = pace::run(Arc::clone(&delivery), settings.instance_per_second);
-        tasks.spawn("delivery pace", pace);
+        let instance_rate = instance_rate::run(Arc::clone(&delivery), settings.instance_per_second);
+        tasks.spawn("instance rate", instance_rate);
     }
     for lane in Lane::ALL {
         tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery), lane));

@@ -18,7 +18,7 @@ use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, 
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::names::{Names, Wanted};
-use mailwright_store::{Door, Tx};
+use mailwright_store::{Door, Load, Tx};
 
 use crate::error::{Error, Resource, Result};
 use crate::{App, track};
@@ -75,7 +75,8 @@ impl App {
         };
         let route = track::route(project.number, &operation.email);
         let bytes = custom_data::size(&operation.patch.stored);
-        let upserted = self.0.upserts.call_sized(route, bytes, operation).await?;
+        let load = Load { project: project.number, rows: 1, bytes };
+        let upserted = self.0.upserts.call_sized(route, load, operation).await?;
         let upserted = upserted.map_err(|excess| Error::Invalid(vec![excess.issue()]))?;
         self.hint();
         Ok(upserted)

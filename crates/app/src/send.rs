@@ -23,7 +23,7 @@ use mailwright_store::email::{self, NewEmail};
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::idempotency::{self, Claim, Used};
 use mailwright_store::names::{Names, Wanted};
-use mailwright_store::{Tx, domain, json_text, template};
+use mailwright_store::{Load, Tx, domain, json_text, template};
 
 use crate::contact::check_locale;
 use crate::content::{File, INLINE_KIND, Prepared, compose, share};
@@ -146,7 +146,8 @@ impl App {
         }
         let route = track::route(project.number, &operation.recipients[0].0.email);
         let domain = operation.from.domain().to_owned();
-        match self.0.sends.call_sized(route, operation.bytes, operation).await? {
+        let load = Load { project: project.number, rows: operation.recipients.len(), bytes: operation.bytes };
+        match self.0.sends.call_sized(route, load, operation).await? {
             Ok(accepted) => {
                 self.0.dispatcher.wake(Lane::Transactional, project.number);
                 Ok((accepted, at))

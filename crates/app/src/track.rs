@@ -16,7 +16,7 @@ use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::idempotency::{self, Claim, Used};
 use mailwright_store::names::{Names, Wanted};
-use mailwright_store::{Tx, json_text};
+use mailwright_store::{Load, Tx, json_text};
 
 use crate::App;
 use crate::contact::check_locale;
@@ -111,8 +111,9 @@ impl App {
         let route = route(project.number, &operation.email);
         // the event and the contact each keep it
         let bytes = 2 * operation.event_data.as_ref().map_or(0, String::len);
+        let load = Load { project: project.number, rows: 1, bytes };
         let tracked =
-            self.0.tracks.call_sized(route, bytes, operation).await?.map_err(|refusal| match refusal {
+            self.0.tracks.call_sized(route, load, operation).await?.map_err(|refusal| match refusal {
                 Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
                 Refusal::Stale(stale) => self.stale(caller, stale),
                 Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),

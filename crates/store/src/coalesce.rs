@@ -4,8 +4,9 @@
 //! takes everything that is waiting, runs one body over it, and answers each caller once the transaction is on disk.
 //! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
 //!
-//! A group is bounded by the bytes of its operations as well as by their number. An operation that is large by itself
-//! runs alone, after those that are waiting, so that what is small does not wait behind it.
+//! A group is bounded by what its operations write, as well as by their number. An operation that is large by itself runs
+//! alone, after the small ones that are waiting: what is small waits for one large operation at most. Projects take turns
+//! with their large ones.
 //!
 //! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
 //! little for more of them ([`Gathering`]).
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use mailwright_core::ids::ProjectNumber;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -31,41 +33,96 @@ const QUEUE: usize = 8192;
 /// Most bytes of one group, except that a large operation is one by itself.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
 /// From so many bytes on an operation is large.
-const LARGE: usize = 1024 * 1024;
-/// Most large operations that are set aside; beyond that nothing more is taken until some are done.
-const SET_ASIDE: usize = 64;
+const LARGE_BYTES: usize = 1024 * 1024;
+/// From so many rows on an operation is large.
+const LARGE_ROWS: usize = 16;
 /// Most bytes of operations that wait in a shard; beyond that callers get [`Error::Busy`].
 const QUEUE_BYTES: usize = 256 * 1024 * 1024;
 /// How often a group that met another transaction is tried.
 const TRIES: u32 = 10;
+
+/// What an operation writes, about.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    /// For whom.
+    pub project: ProjectNumber,
+    /// Things that are written one by one, such as mails.
+    pub rows: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+impl Load {
+    /// Of an operation that is never large, whosever it is.
+    const SMALL: Self = Self { project: ProjectNumber(0), rows: 0, bytes: 0 };
+
+    fn is_large(self) -> bool {
+        self.rows >= LARGE_ROWS || self.bytes >= LARGE_BYTES
+    }
+}
 
 /// An operation that waits, and who waits for it.
 struct Call<O, R> {
     route: u64,
     operation: O,
     answer: oneshot::Sender<Result<R>>,
-    bytes: Held,
+    load: Held,
 }
 
-/// Bytes of a waiting operation, given back with it.
+/// What a waiting operation holds of its shard, given back with it.
 struct Held {
-    bytes: usize,
-    all: Arc<AtomicUsize>,
+    load: Load,
+    all: Arc<Waiting>,
+}
+
+/// What waits in a shard.
+#[derive(Debug, Default)]
+struct Waiting {
+    calls: AtomicUsize,
+    bytes: AtomicUsize,
 }
 
 impl Held {
-    /// `None` when too many bytes wait already.
-    fn take(all: &Arc<AtomicUsize>, bytes: usize) -> Option<Self> {
-        let held = Self { bytes, all: Arc::clone(all) };
-        let before = all.fetch_add(bytes, Ordering::Relaxed);
+    /// `None` when too many operations, or too many bytes of them, wait already.
+    fn take(all: &Arc<Waiting>, load: Load) -> Option<Self> {
+        let held = Self { load, all: Arc::clone(all) };
+        let calls = all.calls.fetch_add(1, Ordering::Relaxed);
+        let bytes = all.bytes.fetch_add(load.bytes, Ordering::Relaxed);
         // an operation alone is always taken
-        (before == 0 || before + bytes <= QUEUE_BYTES).then_some(held)
+        (calls < QUEUE && (bytes == 0 || bytes + load.bytes <= QUEUE_BYTES)).then_some(held)
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.all.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.all.calls.fetch_sub(1, Ordering::Relaxed);
+        self.all.bytes.fetch_sub(self.load.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Large operations that wait for their turn: each project's in their order, one project after the other.
+struct Aside<O, R>(VecDeque<(ProjectNumber, VecDeque<Call<O, R>>)>);
+
+impl<O, R> Aside<O, R> {
+    fn put(&mut self, call: Call<O, R>) {
+        let project = call.load.load.project;
+        match self.0.iter_mut().find(|(of, _)| *of == project) {
+            Some((_, calls)) => calls.push_back(call),
+            None => self.0.push_back((project, VecDeque::from([call]))),
+        }
+    }
+
+    fn next(&mut self) -> Option<Call<O, R>> {
+        let (project, mut calls) = self.0.pop_front()?;
+        let call = calls.pop_front();
+        if !calls.is_empty() {
+            self.0.push_back((project, calls));
+        }
+        call
+    }
+
+    fn routes(&self) -> HashSet<u64> {
+        self.0.iter().flat_map(|(_, calls)| calls.iter().map(|call| call.route)).collect()
     }
 }
 
@@ -108,7 +165,7 @@ pub struct Coalescer<O, R> {
 
 struct Shard<O, R> {
     calls: mpsc::Sender<Call<O, R>>,
-    bytes: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
 }
 
 impl<O, R> std::fmt::Debug for Coalescer<O, R> {
@@ -139,7 +196,7 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
             .map(|_| {
                 let (calls, waiting) = mpsc::channel(QUEUE);
                 tokio::spawn(run(db.clone(), waiting, gathering, body));
-                Shard { calls, bytes: Arc::default() }
+                Shard { calls, waiting: Arc::default() }
             })
             .collect();
         Self { shards }
@@ -148,15 +205,15 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     /// Runs an operation with whatever else is waiting. Operations with the same `route` run in the order given and
     /// never against each other.
     pub async fn call(&self, route: u64, operation: O) -> Result<R> {
-        self.call_sized(route, 0, operation).await
+        self.call_sized(route, Load::SMALL, operation).await
     }
 
-    /// The same for an operation that writes about so many bytes.
-    pub async fn call_sized(&self, route: u64, bytes: usize, operation: O) -> Result<R> {
+    /// The same for an operation that may be large.
+    pub async fn call_sized(&self, route: u64, load: Load, operation: O) -> Result<R> {
         let (answer, answered) = oneshot::channel();
         let shard = &self.shards[(route % self.shards.len() as u64) as usize];
-        let bytes = Held::take(&shard.bytes, bytes).ok_or(Error::Busy)?;
-        shard.calls.try_send(Call { route, operation, answer, bytes }).map_err(|refused| match refused {
+        let load = Held::take(&shard.waiting, load).ok_or(Error::Busy)?;
+        shard.calls.try_send(Call { route, operation, answer, load }).map_err(|refused| match refused {
             mpsc::error::TrySendError::Full(_) => Error::Busy,
             mpsc::error::TrySendError::Closed(_) => Error::Unavailable("shutting down".into()),
         })?;
@@ -167,8 +224,8 @@ impl<O: Send + Sync + 'static, R: Send + 'static> Coalescer<O, R> {
     pub fn post(&self, operation: O) {
         let (answer, _) = oneshot::channel();
         let shard = &self.shards[0];
-        let Some(bytes) = Held::take(&shard.bytes, 0) else { return };
-        if shard.calls.try_send(Call { route: 0, operation, answer, bytes }).is_err() {
+        let Some(load) = Held::take(&shard.waiting, Load::SMALL) else { return };
+        if shard.calls.try_send(Call { route: 0, operation, answer, load }).is_err() {
             tracing::debug!("an operation that nobody waits for was dropped");
         }
     }
@@ -181,15 +238,15 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
     body: Body<O, R>,
 ) {
     let mut calls = Vec::with_capacity(GROUP);
-    let mut large = VecDeque::new();
+    let mut aside = Aside(VecDeque::new());
     let mut earliest = Instant::now();
     loop {
-        if large.is_empty() {
+        if aside.0.is_empty() {
             if waiting.recv_many(&mut calls, GROUP).await == 0 {
                 return;
             }
             gather(&mut waiting, &mut calls, gathering.enough, earliest).await;
-        } else if large.len() < SET_ASIDE {
+        } else {
             while calls.len() < GROUP
                 && let Ok(call) = waiting.try_recv()
             {
@@ -197,31 +254,32 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
             }
         }
         earliest = Instant::now() + gathering.apart;
-        for group in groups(&mut calls, &mut large) {
+        for group in groups(&mut calls, &mut aside) {
             answer_group(&db, group, body).await;
         }
-        if let Some(call) = large.pop_front() {
+        if let Some(call) = aside.next() {
             answer_group(&db, vec![call], body).await;
         }
     }
 }
 
 /// Cuts calls into groups of a bounded size. Large ones are set aside, and so is what has to come after one of them.
-fn groups<O, R>(calls: &mut Vec<Call<O, R>>, large: &mut VecDeque<Call<O, R>>) -> Vec<Vec<Call<O, R>>> {
-    let mut after: HashSet<u64> = large.iter().map(|call| call.route).collect();
+fn groups<O, R>(calls: &mut Vec<Call<O, R>>, aside: &mut Aside<O, R>) -> Vec<Vec<Call<O, R>>> {
+    let mut after = aside.routes();
     let mut groups = Vec::new();
     let (mut group, mut bytes) = (Vec::with_capacity(calls.len()), 0);
     for call in calls.drain(..) {
-        if call.bytes.bytes >= LARGE || after.contains(&call.route) {
+        let load = call.load.load;
+        if load.is_large() || after.contains(&call.route) {
             after.insert(call.route);
-            large.push_back(call);
+            aside.put(call);
             continue;
         }
-        if !group.is_empty() && bytes + call.bytes.bytes > GROUP_BYTES {
+        if !group.is_empty() && bytes + load.bytes > GROUP_BYTES {
             groups.push(std::mem::take(&mut group));
             bytes = 0;
         }
-        bytes += call.bytes.bytes;
+        bytes += load.bytes;
         group.push(call);
     }
     if !group.is_empty() {
@@ -237,15 +295,15 @@ async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
 ) {
     let mut operations = Vec::with_capacity(calls.len());
     let mut callers = Vec::with_capacity(calls.len());
-    for Call { operation, answer, bytes, .. } in calls {
+    for Call { operation, answer, load, .. } in calls {
         operations.push(operation);
-        callers.push((answer, bytes));
+        callers.push((answer, load));
     }
     if db.is_postgres() && matches!(body, Body::Write(_)) {
         // SQLite's writer counts its own groups
         db.metrics().group(operations.len());
     }
-    for ((answer, _bytes), outcome) in callers.into_iter().zip(run_group(db, operations, body).await) {
+    for ((answer, _load), outcome) in callers.into_iter().zip(run_group(db, operations, body).await) {
         let _ = answer.send(outcome);
     }
 }
@@ -401,37 +459,59 @@ mod tests {
         );
     }
 
+    fn call(all: &Arc<Waiting>, operation: u8, route: u64, load: Load) -> Call<u8, ()> {
+        let (answer, _) = oneshot::channel();
+        Call { route, operation, answer, load: Held::take(all, load).unwrap() }
+    }
+
+    fn bytes(bytes: usize) -> Load {
+        Load { bytes, ..Load::SMALL }
+    }
+
     #[test]
-    fn groups_are_bounded_by_bytes_and_large_operations_run_alone() {
-        let all = Arc::new(AtomicUsize::new(0));
-        let call = |(operation, route, bytes): (u8, u64, usize)| {
-            let (answer, _) = oneshot::channel::<Result<()>>();
-            Call { route, operation, answer, bytes: Held::take(&all, bytes).unwrap() }
-        };
-        let half = GROUP_BYTES / 8;
-        let mut calls: Vec<_> = (0..20).map(|n| call((n, u64::from(n), half))).collect();
-        calls.insert(3, call((100, 7, LARGE)));
-        calls.push(call((101, 50, 0)));
-        let mut large = VecDeque::new();
+    fn groups_are_bounded_and_large_operations_run_alone() {
+        let all = Arc::default();
+        let mut calls: Vec<_> =
+            (0..20).map(|n| call(&all, n, u64::from(n), bytes(GROUP_BYTES / 8))).collect();
+        calls.insert(3, call(&all, 100, 7, bytes(LARGE_BYTES)));
+        calls.push(call(&all, 101, 50, Load { rows: LARGE_ROWS - 1, ..Load::SMALL }));
+        calls.push(call(&all, 102, 51, Load { rows: LARGE_ROWS, ..Load::SMALL }));
+        let mut aside = Aside(VecDeque::new());
         let numbers = |group: &Vec<Call<u8, ()>>| group.iter().map(|call| call.operation).collect::<Vec<_>>();
-        let found: Vec<_> = groups(&mut calls, &mut large).iter().map(numbers).collect();
+        let found: Vec<_> = groups(&mut calls, &mut aside).iter().map(numbers).collect();
         let expected: [&[u8]; 3] =
             [&[0, 1, 2, 3, 4, 5, 6, 8], &[9, 10, 11, 12, 13, 14, 15, 16], &[17, 18, 19, 101]];
         assert_eq!(found, expected);
         // what comes after a large operation of its route stays behind it
-        assert_eq!(large.iter().map(|call| call.operation).collect::<Vec<_>>(), [100, 7]);
-        drop((calls, large));
-        assert_eq!(all.load(Ordering::Relaxed), 0, "bytes are given back");
+        let found: Vec<_> = std::iter::from_fn(|| aside.next()).map(|call| call.operation).collect();
+        assert_eq!(found, [100, 7, 102]);
+        drop(calls);
+        assert_eq!(all.bytes.load(Ordering::Relaxed), 0, "bytes are given back");
     }
 
     #[test]
-    fn so_many_bytes_wait() {
-        let all = Arc::new(AtomicUsize::new(0));
-        let most = Held::take(&all, QUEUE_BYTES * 2);
+    fn projects_take_turns_with_large_operations() {
+        let all = Arc::default();
+        let mut aside = Aside(VecDeque::new());
+        for (operation, project) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 3), (6, 2)] {
+            let load = Load { project: ProjectNumber(project), rows: LARGE_ROWS, bytes: 0 };
+            aside.put(call(&all, operation, u64::from(operation), load));
+        }
+        let found: Vec<_> = std::iter::from_fn(|| aside.next()).map(|call| call.operation).collect();
+        assert_eq!(found, [1, 4, 5, 2, 6, 3]);
+    }
+
+    #[test]
+    fn so_much_waits() {
+        let all = Arc::default();
+        let most = Held::take(&all, bytes(QUEUE_BYTES * 2));
         assert!(most.is_some(), "one is always taken");
-        assert!(Held::take(&all, 1).is_none());
+        assert!(Held::take(&all, bytes(1)).is_none());
         drop(most);
-        assert!(Held::take(&all, 1).is_some());
+        let held: Vec<_> = (0..QUEUE).map(|_| Held::take(&all, bytes(1))).collect();
+        assert!(held.iter().all(Option::is_some) && Held::take(&all, bytes(1)).is_none());
+        drop(held);
+        assert_eq!(all.calls.load(Ordering::Relaxed) + all.bytes.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]

@@ -50,7 +50,7 @@ pub mod template;
 pub mod totp;
 pub mod user;
 
-pub use coalesce::{Coalescer, Gathering, ReadGroup, WriteGroup};
+pub use coalesce::{Coalescer, Gathering, Load, ReadGroup, WriteGroup};
 pub use db::{Db, Door, Location, StoreMetrics};
 pub use error::{Error, Result};
 pub use slow::SlowReads;

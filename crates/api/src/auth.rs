@@ -23,6 +23,7 @@ use mailwright_store::session::Session;
 use mailwright_store::user::User;
 use std::marker::PhantomData;
 
+use crate::body;
 use crate::error::ApiError;
 use crate::frame::{RequestLimit, Visit};
 
@@ -460,6 +461,7 @@ async fn whoever_signed_in(
     let found = app.keyring().session(id, project).await?.ok_or_else(ApiError::unauthorized)?;
     let client = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     app.keyring().note_session(id, client);
+    body::vouch(parts);
     Ok(found)
 }
 
@@ -586,6 +588,7 @@ async fn count(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiErr
             return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
         }
     }
+    body::vouch(parts);
     Ok(())
 }
 

@@ -1,9 +1,13 @@
 //! Bodies of requests on their way in: how long they may take, how many bytes of them are in memory at once, and what
 //! becomes of one that nobody reads.
+//!
+//! Whoever showed a key or a session before the body is read has been vouched for. Everybody else has an eighth of the
+//! room together, and little time, so that strangers cannot keep out those who have a right to be here.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -12,6 +16,7 @@ use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, EXPECT};
+use axum::http::request::Parts;
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::poll_fn;
@@ -26,6 +31,10 @@ use crate::error::ApiError;
 const SMALL: usize = 64 * 1024;
 /// How long a body waits for room.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the whole body of a stranger may take.
+const STRANGER_WHOLE: Duration = Duration::from_secs(10);
+/// What part of the room for strangers one of them has at most.
+const STRANGER_SHARE: usize = 4;
 /// Most bytes of a body that are read although the request is answered already, and for how long.
 const MOST_DRAINED: usize = 256 * 1024;
 const DRAINED_FOR: Duration = Duration::from_secs(1);
@@ -74,7 +83,32 @@ pub(crate) struct Bodies {
 #[derive(Debug, Default)]
 struct Held {
     all: usize,
-    clients: HashMap<ClientKey, usize>,
+    strangers: usize,
+    clients: HashMap<(Standing, ClientKey), usize>,
+}
+
+/// Whether the one whose body it is has shown who he is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Standing {
+    Known,
+    Stranger,
+}
+
+/// Whether somebody vouches for a request, with its body.
+#[derive(Debug, Clone, Default)]
+struct Vouched(Arc<AtomicBool>);
+
+impl Vouched {
+    fn standing(&self) -> Standing {
+        if self.0.load(Ordering::Relaxed) { Standing::Known } else { Standing::Stranger }
+    }
+}
+
+/// Says that the key or session of a request is valid, before its body is read.
+pub(crate) fn vouch(parts: &Parts) {
+    if let Some(vouched) = parts.extensions.get::<Vouched>() {
+        vouched.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Bodies {
@@ -104,26 +138,36 @@ impl Bodies {
     }
 
     /// Takes room for more of a body of which `before` bytes are there. The large bodies of a client have half of it,
-    /// and those of all three quarters.
-    fn take(&self, client: ClientKey, before: usize, bytes: usize) -> bool {
+    /// and those of all three quarters; strangers have an eighth.
+    fn take(&self, (standing, client): (Standing, ClientKey), before: usize, bytes: usize) -> bool {
         let most = self.settings.budget;
         let is_small = before + bytes <= SMALL;
-        let (most_of_all, most_of_client) = if is_small { (most, most) } else { (most / 4 * 3, most / 2) };
         let mut held = self.held();
-        let of_client = held.clients.get(&client).copied().unwrap_or_default();
-        if held.all + bytes > most_of_all || of_client + bytes > most_of_client {
-            return false;
+        let of_client = held.clients.get(&(standing, client)).copied().unwrap_or_default() + bytes;
+        let all = held.all + bytes;
+        let fits = match standing {
+            Standing::Stranger => {
+                let most = most / 8;
+                held.strangers + bytes <= most
+                    && of_client <= most / STRANGER_SHARE
+                    && all <= self.settings.budget / 8 * 7
+            }
+            Standing::Known if is_small => all <= most && of_client <= most / 4 * 3,
+            Standing::Known => all <= most / 4 * 3 && of_client <= most / 2,
+        };
+        if fits {
+            held.all = all;
+            held.strangers += if standing == Standing::Stranger { bytes } else { 0 };
+            held.clients.insert((standing, client), of_client);
         }
-        held.all += bytes;
-        held.clients.insert(client, of_client + bytes);
-        true
+        fits
     }
 
-    async fn wait_for_room(self: Arc<Self>, client: ClientKey, before: usize, bytes: usize) -> bool {
+    async fn wait_for_room(self: Arc<Self>, who: (Standing, ClientKey), before: usize, bytes: usize) -> bool {
         let room = async {
             loop {
                 let freed = self.freed.notified();
-                if self.take(client, before, bytes) {
+                if self.take(who, before, bytes) {
                     return;
                 }
                 freed.await;
@@ -132,16 +176,17 @@ impl Bodies {
         timeout(PATIENCE, room).await.is_ok()
     }
 
-    fn give_back(&self, client: ClientKey, bytes: usize) {
+    fn give_back(&self, who: (Standing, ClientKey), bytes: usize) {
         if bytes == 0 {
             return;
         }
         let mut held = self.held();
         held.all -= bytes;
-        if let Some(of_client) = held.clients.get_mut(&client) {
+        held.strangers -= if who.0 == Standing::Stranger { bytes } else { 0 };
+        if let Some(of_client) = held.clients.get_mut(&who) {
             *of_client -= bytes;
             if *of_client == 0 {
-                held.clients.remove(&client);
+                held.clients.remove(&who);
             }
         }
         drop(held);
@@ -157,6 +202,9 @@ struct Source {
     stream: BodyDataStream,
     bodies: Arc<Bodies>,
     client: ClientKey,
+    vouched: Vouched,
+    /// What it was when reading began.
+    standing: Standing,
     read: usize,
     taken: usize,
     /// A piece that waits for room.
@@ -181,6 +229,9 @@ impl Source {
         if matches!(self.state, State::Ended | State::Failed) {
             return Poll::Ready(None);
         }
+        if self.state == State::Unread {
+            self.standing = self.vouched.standing();
+        }
         self.state = State::Reading;
         if let Some((_, room)) = &mut self.waiting {
             let found = ready!(room.as_mut().poll(cx));
@@ -188,7 +239,11 @@ impl Source {
             return if found { self.pass(piece) } else { self.fail(Trouble::NoRoom) };
         }
         let now = Instant::now();
-        let until = *self.until.get_or_insert(now + self.bodies.settings.whole);
+        let whole = match self.standing {
+            Standing::Known => self.bodies.settings.whole,
+            Standing::Stranger => self.bodies.settings.whole.min(STRANGER_WHOLE),
+        };
+        let until = *self.until.get_or_insert(now + whole);
         match Pin::new(&mut self.stream).poll_next(cx) {
             Poll::Ready(Some(Ok(piece))) => {
                 self.silence = None;
@@ -215,15 +270,15 @@ impl Source {
     }
 
     fn admit(&mut self, piece: Bytes, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
-        let (client, before, bytes) = (self.client, self.taken, piece.len());
+        let (who, before, bytes) = ((self.standing, self.client), self.taken, piece.len());
         if self.dropping {
             self.read += bytes;
             return Poll::Ready(Some(Ok(piece)));
         }
-        if self.bodies.take(client, before, bytes) {
+        if self.bodies.take(who, before, bytes) {
             return self.pass(piece);
         }
-        let room = Arc::clone(&self.bodies).wait_for_room(client, before, bytes);
+        let room = Arc::clone(&self.bodies).wait_for_room(who, before, bytes);
         self.waiting = Some((piece, Box::pin(room)));
         self.poll(cx)
     }
@@ -242,7 +297,7 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.bodies.give_back(self.client, self.taken);
+        self.bodies.give_back((self.standing, self.client), self.taken);
     }
 }
 
@@ -260,10 +315,14 @@ pub(crate) fn watch(request: &mut Request, bodies: &Arc<Bodies>, client: ClientK
         return None;
     }
     let body = std::mem::take(request.body_mut());
+    let vouched = Vouched::default();
+    request.extensions_mut().insert(vouched.clone());
     let source = Source {
         stream: body.into_data_stream(),
         bodies: Arc::clone(bodies),
         client,
+        vouched,
+        standing: Standing::Stranger,
         read: 0,
         taken: 0,
         waiting: None,
@@ -377,16 +436,50 @@ mod tests {
     #[tokio::test]
     async fn bodies_share_what_there_is() {
         let bodies = bodies();
-        assert!(bodies.take(client(1), SMALL, 50 * MB), "the largest body fits");
-        assert!(!bodies.take(client(1), SMALL, 1), "a client has half");
-        assert!(bodies.take(client(1), 0, 1), "and small ones beside that");
-        bodies.give_back(client(1), 1);
-        assert!(bodies.take(client(2), SMALL, 25 * MB));
-        assert!(!bodies.take(client(2), SMALL, 1), "a quarter is for small ones");
-        assert!(bodies.take(client(2), 0, SMALL));
-        assert!(!Arc::clone(&bodies).wait_for_room(client(3), SMALL, MB).await);
-        bodies.give_back(client(1), 50 * MB);
-        assert!(Arc::clone(&bodies).wait_for_room(client(3), SMALL, MB).await);
+        let known = |last| (Standing::Known, client(last));
+        assert!(bodies.take(known(1), SMALL, 50 * MB), "the largest body fits");
+        assert!(!bodies.take(known(1), SMALL, 1), "a client has half");
+        assert!(bodies.take(known(1), 0, 1), "and small ones beside that");
+        bodies.give_back(known(1), 1);
+        assert!(bodies.take(known(2), SMALL, 25 * MB));
+        assert!(!bodies.take(known(2), SMALL, 1), "a quarter is for small ones");
+        assert!(bodies.take(known(2), 0, SMALL));
+        assert!(!Arc::clone(&bodies).wait_for_room(known(3), SMALL, MB).await);
+        bodies.give_back(known(1), 50 * MB);
+        assert!(Arc::clone(&bodies).wait_for_room(known(3), SMALL, MB).await);
         assert_eq!(bodies.held().clients.len(), 2);
+    }
+
+    #[test]
+    fn strangers_leave_room_for_those_who_are_known() {
+        let bodies = bodies();
+        let stranger = |last| (Standing::Stranger, client(last));
+        let small = |who: (Standing, ClientKey)| {
+            std::iter::repeat_with(|| bodies.take(who, 0, SMALL)).take_while(|taken| *taken).count()
+        };
+        let room = 100 * MB / 8 / SMALL;
+        assert_eq!(small(stranger(1)), room / STRANGER_SHARE, "one of them has a part of it");
+        let others: usize = (2..200).map(|last| small(stranger(last))).sum();
+        assert!(others <= room - room / STRANGER_SHARE);
+        assert!(!bodies.take(stranger(250), 0, SMALL), "all of them together have an eighth");
+        assert!(small((Standing::Known, client(1))) > 1000, "who is known has the rest, also from there");
+    }
+
+    #[tokio::test]
+    async fn who_shows_a_key_before_the_body_is_known() {
+        let bodies = bodies();
+        let body =
+            || Body::from_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from("x"))]));
+        for vouched in [false, true] {
+            let mut request = Request::new(body());
+            let rest = watch(&mut request, &bodies, client(1)).unwrap();
+            let (parts, body) = request.into_parts();
+            if vouched {
+                vouch(&parts);
+            }
+            axum::body::to_bytes(body, MB).await.unwrap();
+            let expected = if vouched { Standing::Known } else { Standing::Stranger };
+            assert_eq!(lock(&rest.source).standing, expected);
+        }
     }
 }

@@ -33,7 +33,7 @@ const QUEUE: usize = 8192;
 /// Most bytes of one group, except that a large operation is one by itself.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
 /// From so many bytes on an operation is large.
-const LARGE_BYTES: usize = 1024 * 1024;
+const LARGE_BYTES: usize = 32 * 1024;
 /// From so many rows on an operation is large.
 const LARGE_ROWS: usize = 16;
 /// Most bytes of operations that wait in a shard; beyond that callers get [`Error::Busy`].

@@ -3,11 +3,15 @@
 //! Statistics, counts and searches may look at every row of a project. They run apart from everything else, on threads
 //! or connections of their own, so that keys, health and mail never stand behind them. Of their places one project holds
 //! one at most, and who waits has its turn project by project: many requests of one project make nobody else wait longer.
+//!
+//! One person may have many projects, so the time that a reader used lately counts as well. Who used much of it has its
+//! turn after those who did not, and less time at a stretch while others wait. One place is left to readers that are
+//! known to be quick.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mailwright_core::ids::ProjectNumber;
 use tokio::sync::oneshot;
@@ -20,6 +24,15 @@ const SHARE: usize = 1;
 const QUEUE: usize = 16;
 /// How much longer than a request the background work may read at a stretch.
 const BACKGROUND: u32 = 5;
+
+/// From so many seconds of reading lately on, a reader is heavy.
+const HEAVY: f64 = 2.0;
+/// After this time, what a reader used counts half.
+const HALF_LIFE: Duration = Duration::from_mins(1);
+/// What part of the time limit a heavy reader has while others wait.
+const HURRIED: u32 = 4;
+/// Most readers of which is remembered what they used; beyond that, only the heavy ones are.
+const REMEMBERED: usize = 10_000;
 
 /// What slow reads may take.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +66,7 @@ impl SlowReads {
 }
 
 /// For whom a slow read is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Reader {
     /// A request about a project, whose client waits.
     Request(ProjectNumber),
@@ -69,9 +82,34 @@ pub(crate) struct Places(Arc<Mutex<State>>);
 struct State {
     places: usize,
     running: BTreeMap<Reader, usize>,
+    /// Places that are held by readers not known to be quick when they got them.
+    not_quick: usize,
     waiting: BTreeMap<Reader, VecDeque<oneshot::Sender<Place>>>,
+    used: HashMap<Reader, Used>,
     /// Who had the last turn. The next one is of who follows.
     last: Reader,
+}
+
+/// How long a reader has read lately.
+#[derive(Debug, Clone, Copy)]
+struct Used {
+    seconds: f64,
+    at: Instant,
+}
+
+impl Used {
+    fn lately(self, now: Instant) -> f64 {
+        let half_lives = now.saturating_duration_since(self.at).as_secs_f64() / HALF_LIFE.as_secs_f64();
+        self.seconds * 0.5_f64.powf(half_lives)
+    }
+}
+
+/// What is known of a reader from its reads so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Quick,
+    Unknown,
+    Heavy,
 }
 
 /// A place, which is free again when this is dropped.
@@ -79,46 +117,91 @@ struct State {
 pub(crate) struct Place {
     /// `None` for one that was handed to nobody.
     of: Option<(Places, Reader)>,
+    standing: Standing,
+    since: Instant,
+    /// Whether others waited when it was given to a heavy reader.
+    hurried: bool,
+}
+
+impl Place {
+    /// How long the read may take, of `limit` in general.
+    pub(crate) fn limit(&self, limit: Duration) -> Duration {
+        if self.hurried { limit / HURRIED } else { limit }
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some((places, reader)) = self.of.take() {
-            places.free(reader);
+            places.free(reader, self.standing, self.since);
         }
     }
 }
 
 impl State {
-    fn may_run(&self, reader: Reader) -> bool {
+    fn standing(&self, reader: Reader, now: Instant) -> Standing {
+        match self.used.get(&reader).map(|used| used.lately(now)) {
+            None => Standing::Unknown,
+            Some(seconds) if seconds < HEAVY => Standing::Quick,
+            Some(_) => Standing::Heavy,
+        }
+    }
+
+    fn may_run(&self, reader: Reader, now: Instant) -> bool {
         let all: usize = self.running.values().sum();
         let own = self.running.get(&reader).copied().unwrap_or(0);
         let background: usize =
             self.running.iter().filter(|(r, _)| matches!(r, Reader::Background(_))).map(|(_, n)| n).sum();
+        let all_but_one = (self.places - 1).max(1);
         let left_to_requests = match reader {
-            Reader::Background(_) => background < (self.places - 1).max(1),
+            Reader::Background(_) => background < all_but_one,
             Reader::Request(_) => true,
         };
-        all < self.places && own < SHARE && left_to_requests
+        let left_to_quick = self.standing(reader, now) == Standing::Quick || self.not_quick < all_but_one;
+        all < self.places && own < SHARE && left_to_requests && left_to_quick
     }
 
-    /// The next of those who wait that may run.
-    fn next(&self) -> Option<Reader> {
+    /// The next of those who wait that may run. Heavy readers come after all others.
+    fn next(&self, now: Instant) -> Option<Reader> {
         let behind = self.waiting.range((Bound::Excluded(self.last), Bound::Unbounded));
         let before = self.waiting.range((Bound::Unbounded, Bound::Included(self.last)));
-        behind.chain(before).map(|(reader, _)| *reader).find(|reader| self.may_run(*reader))
+        let turns = behind.chain(before).map(|(reader, _)| *reader);
+        let mut may_run = turns.filter(|reader| self.may_run(*reader, now)).peekable();
+        let first = may_run.peek().copied();
+        may_run.find(|reader| self.standing(*reader, now) != Standing::Heavy).or(first)
     }
 
-    fn seat(&mut self, reader: Reader) {
+    /// Gives a reader a place.
+    fn seat(&mut self, places: &Places, reader: Reader, now: Instant) -> Place {
+        let standing = self.standing(reader, now);
+        let others_wait = self
+            .waiting
+            .iter()
+            .any(|(other, turns)| *other != reader && turns.iter().any(|turn| !turn.is_closed()));
+        let hurried = standing == Standing::Heavy && others_wait && matches!(reader, Reader::Request(_));
         *self.running.entry(reader).or_default() += 1;
+        self.not_quick += usize::from(standing != Standing::Quick);
+        self.last = reader;
+        Place { of: Some((places.clone(), reader)), standing, since: now, hurried }
     }
 
-    fn leave(&mut self, reader: Reader) {
+    fn leave(&mut self, reader: Reader, standing: Standing) {
+        self.not_quick -= usize::from(standing != Standing::Quick);
         if let Some(running) = self.running.get_mut(&reader) {
             *running -= 1;
             if *running == 0 {
                 self.running.remove(&reader);
             }
+        }
+    }
+
+    /// Notes how long a reader has read.
+    fn charge(&mut self, reader: Reader, since: Instant, now: Instant) {
+        let before = self.used.get(&reader).map_or(0.0, |used| used.lately(now));
+        let seconds = before + now.saturating_duration_since(since).as_secs_f64();
+        self.used.insert(reader, Used { seconds, at: now });
+        if self.used.len() > REMEMBERED {
+            self.used.retain(|_, used| used.lately(now) >= HEAVY);
         }
     }
 
@@ -137,7 +220,9 @@ impl Places {
         Self(Arc::new(Mutex::new(State {
             places: places.max(1),
             running: BTreeMap::new(),
+            not_quick: 0,
             waiting: BTreeMap::new(),
+            used: HashMap::new(),
             last: Reader::Background(ProjectNumber(i64::MAX)),
         })))
     }
@@ -156,12 +241,10 @@ impl Places {
     }
 
     fn enter(&self, reader: Reader) -> Result<Entered> {
-        let mut state = self.lock();
-        if state.may_run(reader) {
+        let (mut state, now) = (self.lock(), Instant::now());
+        if state.may_run(reader, now) {
             // whoever waits may not run now: it would have been given the place when it became free
-            state.last = reader;
-            state.seat(reader);
-            return Ok(Entered::Now(self.place(reader)));
+            return Ok(Entered::Now(state.seat(self, reader, now)));
         }
         let queue = state.waiting.entry(reader).or_default();
         queue.retain(|turn| !turn.is_closed());
@@ -173,22 +256,18 @@ impl Places {
         Ok(Entered::Waits(waits))
     }
 
-    fn place(&self, reader: Reader) -> Place {
-        Place { of: Some((self.clone(), reader)) }
-    }
-
     /// Frees a place and gives what is free to those who wait.
-    fn free(&self, reader: Reader) {
-        let mut state = self.lock();
-        state.leave(reader);
-        while let Some(reader) = state.next() {
-            state.last = reader;
+    fn free(&self, reader: Reader, standing: Standing, since: Instant) {
+        let (mut state, now) = (self.lock(), Instant::now());
+        state.leave(reader, standing);
+        state.charge(reader, since, now);
+        while let Some(reader) = state.next(now) {
             let Some(turn) = state.take_waiting(reader) else { continue };
-            state.seat(reader);
-            if let Err(mut unwanted) = turn.send(self.place(reader)) {
+            let place = state.seat(self, reader, now);
+            if let Err(mut unwanted) = turn.send(place) {
                 // it went away while it waited
                 unwanted.of = None;
-                state.leave(reader);
+                state.leave(reader, unwanted.standing);
             }
         }
     }
@@ -245,17 +324,63 @@ mod tests {
         Asking::new(places, reader).place().expect("there is a place").unwrap()
     }
 
+    /// Makes it known that a reader reads so long.
+    fn reads(places: &Places, reader: Reader, seconds: u64) {
+        let now = Instant::now();
+        places.lock().charge(reader, now, now + Duration::from_secs(seconds));
+    }
+
     #[tokio::test]
     async fn a_project_holds_one_place_and_leaves_the_others() {
         let places = Places::new(3);
         let first = taken(&places, request(1));
         let mut second = Asking::new(&places, request(1)).waits();
+        reads(&places, request(3), 0);
         let (_two, _three) = (taken(&places, request(2)), taken(&places, request(3)));
         let mut fourth = Asking::new(&places, request(4)).waits();
         drop(first);
         // the place is the next project's: the first one had its turn
         assert!(second.place().is_none(), "its project had a turn before");
         assert!(matches!(fourth.place(), Some(Ok(_))));
+    }
+
+    #[tokio::test]
+    async fn one_place_is_left_to_those_who_are_quick() {
+        let places = Places::new(3);
+        reads(&places, request(3), 0);
+        reads(&places, request(4), 20);
+        let _held = (taken(&places, request(1)), taken(&places, request(2)));
+        let _heavy = Asking::new(&places, request(4)).waits();
+        let _new = Asking::new(&places, request(5)).waits();
+        taken(&places, request(3));
+    }
+
+    #[tokio::test]
+    async fn who_read_for_long_comes_after_the_others_and_hurries() {
+        let places = Places::new(1);
+        (1..9).for_each(|project| reads(&places, request(project), 20));
+        let limit = Duration::from_secs(20);
+        let held = taken(&places, request(1));
+        assert_eq!(held.limit(limit), limit, "nobody else waits");
+        let mut heavy: Vec<_> = (2..9).map(|n| Asking::new(&places, request(n)).waits()).collect();
+        let mut light = Asking::new(&places, request(10)).waits();
+        drop(held);
+        let Some(Ok(place)) = light.place() else { panic!("it is its turn") };
+        assert_eq!(place.limit(limit), limit);
+        drop(place);
+        let Some(Ok(place)) = heavy[0].place() else { panic!("it is its turn") };
+        assert_eq!(place.limit(limit), limit / HURRIED, "others wait");
+    }
+
+    #[test]
+    fn what_was_used_is_forgotten() {
+        let now = Instant::now();
+        let used = Used { seconds: 20.0, at: now };
+        assert!((used.lately(now + HALF_LIFE) - 10.0).abs() < 1e-9);
+        assert!(used.lately(now + 4 * HALF_LIFE) < HEAVY);
+        let places = Places::new(1);
+        (0..=REMEMBERED as i64).for_each(|project| reads(&places, request(project), 0));
+        assert!(places.lock().used.is_empty(), "only the heavy ones are remembered");
     }
 
     #[tokio::test]
@@ -320,6 +445,7 @@ mod tests {
         let places = Places::new(3);
         let _two = (taken(&places, background(1)), taken(&places, background(2)));
         let mut third = Asking::new(&places, background(3)).waits();
+        reads(&places, request(1), 0);
         let asked = taken(&places, request(1));
         drop(asked);
         assert!(third.place().is_none(), "the last place is for requests");

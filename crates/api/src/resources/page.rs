@@ -17,7 +17,7 @@ use crate::error::ApiError;
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const STYLE: &str = include_str!("page.css");
 /// Most bytes of a form that are read.
-const MAX_FORM: usize = 64 * 1024;
+const MAX_FORM: usize = 4 * 1024;
 
 /// A page. All texts are HTML already.
 #[derive(Debug, Clone, Copy)]

@@ -33,7 +33,7 @@ pub(crate) fn is_way_out(method: &Method, path: &str) -> bool {
 }
 
 /// Most bytes of a form that are read. A form of RFC 8058 has 26, or some hundred as `multipart/form-data`.
-const MAX_FORM: usize = 64 * 1024;
+const MAX_FORM: usize = 4 * 1024;
 
 /// A contact as its own pages know it.
 #[derive(Debug, Serialize, ToSchema)]

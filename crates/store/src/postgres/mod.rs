@@ -101,8 +101,9 @@ impl Postgres {
     }
 
     pub(crate) async fn read_slow(&self, reader: Reader, body: ReadBody) -> Result<Answer> {
-        let limit = self.limits.limit_of(reader);
-        let place = self.places.take(reader, limit).await?;
+        let patience = self.limits.limit_of(reader);
+        let place = self.places.take(reader, patience).await?;
+        let limit = place.limit(patience);
         let client = connection(&self.slow).await?;
         // the place is taken until the query has ended, whether we wait for it or not
         let tls = self.tls.clone();

@@ -70,8 +70,9 @@ impl Readers {
     }
 
     pub(super) async fn slow(&self, reader: Reader, body: ReadBody) -> Result<Answer> {
-        let limit = self.limits.limit_of(reader);
-        let place = self.places.take(reader, limit).await?;
+        let patience = self.limits.limit_of(reader);
+        let place = self.places.take(reader, patience).await?;
+        let limit = place.limit(patience);
         self.log.wait_for_slow_read(limit).await?;
         match self.run(&self.slow, body, limit, Some(place)).await {
             Err(Error::Interrupted(_)) => Err(Error::TooSlow(limit)),

@@ -73,7 +73,8 @@ impl App {
         Ok(sent)
     }
 
-    /// How many mails a campaign would make now; an error when none.
+    /// How many mails a campaign would make now; an error when none. When that cannot be told in time, the campaign goes
+    /// its way all the same with what was known: its audience is gathered later, as long as that takes.
     async fn recipients_now(&self, project: &Project, id: CampaignId) -> Result<i64> {
         let before = self.campaign(project, id).await?.campaign;
         check_editable(&before)?;
@@ -91,7 +92,11 @@ impl App {
                 Ok(if any { known.max(1) } else { 0 })
             })
         });
-        match counted.await? {
+        let counted = match counted.await.map_err(Error::from) {
+            Err(Error::TooSlow(_)) => known.max(1),
+            counted => counted?,
+        };
+        match counted {
             0 => Err(Error::BadRequest(
                 "The campaign has no recipients. Nobody of its audience would get a mail.".into(),
             )),

@@ -5,8 +5,9 @@
 //! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
 //!
 //! A group is bounded by what its operations write, as well as by their number. An operation that is large by itself runs
-//! alone, after the small ones that are waiting: what is small waits for one large operation at most. Projects take turns
-//! with their large ones.
+//! alone, beside the small ones. Projects take turns with their large ones, of which a process runs few at a time, so that
+//! the database has time for the others. On SQLite, with its one writer, what is small waits for one large operation at
+//! most; on PostgreSQL it does not wait at all.
 //!
 //! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
 //! little for more of them ([`Gathering`]).
@@ -20,6 +21,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use mailwright_core::ids::ProjectNumber;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::db::Db;
@@ -239,9 +241,10 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
 ) {
     let mut calls = Vec::with_capacity(GROUP);
     let mut aside = Aside(VecDeque::new());
+    let mut running: Option<Running> = None;
     let mut earliest = Instant::now();
     loop {
-        if aside.0.is_empty() {
+        if running.is_none() {
             if waiting.recv_many(&mut calls, GROUP).await == 0 {
                 return;
             }
@@ -254,18 +257,60 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
             }
         }
         earliest = Instant::now() + gathering.apart;
-        for group in groups(&mut calls, &mut aside) {
+        let route = running.as_ref().map(|running| running.route);
+        for group in groups(&mut calls, &mut aside, route) {
             answer_group(&db, group, body).await;
         }
-        if let Some(call) = aside.next() {
-            answer_group(&db, vec![call], body).await;
+        // until there is nothing large any more, or something small
+        while calls.is_empty() {
+            if running.is_none() {
+                running = aside.next().map(|call| Running::start(&db, call, body));
+            }
+            let Some(large) = &mut running else { break };
+            tokio::select! {
+                biased;
+                _ = &mut large.work => running = None,
+                Some(()) = take_more(&mut waiting, &mut calls) => {}
+            }
         }
     }
 }
 
+/// A large operation under way.
+struct Running {
+    route: u64,
+    work: JoinHandle<()>,
+}
+
+impl Running {
+    /// Runs an operation when its turn has come.
+    fn start<O: Send + Sync + 'static, R: Send + 'static>(
+        db: &Db,
+        call: Call<O, R>,
+        body: Body<O, R>,
+    ) -> Self {
+        let (route, db) = (call.route, db.clone());
+        let work = tokio::spawn(async move {
+            let _turn = db.turn_of_large().await;
+            answer_group(&db, vec![call], body).await;
+        });
+        Self { route, work }
+    }
+}
+
+/// Takes what waits, or waits for it; `None` when nothing will come any more.
+async fn take_more<C>(waiting: &mut mpsc::Receiver<C>, calls: &mut Vec<C>) -> Option<()> {
+    (waiting.recv_many(calls, GROUP).await > 0).then_some(())
+}
+
 /// Cuts calls into groups of a bounded size. Large ones are set aside, and so is what has to come after one of them.
-fn groups<O, R>(calls: &mut Vec<Call<O, R>>, aside: &mut Aside<O, R>) -> Vec<Vec<Call<O, R>>> {
+fn groups<O, R>(
+    calls: &mut Vec<Call<O, R>>,
+    aside: &mut Aside<O, R>,
+    running: Option<u64>,
+) -> Vec<Vec<Call<O, R>>> {
     let mut after = aside.routes();
+    after.extend(running);
     let mut groups = Vec::new();
     let (mut group, mut bytes) = (Vec::with_capacity(calls.len()), 0);
     for call in calls.drain(..) {
@@ -478,13 +523,18 @@ mod tests {
         calls.push(call(&all, 102, 51, Load { rows: LARGE_ROWS, ..Load::SMALL }));
         let mut aside = Aside(VecDeque::new());
         let numbers = |group: &Vec<Call<u8, ()>>| group.iter().map(|call| call.operation).collect::<Vec<_>>();
-        let found: Vec<_> = groups(&mut calls, &mut aside).iter().map(numbers).collect();
+        let found: Vec<_> = groups(&mut calls, &mut aside, None).iter().map(numbers).collect();
         let expected: [&[u8]; 3] =
             [&[0, 1, 2, 3, 4, 5, 6, 8], &[9, 10, 11, 12, 13, 14, 15, 16], &[17, 18, 19, 101]];
         assert_eq!(found, expected);
         // what comes after a large operation of its route stays behind it
         let found: Vec<_> = std::iter::from_fn(|| aside.next()).map(|call| call.operation).collect();
         assert_eq!(found, [100, 7, 102]);
+        // and so does what comes after one that is under way
+        let mut calls = vec![call(&all, 1, 7, Load::SMALL), call(&all, 2, 8, Load::SMALL)];
+        let found: Vec<_> = groups(&mut calls, &mut aside, Some(7)).iter().map(numbers).collect();
+        assert_eq!(found, [[2]]);
+        assert_eq!(aside.next().map(|call| call.operation), Some(1));
         drop(calls);
         assert_eq!(all.bytes.load(Ordering::Relaxed), 0, "bytes are given back");
     }

@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use mailwright_core::ids::ProjectNumber;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
 use crate::postgres::{Apart, Plans, Postgres};
@@ -102,6 +103,12 @@ fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
     }
 }
 
+/// How many large operations of coalescers run at once: half as many as there are processors, so that small ones find
+/// some time.
+fn large_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
+}
+
 enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
@@ -112,6 +119,7 @@ enum Engine {
 pub struct Db {
     engine: Arc<Engine>,
     metrics: StoreMetrics,
+    large: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Db {
@@ -134,12 +142,18 @@ impl Db {
                 Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
             }
         };
-        Ok(Self { engine: Arc::new(engine), metrics })
+        Ok(Self { engine: Arc::new(engine), metrics, large: Arc::new(Semaphore::new(large_at_once())) })
     }
 
     /// Whether the engine is PostgreSQL, where other processes may share the data.
     pub fn is_postgres(&self) -> bool {
         matches!(*self.engine, Engine::Postgres(_))
+    }
+
+    /// Resolves when a large operation of a coalescer may run; it may until the permit is dropped.
+    pub(crate) fn turn_of_large(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let large = Arc::clone(&self.large);
+        async move { large.acquire_owned().await.ok() }
     }
 
     pub(crate) fn metrics(&self) -> &StoreMetrics {

@@ -234,3 +234,36 @@ both_engines! {
         .await;
     }
 }
+
+/// PostgreSQL alone: on SQLite nobody holds anything but the one writer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_of_which_somebody_holds_a_row_keeps_nobody_waiting() {
+    let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+    let app = App::builder(Engine::Postgres).smtp(server.port).start().await;
+    let other = app.bootstrap("Other", "other.test").await;
+    let first = app.send_to("first@example.com").await;
+    assert_eq!(settled(&app, &first).await["status"], "SENT");
+    let held = app
+        .hold(
+            "select 1 from throttles where project_id = (select number from projects where name = 'Acme') \
+        for update",
+        )
+        .await;
+    let stuck = app.send_to("stuck@example.com").await;
+    app.eventually("it cannot be claimed", async || {
+        app.log().contains("another transaction holds it").then_some(())
+    })
+    .await;
+    for n in 0..3 {
+        let to = format!("other{n}@example.com");
+        send_as(&app, &other.secret_key, &other.from, &to).await;
+        // long before the database would give the claim up, which it does after 50 s
+        app.eventually("the other project's mail leaves", async || {
+            (server.received_for(&to).len() == 1).then_some(())
+        })
+        .await;
+    }
+    assert!(OPEN.contains(&text(&app.email(&stuck).await["status"])));
+    drop(held);
+    assert_eq!(settled(&app, &stuck).await["status"], "SENT");
+}

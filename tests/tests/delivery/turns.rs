@@ -153,12 +153,20 @@ both_engines! {
             good.push(app.send_to(&format!("good{n}@example.com")).await);
         }
         let bad = app.send_to("bad@example.com").await;
+        let damaged = app.send_to("damaged@example.com").await;
         send_as(&app, &other.secret_key, &other.from, "other@example.com").await;
         assert!(app.stop().await.success());
         app.tamper("update emails set source = 'TELEPATHY' where recipient = 'bad@example.com'").await;
+        let damage = match engine {
+            Engine::Sqlite => "x'ff00'",
+            Engine::Postgres => "'[]'",
+        };
+        app.tamper(&format!("update emails set variables = {damage} where recipient = 'damaged@example.com'")).await;
         server.start_again().await;
         app.restart().await;
 
+        let damaged = settled(&app, &damaged).await;
+        assert_eq!((&damaged["status"], &damaged["reason"]), (&json!("FAILED"), &json!("unrenderable")), "{damaged}");
         for id in &good {
             app.email_in(id, &["SENT"]).await;
         }

@@ -187,7 +187,9 @@ fn identity(content: &Content) -> ContentHash {
 
 /// Puts the values of a request with a content, so that they are stored once for all recipients.
 pub(crate) fn share(content: &mut Content, prepared: &Prepared, request: &Data) {
+    let room = content.shared.remove(ROOM);
     content.shared = prepared.used(request).map(|(name, value)| (name.clone(), value.clone())).collect();
+    content.shared.extend(room.map(|room| (ROOM.to_owned(), room)));
     content.hash = identity(content);
 }
 

@@ -213,6 +213,9 @@ impl App {
             &headers,
             &send.attachments,
         );
+        if let Some(room) = room_of_each(send.to.len()) {
+            bound(&mut content, room);
+        }
         let mut prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
         let patch = Arc::new(DataPatch::new(send.data));
         let mut values = prepared.request_bytes(&patch.request);
@@ -220,10 +223,6 @@ impl App {
             share(&mut content, &prepared, &patch.request);
             prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
             values = 0;
-        }
-        if let Some(room) = room_of_each(send.to.len()) {
-            bound(&mut content, room);
-            prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
         }
         let stored = custom_data::size(&patch.stored);
         let written = bounded(send.to.len(), stored, values)?;
@@ -521,5 +520,27 @@ impl<'o> Accepting<'o> {
         let ((contents, files, contacts), (emails, events, counted)) =
             join(what, join3(emails, events, deltas.save(tx))).await;
         contents.and(files).and(contacts).and(emails).and(events).and(counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mails_of_a_request_share_what_they_may_grow_by() {
+        let kb = 1024;
+        for (recipients, room) in [
+            (0, None),
+            (1, None),
+            (256, None),
+            (257, Some(512 * kb)),
+            (512, Some(512 * kb)),
+            (513, Some(256 * kb)),
+            (1000, Some(256 * kb)),
+        ] {
+            assert_eq!(room_of_each(recipients), room, "{recipients}");
+            assert!(recipients * room.unwrap_or(MAX_OUTPUT) <= MAX_GROWN);
+        }
     }
 }

@@ -284,6 +284,29 @@ both_engines! {
         send_ok(&app, with(inline(&app, &many(2)), &json!({"body": body}))).await;
     }
 
+    async fn what_values_add_to_the_mails_of_one_request_is_bounded(engine: Engine) {
+        let app = App::start(engine).await;
+        let data = json!({"blob": {"value": "x".repeat(16 * KB), "persistent": false}});
+        let times = |email: &str, times: usize| {
+            format!("{{% if email == '{email}@example.com' %}}{{% for n in (1..{times}) %}}{{{{blob}}}}{{% endfor %}}{{% endif %}}")
+        };
+        // 320 KB and 192 KB, where 256 MB are 256 KB for each of 1,024
+        let body = format!("<p>Hi</p>{}{}", times("r0", 20), times("r1", 12));
+        let change = json!({"data": data, "body": body});
+        let of = |sent: &Value, number: usize| text(&sent["emails"][number]["email"]).to_owned();
+        let sent = send_ok(&app, with(inline(&app, &many(513)), &change)).await;
+        let (outgrown, fits) = (of(&sent, 0), of(&sent, 1));
+        let outgrown = app.email_in(&outgrown, &["FAILED", "SENT"]).await;
+        assert_eq!((&outgrown["status"], &outgrown["reason"]), (&json!("FAILED"), &json!("unrenderable")), "{outgrown}");
+        assert!(text(&outgrown["error"]).contains("256 KB"), "{outgrown}");
+        assert_eq!(app.email_in(&fits, &["FAILED", "SENT"]).await["status"], "SENT");
+        let mail = mail_to(&app, "r1@example.com").await;
+        assert!(text(&mail["html"]).len() > 192 * KB, "all of it is there");
+        // with fewer recipients there is room
+        let sent = send_ok(&app, with(inline(&app, &many(2)), &change)).await;
+        assert_eq!(app.email_in(&of(&sent, 0), &["FAILED", "SENT"]).await["status"], "SENT");
+    }
+
     async fn a_small_template_makes_no_large_mail(engine: Engine) {
         let app = App::start(engine).await;
         let format = "%A".repeat(3000);

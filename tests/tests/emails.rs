@@ -177,6 +177,42 @@ both_engines! {
         assert_eq!(column(&page["data"], "to"), ["ann@example.com", "ann@example.com"]);
     }
 
+    async fn a_mail_that_cannot_be_read_is_left_out_of_lists(engine: Engine) {
+        let app = App::start(engine).await;
+        let ids = send_many(&app, 9).await;
+        for id in &ids {
+            sent_email(&app, &json!(id)).await;
+        }
+        let damage = match engine {
+            Engine::Sqlite => "update emails set log = x'ff00' where recipient = 'c6@example.com'",
+            Engine::Postgres => "update emails set reason = 'of_the_future' where recipient = 'c6@example.com'",
+        };
+        app.tamper("update emails set status = 'TELEPORTED' where recipient in ('c3@example.com', 'c8@example.com')").await;
+        app.tamper(damage).await;
+        let shown: Vec<_> = [7, 5, 4, 2, 1, 0].map(|number| ids[number].clone()).into();
+        let page = read(&app, "/emails").await;
+        assert_eq!(column(&page["data"], "id"), shown);
+        assert_eq!((&page["hasMore"], &page["cursor"]), (&json!(false), &Value::Null));
+        // every page begins where the one before ended, whatever its last row is
+        for limit in [1, 2, 3, 4] {
+            let (mut walked, mut cursor) = (Vec::new(), String::new());
+            loop {
+                let page = read(&app, &format!("/emails?limit={limit}{cursor}")).await;
+                walked.extend(column(&page["data"], "id").into_iter().map(str::to_owned));
+                if page["hasMore"] == false {
+                    break;
+                }
+                cursor = format!("&cursor={}", encoded(text(&page["cursor"])));
+            }
+            assert_eq!(walked, shown, "limit {limit}");
+        }
+        let log = app.log();
+        for number in [3, 6, 8] {
+            let told = log.lines().filter(|line| line.contains(&ids[number]) && line.contains("cannot be read"));
+            assert_eq!(told.count(), 1, "the log tells of {number} once: {log}");
+        }
+    }
+
     async fn emails_belong_to_a_project(engine: Engine) {
         let app = App::start(engine).await;
         let other = app.bootstrap("Neighbour", "neighbour.example").await;

@@ -117,6 +117,34 @@ both_engines! {
         assert_eq!(read(&app, "/events/names").await, json!({"eventNames": ["often", "some", "rare"]}));
     }
 
+    async fn the_longest_name_is_found_and_removed_in_any_script(engine: Engine) {
+        let app = App::start(engine).await;
+        track(&app, "bob@example.com", "signup").await;
+        for letter in ["e", "é", "名", "🦀"] {
+            let name = letter.repeat(255);
+            let ann = track(&app, "ann@example.com", &name).await;
+            let named = read(&app, &format!("/events?eventName={}", encoded(&name))).await;
+            assert_eq!(column(&named["events"], "id"), [text(&ann["event"])]);
+            for field in [format!("event.{name}"), name.clone()] {
+                let filter = json!({"field": field, "operator": "triggered"});
+                let condition = json!({"logic": "AND", "groups": [{"filters": [filter]}]});
+                let segment = json!({"name": "Some", "condition": condition});
+                let segment = app.post("/segments").json(&segment).send().await.assert_status(201).json();
+                let members = read(&app, &format!("/segments/{}/contacts", text(&segment["id"]))).await;
+                assert_eq!(column(&members["data"], "email"), ["ann@example.com"], "{letter}");
+            }
+            let path = format!("/events/{}", encoded(&name));
+            let usage = read(&app, &format!("{path}/usage")).await;
+            assert_eq!((&usage["totalCount"], items(&usage["usedInSegments"]).len()), (&json!(1), 2), "{letter}");
+            let removed = app.delete(&path).send().await.assert_status(200).json();
+            assert_eq!(removed, json!({"deletedCount": 1}), "{letter}");
+
+            let longer = encoded(&letter.repeat(256));
+            app.delete(&format!("/events/{longer}")).send().await.assert_error(400, "BAD_REQUEST");
+        }
+        assert_eq!(read(&app, "/events/names").await, json!({"eventNames": ["signup"]}));
+    }
+
     async fn events_belong_to_a_project(engine: Engine) {
         let app = App::start(engine).await;
         let other = app.bootstrap("Neighbour", "neighbour.example").await;

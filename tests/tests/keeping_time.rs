@@ -120,6 +120,52 @@ both_engines! {
         assert_eq!(given_up["reason"], "expired", "{given_up}");
     }
 
+    async fn the_time_of_a_disabled_project_stands_still(engine: Engine) {
+        let is_open = Arc::new(AtomicBool::new(false));
+        let opened = Arc::clone(&is_open);
+        let server = ScriptedServer::start(move |_, _| {
+            if opened.load(Ordering::SeqCst) { Answer::Accept } else { Answer::RefuseRcpt(451, "4.2.1 busy") }
+        })
+        .await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let waiting = app.send_to("busy@example.com").await;
+        let attempts = async |id: &str| read(&app, &format!("/emails/{id}")).await["attemptCount"].as_i64();
+        app.eventually("it was refused", async || (attempts(&waiting).await >= Some(1)).then_some(())).await;
+        app.run(&["project", "disable", app.project_id(), "--reason", "Unpaid"]).await;
+        // what is on its way ends as it ends
+        let mut before = attempts(&waiting).await;
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let now = attempts(&waiting).await;
+            if now == before {
+                break;
+            }
+            before = now;
+        }
+        // a minute of pauses is left to it, and six weeks pass
+        app.tamper(&format!("update emails set waited_ms = {}", 72 * HOUR - 60_000)).await;
+        age(&app, 1000).await;
+        // longer than a project that is disabled is left alone
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let still = read(&app, &format!("/emails/{waiting}")).await;
+        assert_eq!((&still["status"], still["attemptCount"].as_i64()), (&json!("PENDING"), before), "{still}");
+
+        // it goes on where it stood: refused once more it waits as before, and then it leaves
+        app.run(&["project", "enable", app.project_id()]).await;
+        app.eventually("it is tried again", async || (attempts(&waiting).await > before).then_some(())).await;
+        assert_eq!(read(&app, &format!("/emails/{waiting}")).await["status"], "PENDING");
+        is_open.store(true, Ordering::SeqCst);
+        app.email_in(&waiting, &["SENT"]).await;
+        // what is left is not given back either
+        is_open.store(false, Ordering::SeqCst);
+        let spent = app.send_to("spent@example.com").await;
+        app.eventually("it was refused", async || (attempts(&spent).await >= Some(1)).then_some(())).await;
+        app.run(&["project", "disable", app.project_id(), "--reason", "Unpaid"]).await;
+        app.tamper(&format!("update emails set waited_ms = {}", 72 * HOUR - 1)).await;
+        app.run(&["project", "enable", app.project_id()]).await;
+        assert_eq!(app.email_in(&spent, &["FAILED"]).await["reason"], "expired");
+    }
+
     async fn mail_of_a_clock_that_was_set_back_leaves_at_once(engine: Engine) {
         let mut app = App::builder(engine).env("MAILWRIGHT_SENDING_PER_SECOND", "1").start().await;
         let to: Vec<String> = (0..6).map(|n| format!("a{n}@example.com")).collect();

@@ -173,7 +173,7 @@ impl Account {
     ) -> mailwright_store::Result<UserId> {
         match (found, self.new) {
             (Some(found), Some(hash)) => {
-                hand_over(tx, &found.user, &hash, now).await?;
+                hand_over(tx, &found.user, Some(&hash), now).await?;
                 tracing::info!(user = %found.user.id, "an account was handed over to the operator");
                 Ok(found.user.id)
             }

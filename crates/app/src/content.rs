@@ -18,6 +18,9 @@ use sha2::{Digest, Sha256};
 /// Most bytes of prepared contents that are kept.
 const CACHE_BYTES: u64 = 24 * 1024 * 1024;
 
+/// The name under which a content's shared values hold its room. No request has a value without a name.
+const ROOM: &str = "";
+
 /// A content ready to be rendered for a recipient.
 #[derive(Debug)]
 pub(crate) struct Prepared {
@@ -31,6 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) names: BTreeSet<String>,
     /// Values that are the same for everybody who is sent this; a mail's own come before them.
     pub(crate) shared: Data,
+    /// How many bytes values and loops may add to subject, body and text of a mail together, where it is one of very many.
+    pub(crate) room: Option<usize>,
     size: u64,
 }
 
@@ -50,10 +55,11 @@ impl Prepared {
             .filter_map(|pair| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned())))
             .collect();
         let bytes: usize = attachments.iter().map(|a| a.content.len()).sum();
-        let shared = content.shared.clone();
+        let mut shared = content.shared.clone();
+        let room = shared.remove(ROOM).and_then(|room| room.as_u64()).map(|room| room as usize);
         let written = content.body.len() + content.text.as_ref().map_or(0, String::len);
         let size = (content.subject.len() + written * 2 + bytes + custom_data::size(&shared) + 512) as u64;
-        Self { subject, body, text, headers, attachments, names, shared, size }
+        Self { subject, body, text, headers, attachments, names, shared, room, size }
     }
 
     /// The request's values that the content uses.
@@ -181,7 +187,15 @@ fn identity(content: &Content) -> ContentHash {
 
 /// Puts the values of a request with a content, so that they are stored once for all recipients.
 pub(crate) fn share(content: &mut Content, prepared: &Prepared, request: &Data) {
+    let room = content.shared.remove(ROOM);
     content.shared = prepared.used(request).map(|(name, value)| (name.clone(), value.clone())).collect();
+    content.shared.extend(room.map(|room| (ROOM.to_owned(), room)));
+    content.hash = identity(content);
+}
+
+/// Bounds what values and loops add to a mail of a content, see [`Prepared::room`].
+pub(crate) fn bound(content: &mut Content, room: usize) {
+    content.shared.insert(ROOM.to_owned(), room.into());
     content.hash = identity(content);
 }
 

@@ -2,6 +2,7 @@
 
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
+use mailwright_store::filter::MAX_COMPILED;
 
 /// Result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -191,6 +192,7 @@ impl From<mailwright_store::Error> for Error {
                 ));
             }
             E::Excess(excess) => return Self::Invalid(vec![excess.issue()]),
+            E::TooManyConditions => return Self::BadRequest(too_many_conditions()),
             _ => {}
         }
         // an unknown outcome is not temporary, but it is no bug either: the caller has to look, or to ask again
@@ -200,4 +202,12 @@ impl From<mailwright_store::Error> for Error {
             Self::Internal(error.to_string())
         }
     }
+}
+
+/// What to say of a filter that has too many conditions with those of the segments that it names.
+pub(crate) fn too_many_conditions() -> String {
+    format!(
+        "With the segments it refers to, the filter has more than {MAX_COMPILED} conditions. Track some of these \
+         segments, or make them smaller."
+    )
 }

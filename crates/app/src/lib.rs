@@ -64,6 +64,7 @@ use crate::campaign::runner::Wake;
 use crate::clock::Watch;
 use crate::content::Contents;
 use crate::delivery::Dispatcher;
+use crate::email::Told;
 use crate::forge::Forge;
 use crate::key::Keyring;
 use crate::limit::Limiter;
@@ -94,6 +95,7 @@ struct Inner {
     platform: OnceCell<Project>,
     outgoing: Outgoing,
     contents: Contents,
+    illegible: Told,
     address_books: AddressBooks,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
@@ -147,6 +149,7 @@ impl App {
             platform: OnceCell::new(),
             outgoing: Outgoing::default(),
             contents: Contents::new(db.clone()),
+            illegible: Told::default(),
             address_books: AddressBooks::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),

@@ -3,7 +3,8 @@
 //!
 //! What has to be remembered between leaving for the provider and coming back is in a cookie of the browser that left,
 //! encrypted: nobody can be made to come back from a journey of somebody else. Only addresses that the provider
-//! verified count, and an account that signs in with a password is not opened by a provider.
+//! verified count. An account that signs in with a password is not opened by a provider, as long as its address is
+//! proven; one whose address nobody proved passes to whoever the provider says has the address.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -13,14 +14,14 @@ use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use hyper::{Method, Request};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::time::Timestamp;
-use mailwright_store::user::{self, NewUser};
+use mailwright_store::user::{self, NewUser, User};
 use mailwright_store::{Tx, identity, member};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::App;
 use crate::error::{Error, Result};
-use crate::session::{ClientKey, SignedIn};
+use crate::session::{ClientKey, SignedIn, hand_over};
 use crate::settings::ProviderSettings;
 
 /// What the cookie is encrypted for.
@@ -292,7 +293,8 @@ impl App {
     }
 }
 
-/// The account of a person at a provider: the one known to be theirs, or a new one.
+/// The account of a person at a provider: the one known to be theirs, one that somebody made with their address, or a
+/// new one.
 async fn account(
     tx: &mut Tx<'_>,
     provider: Provider,
@@ -306,10 +308,19 @@ async fn account(
         return found.map(|found| Ok((found, false))).ok_or(mailwright_store::Error::NotFound);
     }
     let first = user::none_yet(tx).await?;
-    if user::by_email(tx, &person.email).await?.is_some() {
-        return Ok(Err(refused(
-            "There is an account with this address that signs in another way. Use that one.",
-        )));
+    if let Some(known) = user::by_email(tx, &person.email).await? {
+        let unproven = |user: &User| !user.email_verified && user.email == person.email;
+        let Some(user) = user::lock(tx, known.id).await?.filter(unproven) else {
+            return Ok(Err(refused(
+                "There is an account with this address that signs in another way. Use that one.",
+            )));
+        };
+        // else whoever signs up with somebody's address keeps its owner out, or waits inside for what the owner brings
+        hand_over(tx, &user, None, now).await?;
+        identity::create(tx, provider.as_str(), &person.subject, user.id, now).await?;
+        tracing::info!(user = %user.id, provider = provider.as_str(), "an account was claimed by the owner of its address");
+        let found = user::credentials(tx, &person.email, b"").await?;
+        return found.map(|found| Ok((found, false))).ok_or(mailwright_store::Error::NotFound);
     }
     if !first && !open && !member::is_invited(tx, &person.email, now).await? {
         return Ok(Err(refused("Signing up is switched off on this instance. Ask for an invitation.")));

@@ -178,7 +178,7 @@ impl App {
                     if user::delete(tx, user.id).await? {
                         return Ok(Some((user.id, true)));
                     }
-                    user::put_password(tx, user.id, &unknown, now).await?;
+                    user::put_password(tx, user.id, Some(&unknown), now).await?;
                     session::end_all(tx, user.id, None).await?;
                     store::void(tx, user.id, Purpose::Reset, now).await?;
                     login::forget_clients(tx, user.id).await?;
@@ -284,7 +284,7 @@ impl App {
                         Purpose::Reset => taken(tx, purpose, &token_hash, now).await?,
                     };
                     let Some(user) = found else { return Ok(None) };
-                    hand_over(tx, &user, &hashed, now).await?;
+                    hand_over(tx, &user, Some(&hashed), now).await?;
                     crate::member::accept_all(tx, user.id, &user.email, now).await?;
                     login::remember_client(tx, user.id, client.as_bytes(), now).await?;
                     for own in [&[][..], client.as_bytes()] {

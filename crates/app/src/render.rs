@@ -6,7 +6,7 @@
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::template::TemplateType;
-use mailwright_core::templating::{Escape, Scope, escape_html};
+use mailwright_core::templating::{Escape, Scope, Template, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
 use mailwright_mail::text::html_to_text;
 use mailwright_store::email::Claimed;
@@ -41,6 +41,10 @@ impl Links {
     }
 }
 
+/// A mail to which values and loops add more than it has room for.
+#[derive(Debug)]
+pub(crate) struct Outgrown;
+
 /// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry.
 pub(crate) fn render(
     base_url: &str,
@@ -48,7 +52,7 @@ pub(crate) fn render(
     mail: &Claimed,
     content: &Prepared,
     tag: &str,
-) -> Rendered {
+) -> Result<Rendered, Outgrown> {
     let links = Links::new(base_url, mail, tag);
     let contact = mail.contact.to_string();
     let scope = Scope::new()
@@ -61,9 +65,13 @@ pub(crate) fn render(
         .fixed("manageUrl", links.manage.as_str())
         .layer(&mail.variables)
         .layer(&content.shared);
-    let subject = single_line(&content.subject.render(&scope, Escape::Text));
-    let mut html = content.body.render(&scope, Escape::Html);
-    let mut text = content.text.as_ref().map(|text| text.render(&scope, Escape::Text));
+    let mut writer = Writer { scope: &scope, room: content.room };
+    let subject = single_line(&writer.render(&content.subject, Escape::Text)?);
+    let mut html = writer.render(&content.body, Escape::Html)?;
+    let mut text = match &content.text {
+        Some(text) => Some(writer.render(text, Escape::Text)?),
+        None => None,
+    };
     if mail.kind == TemplateType::Marketing {
         let locale = mail.variables.get("locale").or_else(|| content.shared.get("locale"));
         let locale = locale.and_then(|locale| locale.as_str());
@@ -94,7 +102,23 @@ pub(crate) fn render(
         date: mail.first_attempt_at.unwrap_or(mail.created_at),
     };
     let raw = message.to_mime();
-    Rendered { subject, sender, raw }
+    Ok(Rendered { subject, sender, raw })
+}
+
+/// Writes the parts of a mail, which share its room.
+struct Writer<'s> {
+    scope: &'s Scope<'s>,
+    /// What is left of it; `None` where every part has as much as it may.
+    room: Option<usize>,
+}
+
+impl Writer<'_> {
+    fn render(&mut self, part: &Template, mode: Escape) -> Result<String, Outgrown> {
+        let Some(room) = self.room else { return Ok(part.render(self.scope, mode)) };
+        let written = part.render_within(self.scope, mode, room).ok_or(Outgrown)?;
+        self.room = Some(room - written.len().saturating_sub(part.source_len()).min(room));
+        Ok(written)
+    }
 }
 
 /// A rendered value can hold line ends; a subject cannot.

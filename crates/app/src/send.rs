@@ -14,6 +14,7 @@ use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
+use mailwright_core::templating::MAX_OUTPUT;
 use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::KeyHash;
 use mailwright_store::contact::{Contacts, Upsert};
@@ -26,7 +27,7 @@ use mailwright_store::names::{Names, Wanted};
 use mailwright_store::{Load, Tx, domain, json_text, template};
 
 use crate::contact::check_locale;
-use crate::content::{File, INLINE_KIND, Prepared, compose, share};
+use crate::content::{File, INLINE_KIND, Prepared, bound, compose, share};
 use crate::error::{Error, Resource, Result};
 use crate::idempotency::{IdempotencyKey, claim_all, reused};
 use crate::key::{Identity, Stale, recheck};
@@ -121,6 +122,8 @@ pub(crate) type Outcome = std::result::Result<Vec<Accepted>, Refusal>;
 const MAX_WRITTEN: usize = 8 * 1024 * 1024;
 /// Most bytes of body and attachments that a request sends: recipients times what each is sent.
 const MAX_SENT: usize = 1024 * 1024 * 1024;
+/// Most bytes that values and loops add to what the mails of a request say, all mails together.
+const MAX_GROWN: usize = 256 * 1024 * 1024;
 /// From so many bytes on, values that are the same for several recipients are stored once.
 const SHARED_FROM: usize = 1024;
 
@@ -211,6 +214,9 @@ impl App {
             &headers,
             &send.attachments,
         );
+        if let Some(room) = room_of_each(send.to.len()) {
+            bound(&mut content, room);
+        }
         let mut prepared = self.0.contents.prepare(project.number, &content, &send.attachments);
         let patch = Arc::new(DataPatch::new(send.data));
         let mut values = prepared.request_bytes(&patch.request);
@@ -330,6 +336,13 @@ fn bounded_output(recipients: usize, body: usize, files: &[Bytes]) -> Result<()>
         "{recipients} recipients times {message} bytes of body and attachments are more than {megabytes} MB. Send to at most {fitting} recipients at a time, or send less."
     );
     Err(Error::Invalid(vec![Issue::new("to", "too_big", message)]))
+}
+
+/// How many bytes values and loops may add to each mail of a request to so many recipients; `None` where the bound that
+/// every mail has is enough. Requests to nearly as many share one number, so that they share their content as well.
+fn room_of_each(recipients: usize) -> Option<usize> {
+    let room = MAX_GROWN / recipients.max(1).next_power_of_two();
+    (room < MAX_OUTPUT).then_some(room)
 }
 
 /// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own there.
@@ -508,5 +521,27 @@ impl<'o> Accepting<'o> {
         let ((contents, files, contacts), (emails, events, counted)) =
             join(what, join3(emails, events, deltas.save(tx))).await;
         contents.and(files).and(contacts).and(emails).and(events).and(counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mails_of_a_request_share_what_they_may_grow_by() {
+        let kb = 1024;
+        for (recipients, room) in [
+            (0, None),
+            (1, None),
+            (256, None),
+            (257, Some(512 * kb)),
+            (512, Some(512 * kb)),
+            (513, Some(256 * kb)),
+            (1000, Some(256 * kb)),
+        ] {
+            assert_eq!(room_of_each(recipients), room, "{recipients}");
+            assert!(recipients * room.unwrap_or(MAX_OUTPUT) <= MAX_GROWN);
+        }
     }
 }

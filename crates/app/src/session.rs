@@ -596,13 +596,13 @@ impl App {
     }
 }
 
-/// Gives an account to whoever is known to receive mail at its address: another password, and nothing left of whoever
-/// used it until now. A second factor stays where the address was proven before; elsewhere a stranger may have set it
+/// Gives an account to whoever is known to receive mail at its address: another password, or none for who comes from a
+/// provider, and nothing left of whoever used it until now. A second factor stays where the address was proven before; elsewhere a stranger may have set it
 /// up.
 pub(crate) async fn hand_over(
     tx: &mut Tx<'_>,
     user: &User,
-    hash: &str,
+    hash: Option<&str>,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
     user::put_password(tx, user.id, hash, now).await?;

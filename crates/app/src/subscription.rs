@@ -152,5 +152,5 @@ async fn sent_to(
     mail: Option<EmailId>,
 ) -> mailwright_store::Result<Option<EmailId>> {
     let Some(mail) = mail else { return Ok(None) };
-    Ok(email::get(rx, project, mail).await?.filter(|found| found.contact == contact).map(|found| found.id))
+    Ok(email::is_to(rx, project, mail, contact).await?.then_some(mail))
 }

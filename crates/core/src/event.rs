@@ -2,7 +2,7 @@
 
 use crate::filter::Activity;
 
-/// The longest event name, in bytes.
+/// The longest event name, in characters.
 pub const MAX_EVENT_NAME: usize = 255;
 /// The most names that the events of a project can have.
 pub const MAX_EVENT_NAMES: usize = 10_000;
@@ -36,6 +36,11 @@ pub fn is_reserved(name: &str) -> bool {
         || (name.starts_with("segment.") && (name.ends_with(".entry") || name.ends_with(".exit")))
 }
 
+/// Whether a name is longer than an event's can be.
+pub fn is_too_long(name: &str) -> bool {
+    name.len() > MAX_EVENT_NAME && name.chars().count() > MAX_EVENT_NAME
+}
+
 /// The event that a flip of the subscription emits.
 pub fn subscription_event(subscribed: bool) -> &'static str {
     if subscribed { CONTACT_SUBSCRIBED } else { CONTACT_UNSUBSCRIBED }
@@ -61,6 +66,14 @@ mod tests {
             ["contact.created", "segment.foo", "emails.sent", "Email.sent", "segment.entry.x", "signup"]
         {
             assert!(!is_reserved(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_length_of_a_name_is_that_of_its_characters() {
+        for letter in ["e", "é", "名", "🦀"] {
+            assert!(!is_too_long(&letter.repeat(255)), "{letter}");
+            assert!(is_too_long(&letter.repeat(256)), "{letter}");
         }
     }
 }

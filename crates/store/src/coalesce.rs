@@ -421,6 +421,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::RowCount(_)
         | Error::Corrupt { .. }
         | Error::Excess(_)
+        | Error::TooManyConditions
         | Error::AwaitedOutside
         | Error::Panicked(_)
         | Error::Statement(_)

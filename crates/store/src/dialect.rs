@@ -8,6 +8,7 @@
 //! | `{in $2}` | `= any($2)` | `in rarray(?2)` |
 //! | `{json $4}` | `$4::jsonb` | `jsonb(?4)` |
 //! | `{json_out c}` | `c` | `json(c)` |
+//! | `{json_or_raw c}` | `c` | `json(c)`, and what is none as it is: one row must not fail a query of many |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
 //! | `{skip_locked}` | `for update skip locked` | |
 //! | `{log_and} r.a {numbered}` | the log of a mail and one more attempt, a JSON object, with its number | the same |
@@ -169,6 +170,11 @@ impl Dialect {
             "json_out" => match self {
                 Self::Postgres => rest.to_owned(),
                 Self::Sqlite => format!("json({rest})"),
+            },
+            "json_or_raw" => match self {
+                Self::Postgres => rest.to_owned(),
+                // a text, or a well-formed blob
+                Self::Sqlite => format!("case when json_valid({rest}, 9) then json({rest}) else {rest} end"),
             },
             "contains" => {
                 let (column, value) = rest.split_once(' ').unwrap_or((rest, ""));

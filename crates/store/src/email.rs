@@ -306,7 +306,7 @@ pub(crate) fn read_taken(row: &Row<'_>) -> Result<Result<Claimed, Unreadable>> {
     };
     let place = if let Error::Corrupt { column, .. } = &error { Some(*column) } else { None };
     let column = place.and_then(|place| CLAIMED.split(", ").nth(place)).unwrap_or("unknown");
-    let column = column.trim_start_matches("{json_out ").trim_end_matches('}');
+    let column = column.trim_start_matches("{json_or_raw ").trim_end_matches('}');
     let is_doubtful = row.get::<String>(15).is_ok_and(|status| status == EmailStatus::Sending.as_str());
     let campaign = row.get(14).ok().flatten();
     Ok(Err(Unreadable { project, claim, campaign, is_doubtful, column, error }))
@@ -359,8 +359,8 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
 }
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
-     reply_to, content_hash, {json_out variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-     {json_out log}, message_id, created_at, waited_ms, first_attempt_at";
+     reply_to, content_hash, {json_or_raw variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
+     {json_or_raw log}, message_id, created_at, waited_ms, first_attempt_at";
 
 fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
@@ -840,7 +840,7 @@ pub struct Email {
 }
 
 pub(crate) const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
-     template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_out log}, opens, clicks, \
+     template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_or_raw log}, opens, clicks, \
      sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, settlement";
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
@@ -873,6 +873,36 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
     })
 }
 
+/// A row of a list that cannot be read as a mail.
+#[derive(Debug)]
+pub struct Illegible {
+    /// The mail's identifier.
+    pub id: EmailId,
+    /// What stands in its reason, by which the mails of a campaign are listed.
+    pub reason: String,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+/// Reads a row of a list. One that cannot be read must not keep the others from being shown.
+pub(crate) fn read_listed(row: &Row<'_>) -> Result<Result<Email, Illegible>> {
+    let error = match read(row) {
+        Err(error @ Error::Corrupt { .. }) => error,
+        other => return other.map(Ok),
+    };
+    let reason = row.get::<Option<String>>(28).ok().flatten().unwrap_or_default();
+    Ok(Err(Illegible { id: row.get(0)?, reason, error }))
+}
+
+/// Whether there is a mail to a contact, however much of it can be read.
+pub async fn is_to(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId, contact: ContactId) -> Result<bool> {
+    rx.exists(
+        "select 1 from emails where project_id = $1 and id = $2 and contact_id = $3",
+        args![project, id, contact],
+    )
+    .await
+}
+
 /// One mail.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Email>> {
     rx.optional(
@@ -897,7 +927,11 @@ pub struct List {
 }
 
 /// Reads a page of mails, newest first.
-pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Result<Vec<Email>> {
+pub async fn list(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    list: List,
+) -> Result<Vec<Result<Email, Illegible>>> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
     let mut filter = String::new();
     if let Some(after) = list.after {
@@ -915,7 +949,7 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Result
     rx.all(
         format!("select {COLUMNS} from emails where project_id = $1{filter} order by id desc limit $2"),
         &args,
-        read,
+        read_listed,
     )
     .await
 }

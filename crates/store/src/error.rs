@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use mailwright_core::excess::Excess;
 
+use crate::filter::MAX_COMPILED;
+
 /// Result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -44,6 +46,9 @@ pub enum Error {
     /// A limit would be exceeded.
     #[error("a limit would be exceeded: {}", .0.issue().message)]
     Excess(Excess),
+    /// A filter has too many conditions with those of the segments that it names.
+    #[error("a filter has more than {} conditions with those of the segments it names", MAX_COMPILED)]
+    TooManyConditions,
     /// A row that must exist does not.
     #[error("no such row")]
     NotFound,

@@ -258,3 +258,89 @@ pub async fn remove(
     deltas.save(tx).await?;
     Ok(removed.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args;
+    use crate::db::{Db, Location, StoreMetrics};
+
+    const PROJECT: ProjectNumber = ProjectNumber(7);
+    const NOW: Timestamp = Timestamp(1_763_000_000_000);
+
+    /// A contact of this project, or of another one.
+    async fn contact(tx: &mut Tx<'_>, project: ProjectNumber, number: i64) -> Result<ContactId> {
+        let id = ContactId::first_of(Timestamp(number));
+        tx.execute_one(
+            "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
+             values ($1, $2, $3, $4, {json $5}, 1, $6, $6)",
+            args![project, id, format!("a{number}@example.com"), true, serde_json::json!({}), NOW],
+        )
+        .await?;
+        Ok(id)
+    }
+
+    async fn unique(db: &Db, name: &'static str, total: i64) -> i64 {
+        let read =
+            db.read(move |rx| Box::pin(async move { unique_contacts(rx, PROJECT, name, total, NOW).await }));
+        read.await.unwrap()
+    }
+
+    /// Has the counters say that there are so many more events of a name.
+    async fn pretend(db: &Db, name: &'static str, more: i64) {
+        let written = db.write(move |tx| {
+            Box::pin(async move {
+                let mut deltas = Deltas::default();
+                deltas.add(PROJECT, Counter::Event, name, more);
+                deltas.save(tx).await
+            })
+        });
+        written.await.unwrap();
+    }
+
+    async fn contacts_are_counted_alike_however_many_events_there_are(db: Db) {
+        crate::migrate::migrate(&db, NOW).await.unwrap();
+        let written = db.write(|tx| {
+            Box::pin(async move {
+                let mut events = Vec::new();
+                for number in 0..30 {
+                    let id = contact(tx, PROJECT, number).await?;
+                    // 20 contacts have the one, from 1 to 20 of them each; all have the other
+                    let seen = if number < 20 { number + 1 } else { 0 };
+                    events.extend((0..seen).map(|_| NewEvent::bare(PROJECT, "seen", id, NOW)));
+                    events.push(NewEvent::bare(PROJECT, "all", id, NOW));
+                }
+                let other = contact(tx, ProjectNumber(8), 50).await?;
+                events.push(NewEvent::bare(ProjectNumber(8), "seen", other, NOW));
+                let mut deltas = Deltas::default();
+                deltas.add(PROJECT, Counter::Contacts, "", 30);
+                append(tx, &events, &mut deltas).await?;
+                deltas.save(tx).await
+            })
+        });
+        written.await.unwrap();
+        for (name, expected) in [("seen", 20), ("all", 30), ("nothing", 0)] {
+            for total in [FEW, FEW + 1] {
+                assert_eq!(unique(&db, name, total).await, expected, "{name}, {total} events");
+            }
+            // of so many events, contact after contact is asked whether it has one
+            pretend(&db, name, 10_000_000).await;
+            assert_eq!(unique(&db, name, FEW + 1).await, expected, "{name}, of very many");
+        }
+    }
+
+    #[tokio::test]
+    async fn contacts_are_counted_alike_however_many_events_there_are_on_postgres() {
+        let database = crate::migrate::tests::Database::create("unique").await;
+        contacts_are_counted_alike_however_many_events_there_are(database.open()).await;
+        database.drop().await;
+    }
+
+    #[tokio::test]
+    async fn contacts_are_counted_alike_however_many_events_there_are_on_sqlite() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        contacts_are_counted_alike_however_many_events_there_are(db).await;
+    }
+}

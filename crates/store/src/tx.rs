@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
@@ -361,6 +362,18 @@ impl<'c> Tx<'c> {
                 Box::pin(ready(session.open().and_then(|c| sqlite_run(&c, &text, args, rows))))
             }
             Session::Postgres { .. } => self.run(sql, args),
+        }
+    }
+
+    /// Has the statements that follow wait for what other transactions hold for so long at most. Then they fail with
+    /// [`Error::Contention`]. Without effect on SQLite, where nothing is held.
+    pub async fn wait_at_most(&self, time: Duration) -> Result<()> {
+        match &self.0.session {
+            Session::Sqlite(_) => Ok(()),
+            Session::Postgres { client, .. } => {
+                let limit = format!("set local lock_timeout = {}", time.as_millis().max(1));
+                Ok(client.batch_execute(&limit).await?)
+            }
         }
     }
 

@@ -143,8 +143,8 @@ pub async fn set_password(
     Ok(changed == 1)
 }
 
-/// Replaces a password, whatever it was.
-pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: &str, now: Timestamp) -> Result<()> {
+/// Replaces a password, whatever it was; `None` for an account that signs in another way from now on.
+pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: Option<&str>, now: Timestamp) -> Result<()> {
     tx.execute_one("update users set password_hash = $2, updated_at = $3 where id = $1", args![id, hash, now])
         .await
 }

@@ -45,6 +45,16 @@ impl Database {
         client.batch_execute(statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
     }
 
+    /// Runs statements in a transaction that stays open, with all that it locks.
+    pub(crate) async fn hold(&self, statements: &str) -> Held {
+        let mut config = self.server.config.clone();
+        let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let statements = format!("begin; {statements}");
+        client.batch_execute(&statements).await.unwrap_or_else(|error| panic!("{statements}: {error:?}"));
+        Held(client)
+    }
+
     /// Every row of every table, as text.
     pub(crate) async fn contents(&self) -> String {
         let mut config = self.server.config.clone();
@@ -73,6 +83,11 @@ impl Database {
         format!("{}:{}", self.server.host, self.server.port)
     }
 }
+
+/// A transaction that is rolled back when this is dropped.
+#[derive(Debug)]
+#[must_use = "it is rolled back at once"]
+pub struct Held(#[expect(dead_code, reason = "the connection ends with it")] tokio_postgres::Client);
 
 impl Drop for Database {
     fn drop(&mut self) {

@@ -43,6 +43,7 @@ pub mod smtp;
 pub mod tls;
 
 pub use app::{App, AppBuilder, OWNER, Project};
+pub use database::Held;
 pub use http::{Headers, Request, Response, TransportError};
 pub use serde_json::{Value, json};
 

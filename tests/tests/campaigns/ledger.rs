@@ -106,6 +106,27 @@ both_engines! {
         }
     }
 
+    async fn a_mail_that_cannot_be_read_is_left_out_of_the_ledgers_pages(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 5).await;
+        let campaign = draft(&app, &json!({})).await;
+        send(&app, &campaign).await;
+        settled(&app, &campaign).await;
+        app.tamper("update emails set status = 'TELEPORTED' where recipient = 'a2@example.com'").await;
+        let (mut seen, mut cursor) = (BTreeSet::new(), String::new());
+        loop {
+            let page = read(&app, &path(&campaign, &format!("/ledger?state=ACCEPTED&limit=1{cursor}"))).await;
+            seen.extend(items(&page["data"]).iter().map(|entry| text(&entry["email"]).to_owned()));
+            match page["cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => break,
+            }
+        }
+        let others = [0, 1, 3, 4].map(|number| format!("a{number}@example.com"));
+        assert_eq!(seen, BTreeSet::from(others));
+        assert!(app.log().contains("cannot be read"));
+    }
+
     async fn every_state_is_paged_while_a_campaign_is_under_way(engine: Engine) {
         let number = |to: &str| -> usize {
             let digits: String = to.chars().take_while(|c| *c != '@').filter(char::is_ascii_digit).collect();

@@ -13,6 +13,17 @@ fn condition(field: &str, operator: &str, value: &Value) -> Value {
     json!({"logic": "AND", "groups": [{"filters": [{"field": field, "operator": operator, "value": value}]}]})
 }
 
+/// A condition of several filters, all of which must hold.
+fn all(filters: &[Value]) -> Value {
+    json!({"logic": "AND", "groups": [{"filters": filters}]})
+}
+
+/// A condition that names a segment several times.
+fn naming(segment: &Value, times: usize) -> Value {
+    let named = json!({"field": format!("segment.{}", text(&segment["id"])), "operator": "memberOfSegment"});
+    all(&vec![named; times])
+}
+
 fn to_segment(segment: &Value) -> Value {
     json!({"audienceType": "SEGMENT", "segmentId": segment["id"]})
 }
@@ -97,6 +108,64 @@ both_engines! {
         assert_eq!((&sent["segmentId"], &sent["segment"]), (&needed["id"], &Value::Null));
         let copy = act(&app, &campaign, "/duplicate").await;
         copy.assert_error(404, "RESOURCE_NOT_FOUND");
+    }
+
+    async fn an_audience_of_too_many_conditions_is_refused_and_noted(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 3).await;
+        // of 199 conditions and of four times as many, and a campaign that names it twice: 2 + 2 * (4 + 4 * 199)
+        let known = json!({"field": "data.number", "operator": "exists"});
+        let leaf = segment(&app, &json!({"name": "Leaf", "condition": all(&vec![known; 199])})).await;
+        let many = segment(&app, &json!({"name": "Many", "condition": naming(&leaf, 4)})).await;
+        let twice = |times| json!({"audienceType": "FILTERED", "audienceCondition": naming(&many, times)});
+        let campaign = draft(&app, &twice(2)).await;
+        assert_eq!(campaign["totalRecipients"], 3);
+        for refused in [
+            post(&app, &with(body(&app), &twice(3))).await,
+            app.put(&path(&campaign, "")).json(&twice(3)).send().await,
+        ] {
+            assert_eq!(issues(&refused), [("audienceCondition".to_owned(), "too_big".to_owned())]);
+            assert!(shown(&refused).contains("2000 conditions"), "{}", shown(&refused));
+        }
+        let of_many = async |condition: &Value| {
+            let change = json!({"condition": condition});
+            app.patch(&format!("/segments/{}", text(&many["id"]))).json(&change).send().await.assert_status(200);
+        };
+
+        // the segment grows when the campaign is there: 2 + 2 * (5 + 5 * 199)
+        let (due, under_way) = (draft(&app, &twice(2)).await, draft(&app, &twice(2)).await);
+        of_many(&naming(&leaf, 5)).await;
+        for when in [json!({}), json!({"scheduledFor": "2099-01-31"})] {
+            let refused = app.post(&path(&campaign, "/send")).json(&when).send().await;
+            assert!(text(&refused.assert_error(400, "BAD_REQUEST")["message"]).contains("2000 conditions"));
+        }
+        let audience = app.get(&path(&campaign, "/audience")).send().await;
+        assert!(audience.status < 500, "{}", shown(&audience));
+        of_many(&naming(&leaf, 4)).await;
+        let later = json!({"scheduledFor": "2099-01-31"});
+        app.post(&path(&due, "/send")).json(&later).send().await.assert_status(200);
+        // as if another process had it, so that freezing waits
+        app.tamper("update campaigns set lease_until = 9000000000000, lease_holder = 1 where status = 'DRAFT'").await;
+        send(&app, &under_way).await;
+        of_many(&naming(&leaf, 5)).await;
+        app.tamper("update campaigns set lease_until = 0, lease_holder = 0").await;
+        let now = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_millis();
+        app.tamper(&format!("update campaigns set scheduled_for = {now}, next_at = {now} where status = 'SCHEDULED'")).await;
+        let cancelled = app.eventually("the one that is due is cancelled", async || {
+            let found = get(&app, &due).await;
+            (found["status"] == "CANCELLED").then_some(found)
+        }).await;
+        assert!(text(&cancelled["note"]).contains("2000 conditions"), "{cancelled}");
+        let noted = app.eventually("the one is paused", async || {
+            let found = get(&app, &under_way).await;
+            (!found["pausedAt"].is_null()).then_some(found)
+        }).await;
+        assert_eq!(noted["status"], "SENDING");
+        assert!(text(&noted["note"]).contains("2000 conditions"), "{noted}");
+
+        of_many(&naming(&leaf, 4)).await;
+        act(&app, &under_way, "/resume").await.assert_status(200);
+        assert_eq!(settled(&app, &under_way).await["equation"]["accepted"], 3);
     }
 
     async fn a_segment_of_another_project_is_unknown(engine: Engine) {

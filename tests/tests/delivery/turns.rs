@@ -153,12 +153,20 @@ both_engines! {
             good.push(app.send_to(&format!("good{n}@example.com")).await);
         }
         let bad = app.send_to("bad@example.com").await;
+        let damaged = app.send_to("damaged@example.com").await;
         send_as(&app, &other.secret_key, &other.from, "other@example.com").await;
         assert!(app.stop().await.success());
         app.tamper("update emails set source = 'TELEPATHY' where recipient = 'bad@example.com'").await;
+        let damage = match engine {
+            Engine::Sqlite => "x'ff00'",
+            Engine::Postgres => "'[]'",
+        };
+        app.tamper(&format!("update emails set variables = {damage} where recipient = 'damaged@example.com'")).await;
         server.start_again().await;
         app.restart().await;
 
+        let damaged = settled(&app, &damaged).await;
+        assert_eq!((&damaged["status"], &damaged["reason"]), (&json!("FAILED"), &json!("unrenderable")), "{damaged}");
         for id in &good {
             app.email_in(id, &["SENT"]).await;
         }
@@ -233,4 +241,37 @@ both_engines! {
         })
         .await;
     }
+}
+
+/// PostgreSQL alone: on SQLite nobody holds anything but the one writer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_project_of_which_somebody_holds_a_row_keeps_nobody_waiting() {
+    let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+    let app = App::builder(Engine::Postgres).smtp(server.port).start().await;
+    let other = app.bootstrap("Other", "other.test").await;
+    let first = app.send_to("first@example.com").await;
+    assert_eq!(settled(&app, &first).await["status"], "SENT");
+    let held = app
+        .hold(
+            "select 1 from throttles where project_id = (select number from projects where name = 'Acme') \
+        for update",
+        )
+        .await;
+    let stuck = app.send_to("stuck@example.com").await;
+    app.eventually("it cannot be claimed", async || {
+        app.log().contains("another transaction holds it").then_some(())
+    })
+    .await;
+    for n in 0..3 {
+        let to = format!("other{n}@example.com");
+        send_as(&app, &other.secret_key, &other.from, &to).await;
+        // long before the database would give the claim up, which it does after 50 s
+        app.eventually("the other project's mail leaves", async || {
+            (server.received_for(&to).len() == 1).then_some(())
+        })
+        .await;
+    }
+    assert!(OPEN.contains(&text(&app.email(&stuck).await["status"])));
+    drop(held);
+    assert_eq!(settled(&app, &stuck).await["status"], "SENT");
 }

@@ -179,6 +179,30 @@ both_engines! {
         mailwright_tests::browser::try_log_in(&app, "ada@example.com", "anything").await.assert_error(401, "INVALID_CREDENTIALS");
     }
 
+    async fn an_account_that_a_stranger_made_passes_to_the_owner_of_its_address(engine: Engine) {
+        let provider = Provider::start().await;
+        let app = provider.offered_by(App::builder(engine)).start().await;
+        // the stranger has a session, a project and a second factor
+        let stranger = crate::totp::guarded_browser(&app).await;
+        let project = stranger.create_project(&app, "Trap").await;
+        let ada = Account::new(10, &stranger.email);
+        let cookie = session(&app, &sign_in(&app, &provider, "google", &ada).await);
+        let owner = me(&app, &cookie).await.assert_status(200).json();
+        assert_eq!((&owner["id"], &owner["type"], &owner["emailVerified"]), (&json!(stranger.id), &json!("EXTERNAL"), &json!(true)));
+
+        stranger.request(&app, "GET", "/users/@me").send().await.assert_error(401, "UNAUTHORIZED");
+        let again = mailwright_tests::browser::try_log_in(&app, &stranger.email, mailwright_tests::browser::PASSWORD).await;
+        again.assert_error(401, "INVALID_CREDENTIALS");
+        // everything of the account is the owner's, also the next time
+        let cookie = session(&app, &sign_in(&app, &provider, "google", &ada).await);
+        assert_eq!(me(&app, &cookie).await.assert_status(200).json()["id"], owner["id"]);
+        let projects = app.request("GET", "/users/@me/projects").header("cookie", &cookie).send().await;
+        assert_eq!(projects.assert_status(200).json()[0]["id"], project["id"]);
+        // it is proven now, and no other account at a provider opens it
+        let other = Account::new(11, &stranger.email);
+        assert_refused(&app, &sign_in(&app, &provider, "github", &other).await, "signs in another way");
+    }
+
     async fn where_signing_up_is_off_an_invitation_is_needed(engine: Engine) {
         let provider = Provider::start().await;
         let builder = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_DISABLE_SIGNUPS", "true");

@@ -84,6 +84,11 @@ async fn guarded(app: &App) -> Guarded {
     Guarded { browser, secret, recovery, confirmed }
 }
 
+/// A user of that kind, signed in.
+pub(super) async fn guarded_browser(app: &App) -> Browser {
+    guarded(app).await.browser
+}
+
 async fn log_in(app: &App, code: &str) -> Response {
     let body = json!({"email": "ada@example.com", "password": PASSWORD, "code": code});
     app.request("POST", "/auth/login").json(&body).send().await

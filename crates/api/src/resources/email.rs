@@ -106,7 +106,7 @@ impl From<&Email> for EmailView {
 
 /// List mails
 ///
-/// Newest first.
+/// Newest first. A mail whose record is damaged is left out.
 #[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
     params(
         ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
@@ -133,11 +133,10 @@ pub(crate) async fn list(
     };
     let limit = params.bounded("limit", 20, 100) as usize;
     let page = app.emails(&project, List { limit, after: params.cursor()?, status, contact }).await?;
-    let cursor = page.emails.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     Ok(Json(CursorPage {
         data: page.emails.iter().map(EmailView::from).collect(),
-        cursor,
-        has_more: page.has_more,
+        has_more: page.next.is_some(),
+        cursor: page.next.map(|last| last.to_string()),
         total: page.total,
     }))
 }

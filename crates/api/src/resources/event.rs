@@ -7,7 +7,7 @@ use mailwright_app::event::Event;
 use mailwright_app::key::Identity;
 use mailwright_app::{App, Resource};
 use mailwright_core::custom_data;
-use mailwright_core::event::MAX_EVENT_NAME;
+use mailwright_core::event::is_too_long;
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -286,7 +286,7 @@ pub(crate) async fn delete(
 
 /// A name that an event can have.
 fn stored_name(name: &str) -> Result<&str> {
-    if name.contains('\0') || name.len() > MAX_EVENT_NAME {
+    if name.contains('\0') || is_too_long(name) {
         return Err(ApiError::bad_request("No event has that name."));
     }
     Ok(name)

@@ -7,7 +7,7 @@ use mailwright_core::project::Project;
 use mailwright_store::campaign::audience::Counted;
 use mailwright_store::campaign::ledger::{self, Page, Place};
 use mailwright_store::campaign::run;
-use mailwright_store::email::Email;
+use mailwright_store::email::{Email, Illegible};
 use serde_json::Value;
 
 use super::{Overview, overview};
@@ -21,7 +21,7 @@ pub struct LedgerPage {
     pub overview: Overview,
     /// The equation that it ended with, once it did.
     pub balance: Option<Value>,
-    /// The mails of the page.
+    /// The mails of the page, as far as they can be read.
     pub mails: Vec<Email>,
     /// Where the next page begins, when there is one.
     pub next: Option<Place>,
@@ -56,20 +56,27 @@ impl App {
                 let Some(overview) = overview(rx, number, id).await? else { return Ok(None) };
                 let balance = run::balance(rx, number, id).await?;
                 let Some(page) = page else {
-                    return Ok(Some(LedgerPage { overview, balance, mails: Vec::new(), next: None }));
+                    return Ok(Some((overview, balance, Vec::new(), None)));
                 };
                 let limit = page.limit;
                 // one more tells whether there is more
                 let mut mails = ledger::page(rx, number, id, &Page { limit: limit + 1, ..page }).await?;
                 let has_more = mails.len() > limit;
                 mails.truncate(limit);
-                let next = mails.last().filter(|_| has_more).map(|last| Place {
-                    reason: last.reason.map_or("", Reason::as_str).to_owned(),
-                    id: last.id,
-                });
-                Ok(Some(LedgerPage { overview, balance, mails, next }))
+                let next = mails.last().filter(|_| has_more).map(place);
+                Ok(Some((overview, balance, mails, next)))
             })
         });
-        read.await?.ok_or_else(|| Error::not_found(Resource::Campaign, id))
+        let found = read.await?.ok_or_else(|| Error::not_found(Resource::Campaign, id))?;
+        let (overview, balance, mails, next) = found;
+        Ok(LedgerPage { overview, balance, mails: self.legible(number, mails), next })
+    }
+}
+
+/// Where a mail stands in the list of a campaign's mails.
+fn place(row: &std::result::Result<Email, Illegible>) -> Place {
+    match row {
+        Ok(mail) => Place { reason: mail.reason.map_or("", Reason::as_str).to_owned(), id: mail.id },
+        Err(row) => Place { reason: row.reason.clone(), id: row.id },
     }
 }

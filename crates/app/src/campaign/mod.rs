@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::App;
 use crate::domain::sender_refused;
-use crate::error::{Error, Resource, Result};
+use crate::error::{Error, Resource, Result, too_many_conditions};
 use crate::template::syntax_issues;
 
 pub use figures::LedgerPage;
@@ -361,7 +361,12 @@ impl App {
                 audience::count(rx, number, &members, kind, now).await.map(Ok)
             })
         });
-        counted.await?
+        match counted.await {
+            Err(mailwright_store::Error::TooManyConditions) => {
+                Err(Error::Invalid(vec![Issue::new("audienceCondition", "too_big", too_many_conditions())]))
+            }
+            counted => counted?,
+        }
     }
 }
 

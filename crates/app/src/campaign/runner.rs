@@ -25,11 +25,11 @@ use mailwright_store::{Door, Tx, audit, json_text, project};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::state::start as start_campaign;
+use super::state::{start as start_campaign, withhold as withhold_campaign};
 use crate::App;
 use crate::content::Prepared;
 use crate::domain::sender_refused;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, too_many_conditions};
 use crate::tasks::Tasks;
 
 /// How often campaigns are looked at that nobody hinted at.
@@ -341,7 +341,10 @@ impl Runner {
                 Ok((page, fitting))
             })
         });
-        let (mut chunk, fitting) = page.await?;
+        let (mut chunk, fitting) = match page.await {
+            Err(mailwright_store::Error::TooManyConditions) => return self.withhold(project, id).await,
+            page => page?,
+        };
         let last = chunk.len() < limit && fitting == chunk.len();
         chunk.truncate(fitting);
         let lease = self.lease();
@@ -372,6 +375,25 @@ impl Runner {
             self.resting().insert(id, Instant::now() + rest);
         }
         Ok(frozen)
+    }
+
+    /// Pauses a campaign whose segments have become too large to look its audience up. It is looked at again from time to
+    /// time, and goes on where it is paused, so that resuming it is all that is to be done once they are smaller.
+    async fn withhold(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
+        let now = self.app.clock().now();
+        let note = format!("Paused, because its audience cannot be looked up. {}", too_many_conditions());
+        let paused = self.app.retry(move |tx| {
+            let note = note.clone();
+            Box::pin(async move {
+                let paused = withhold_campaign(tx, project, id, note, now).await?;
+                run::put_off(tx, project, id, now.plus(PUT_OFF)).await?;
+                Ok(paused)
+            })
+        });
+        if paused.await? {
+            tracing::warn!(campaign = %id, "a campaign was paused, because its filter has too many conditions");
+        }
+        Ok(false)
     }
 
     /// Whether so many mails of a campaign wait that freezing the others can take its time.
@@ -503,6 +525,8 @@ async fn fire(
     let disabled = project::get(tx, number).await?.is_none_or(|project| project.disabled);
     let refused = if disabled {
         Some("The project was disabled when the campaign was due.".to_owned())
+    } else if !audience::can_be_found(tx, number, &campaign.audience, now).await? {
+        Some(too_many_conditions())
     } else {
         sender_refused(tx, number, &campaign.from, leaves).await?.map(|refused| refused.to_string())
     };

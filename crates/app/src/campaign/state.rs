@@ -22,7 +22,7 @@ use super::{Overview, check_editable, overview};
 use crate::App;
 use crate::content::compose;
 use crate::domain::sender_refused;
-use crate::error::{Error, Resource, Result};
+use crate::error::{Error, Resource, Result, too_many_conditions};
 
 /// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it is
 /// enough to know that there is somebody: the first mail does not wait for a count.
@@ -55,6 +55,9 @@ impl App {
                     }
                     if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
                         return Ok(Err(refused));
+                    }
+                    if !audience::can_be_found(tx, number, &campaign.audience, now).await? {
+                        return Ok(Err(Error::BadRequest(too_many_conditions())));
                     }
                     campaign.updated_at = now;
                     campaign.note = None;
@@ -196,8 +199,11 @@ impl App {
                     return Ok(Vec::new()); // verified again meanwhile
                 }
                 let under_way = store::sending_from(tx, number, &domain).await?;
+                let note = format!(
+                    "Paused, because the domain {domain} is not verified. Verify it, and resume the campaign."
+                );
                 for id in &under_way {
-                    withhold(tx, number, *id, &domain, now).await?;
+                    withhold(tx, number, *id, note.clone(), now).await?;
                 }
                 Ok(under_way)
             })
@@ -410,28 +416,26 @@ fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
     }
 }
 
-/// Pauses a campaign whose sender's domain is not verified.
-async fn withhold(
+/// Pauses a campaign for a reason that nobody asked for. Whether it was not paused before.
+pub(super) async fn withhold(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     id: CampaignId,
-    domain: &str,
+    note: String,
     now: Timestamp,
-) -> mailwright_store::Result<()> {
+) -> mailwright_store::Result<bool> {
     let is_sending =
         |campaign: &Campaign| campaign.status == CampaignStatus::Sending && campaign.paused_at.is_none();
     let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(is_sending) else {
-        return Ok(());
+        return Ok(false);
     };
-    let note =
-        format!("Paused, because the domain {domain} is not verified. Verify it, and resume the campaign.");
     let entry = Entry::new(Action::CampaignPaused, id.to_string())
         .with(json!({ "name": campaign.name, "reason": note }));
     campaign.paused_at = Some(now);
     campaign.note = Some(note);
     campaign.updated_at = now;
     store::save_state(tx, number, &campaign).await?;
-    audit::record(tx, number, &Actor::Service, &entry, now).await
+    audit::record(tx, number, &Actor::Service, &entry, now).await.map(|()| true)
 }
 
 /// Starts a campaign: stores what its mails say, once for all of them. The caller stores its state.

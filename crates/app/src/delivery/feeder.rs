@@ -15,7 +15,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::queue;
 use mailwright_store::counter::Deltas;
 use mailwright_store::email::{self, Taken, Unreadable};
-use mailwright_store::{Tx, migrate, project, rate};
+use mailwright_store::{Error as StoreError, Tx, migrate, project, rate};
 
 use super::rests::Rests;
 use super::{Delivery, instance_rate, outcome, reference};
@@ -32,6 +32,8 @@ const TURN: usize = 8;
 const THROTTLED: Duration = Duration::from_millis(250);
 /// How long a project is left alone that was disabled.
 const DISABLED: Duration = Duration::from_secs(2);
+/// How long a claim waits for what another transaction holds of its project. The projects behind it wait as long.
+const LOCKED: Duration = Duration::from_millis(250);
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
@@ -177,11 +179,18 @@ impl Feeder<'_> {
             Ok(claims) => claims,
             Err(error) => {
                 let pause = self.rests.failed(project, error.is_temporary(), now);
-                if error.is_temporary() {
-                    return Err(error);
+                match error {
+                    // what somebody else is doing with this project says nothing about the others
+                    StoreError::Contention(_) => {
+                        tracing::warn!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
+                            "the mails of a project could not be claimed, since another transaction holds it");
+                    }
+                    error if error.is_temporary() => return Err(error),
+                    error => {
+                        tracing::error!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
+                            "the mails of a project could not be claimed, it is left alone for a while");
+                    }
                 }
-                tracing::error!(%error, project = project.0, lane = self.lane.as_str(), ?pause,
-                    "the mails of a project could not be claimed, it is left alone for a while");
                 return Ok(None);
             }
         };
@@ -249,12 +258,12 @@ impl Feeder<'_> {
         tracing::error!(error = %row.error, table = "emails", column = row.column, email = ?row.id(),
             project = row.project.0, "a mail cannot be read and is not sent");
         let (now, project, campaign) = (self.delivery.now(), row.project, row.campaign);
-        let settled = self
-            .delivery
-            .app
-            .0
-            .db
-            .write(move |tx| Box::pin(async move { email::settle_unreadable(tx, &row, now).await }));
+        let settled = self.delivery.app.0.db.write(move |tx| {
+            Box::pin(async move {
+                tx.wait_at_most(LOCKED).await?;
+                email::settle_unreadable(tx, &row, now).await
+            })
+        });
         match settled.await {
             Ok(()) => {
                 if let Some(campaign) = campaign {
@@ -307,6 +316,7 @@ struct Claim {
 
 impl Claim {
     async fn run(self, tx: &mut Tx<'_>) -> mailwright_store::Result<Claims> {
+        tx.wait_at_most(LOCKED).await?;
         // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be read
         if migrate::is_superseded(tx).await? {
             return Ok(Claims { next: Next::Never, ..Claims::default() });

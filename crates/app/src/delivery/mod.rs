@@ -23,6 +23,7 @@ mod turns;
 mod worker;
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::num::NonZero;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -234,6 +235,7 @@ impl Delivery {
         let Some(project) = found else { return Ok(None) };
         let letterhead = Arc::new(Letterhead::new(&project));
         let mut letterheads = self.letterheads.lock().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut letterheads, |(read_at, _)| now.since(*read_at) < KEY_CACHE);
         letterheads.insert(number, (now, Arc::clone(&letterhead)));
         Ok(Some(letterhead))
     }
@@ -267,7 +269,9 @@ impl Delivery {
         let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
         let key = (stored.selector, key);
         let cached = CachedKey { read_at: now, changes, key: key.clone() };
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).insert(cache_key, cached);
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut keys, |key| now.since(key.read_at) < KEY_CACHE);
+        keys.insert(cache_key, cached);
         Ok(Signing::Key(key))
     }
 }
@@ -285,6 +289,20 @@ enum Signing {
 /// How long a signing key or a project is used without looking whether it is still the same.
 const KEY_CACHE: Duration = Duration::from_secs(5);
 
+/// Most signing keys, and most projects, that are remembered.
+const MOST_CACHED: usize = 10_000;
+
+/// Makes room for one more in a cache that is full: what is no longer good goes, and where all is, everything.
+fn make_room<K: Eq + Hash, V>(cache: &mut HashMap<K, V>, is_good: impl Fn(&V) -> bool) {
+    if cache.len() < MOST_CACHED {
+        return;
+    }
+    cache.retain(|_, value| is_good(value));
+    if cache.len() >= MOST_CACHED {
+        cache.clear();
+    }
+}
+
 struct CachedKey {
     read_at: Timestamp,
     /// The count of changes to domains at that time.
@@ -294,4 +312,25 @@ struct CachedKey {
 
 fn reference(mail: &Claimed) -> ClaimRef {
     ClaimRef { project: mail.project, id: mail.id, claim: mail.claim }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_keeps_what_is_good_and_never_grows_beyond_its_bound() {
+        let mut cache = HashMap::new();
+        for key in 0..MOST_CACHED * 3 {
+            make_room(&mut cache, |made: &usize| *made + 10 > key);
+            cache.insert(key, key);
+            assert!(cache.len() <= MOST_CACHED && cache.contains_key(&key.saturating_sub(1)));
+        }
+        // as many, and each as good as new
+        for key in 0..MOST_CACHED * 2 {
+            make_room(&mut cache, |_| true);
+            cache.insert(usize::MAX - key, key);
+            assert!(cache.len() <= MOST_CACHED);
+        }
+    }
 }

@@ -97,7 +97,8 @@ impl Delivery {
                 &complete,
                 &content,
                 &app.link_tag(mail.contact)?,
-            );
+            )
+            .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
                 .sign(mail.from.domain(), &selector, &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;
@@ -175,6 +176,15 @@ impl Delivery {
         let hop = Hop { host: self.app.0.transport.host(), how };
         outcome::record(mail, subject, end, hop, self.backoff, self.now())
     }
+}
+
+/// Why a mail of a request to very many recipients is not sent whose values and loops write too much.
+fn outgrown(room: Option<usize>) -> String {
+    let kilobytes = room.unwrap_or_default() / 1024;
+    format!(
+        "Values and loops add more than {kilobytes} KB to the content, which is what each mail of a request to so many \
+         recipients has room for. Send to fewer recipients at a time, or write less."
+    )
 }
 
 fn unrenderable(text: &str) -> Unprepared {

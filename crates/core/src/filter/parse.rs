@@ -11,7 +11,7 @@ use super::{
 };
 use crate::address::EmailAddress;
 use crate::custom_data::MAX_KEY;
-use crate::event::MAX_EVENT_NAME;
+use crate::event::{MAX_EVENT_NAME, is_too_long};
 use crate::ids::SegmentId;
 use crate::issue::Issue;
 use crate::time::Timestamp;
@@ -193,8 +193,8 @@ impl Reader {
         if name.is_empty() {
             return self.note(Issue::new(at, "too_small", "Name an event."));
         }
-        if name.len() > MAX_EVENT_NAME {
-            let message = format!("The name of an event has at most {MAX_EVENT_NAME} bytes.");
+        if is_too_long(name) {
+            let message = format!("The name of an event has at most {MAX_EVENT_NAME} characters.");
             return self.note(Issue::new(at, "too_big", message));
         }
         Some(Field::Event(name.to_owned()))

@@ -136,7 +136,8 @@ impl Live {
         let mut open = vec![id];
         let mut seen = BTreeSet::new();
         while let Some(definition) = open.pop().and_then(|id| self.get(id)) {
-            if seen.insert(definition.id) {
+            // whoever is in one with stored members is remembered for that one
+            if seen.insert(definition.id) && (definition.id == id || !definition.tracked) {
                 found.extend(definition.tree.windows().into_iter().filter(is_timed));
                 open.extend(definition.tree.references().segments);
             }
@@ -396,6 +397,12 @@ mod tests {
         assert!(live.has_timers());
         assert_eq!(live.timed_of(segments[0].id).len(), 1);
         assert!(live.timed_of(segments[1].id).is_empty());
+        let in_place = segment(5, "In place", false, &within("data.trial", "within"));
+        let stands_in = segment(6, "Stands in", true, &member_of(&in_place));
+        let stored = segment(7, "Stored", true, &member_of(&segments[0]));
+        let naming = Live::new(&[segments[0].clone(), in_place, stands_in.clone(), stored.clone()]);
+        assert_eq!(naming.timed_of(stands_in.id).len(), 1);
+        assert!(naming.timed_of(stored.id).is_empty(), "the stored segment's own");
         let person = person(&json!({"renewal": "2025-11-13T02:00:00"}));
         let due = Timestamp::parse("2025-11-13T04:00:00.001Z").unwrap();
         assert_eq!(live.due(&person.contact, NOW), Some(due));

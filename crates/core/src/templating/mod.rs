@@ -117,7 +117,18 @@ impl Template {
     /// Appends the template filled in from `scope` to `out`. It grows by at most the
     /// length of the source and [`MAX_OUTPUT`].
     pub fn render_into(&self, scope: &Scope<'_>, mode: Escape, out: &mut String) {
-        render::render(&self.program, scope, mode, out);
+        render::render(&self.program, scope, mode, MAX_OUTPUT, out);
+    }
+
+    /// The template filled in from `scope`, at most `room` bytes longer than its source; `None` when that is too little.
+    pub fn render_within(&self, scope: &Scope<'_>, mode: Escape, room: usize) -> Option<String> {
+        let mut out = String::with_capacity(self.program.source.len() + 256);
+        render::render(&self.program, scope, mode, room, &mut out).then_some(out)
+    }
+
+    /// How many bytes its source has.
+    pub fn source_len(&self) -> usize {
+        self.program.source.len()
     }
 
     /// The top-level names that the template looks up in its scope: `profile` for `{{profile.tier}}`. Loop

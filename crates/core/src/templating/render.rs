@@ -14,20 +14,30 @@ use super::scope::Scope;
 use super::value::{Turn, Val};
 use super::{Escape, FREE_OUTPUT, MAX_OUTPUT, MAX_VALUE, PER_BYTE, STEP_COST};
 
-/// Appends what `program` writes to `out`.
-pub(super) fn render(program: &Program, scope: &Scope<'_>, mode: Escape, out: &mut String) {
+/// Appends what `program` writes to `out`, up to `most` bytes more than its source. Whether that was enough: what is cut
+/// off by the bound that every render has counts as enough.
+pub(super) fn render(
+    program: &Program,
+    scope: &Scope<'_>,
+    mode: Escape,
+    most: usize,
+    out: &mut String,
+) -> bool {
+    let room = room(scope);
     let slots = if program.defines { program.names.len() } else { 0 };
     let mut render = Render {
         program,
         scope,
         html: mode == Escape::Html,
         // A literal text, however long, fits; what values and loops add to it is bounded.
-        out: Output::new(std::mem::take(out), program.source.len().saturating_add(room(scope))),
+        out: Output::new(std::mem::take(out), program.source.len().saturating_add(room.min(most))),
         locals: vec![None; slots],
         budget: Budget::full(),
     };
     render.block(&program.nodes);
+    let is_enough = most >= room || !render.out.is_full();
     *out = render.out.into_text();
+    is_enough
 }
 
 /// How many bytes values and loops may add to the source.

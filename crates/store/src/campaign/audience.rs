@@ -105,6 +105,21 @@ async fn source(
     }
 }
 
+/// Whether an audience can be looked up: its filter may have too many conditions by now, with those of its segments.
+pub async fn can_be_found(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    audience: &Audience,
+    now: Timestamp,
+) -> Result<bool> {
+    let members = resolve(rx, project, audience).await?;
+    match source(rx, project, &members, now).await {
+        Ok(_) => Ok(true),
+        Err(Error::TooManyConditions) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// How many contacts of an audience get a mail, and how many do not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {

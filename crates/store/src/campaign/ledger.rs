@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::args;
 use crate::counter::{Counter, Deltas, end_of};
-use crate::email::{self, Email};
+use crate::email::{self, Email, Illegible};
 use crate::error::Result;
 use crate::tx::{Rx, Tx};
 use crate::value::Arg;
@@ -190,7 +190,7 @@ pub async fn page(
     project: ProjectNumber,
     campaign: CampaignId,
     page: &Page,
-) -> Result<Vec<Email>> {
+) -> Result<Vec<Result<Email, Illegible>>> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), campaign.into(), page.limit.into()];
     let walk = walk(page, &mut args);
     rx.all(
@@ -199,7 +199,7 @@ pub async fn page(
             email::COLUMNS
         ),
         &args,
-        email::read,
+        email::read_listed,
     )
     .await
 }
@@ -416,12 +416,13 @@ pub(crate) async fn forget_contact(
             ),
             args![project, contact, limit],
             |r| {
-                let status = r.named(2, "emails.status", EmailStatus::from_name)?;
-                Ok((r.get::<EmailId>(0)?, r.get::<CampaignId>(1)?, status))
+                // a state that cannot be read must not keep a contact from being removed
+                let waits = r.get::<String>(2)? == EmailStatus::Pending.as_str();
+                Ok((r.get::<EmailId>(0)?, r.get::<CampaignId>(1)?, waits))
             },
         )
         .await?;
-    for (id, campaign, _) in found.iter().filter(|(.., status)| *status == EmailStatus::Pending) {
+    for (id, campaign, _) in found.iter().filter(|(.., waits)| *waits) {
         skip(tx, project, *campaign, &[(*id, Reason::Deleted)], deltas, now).await?;
     }
     let ids: Vec<_> = found.iter().map(|(id, ..)| *id).collect();

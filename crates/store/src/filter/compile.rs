@@ -105,8 +105,7 @@ impl Compiler<'_, '_> {
         for condition in conditions {
             self.conditions += 1;
             if self.conditions > MAX_COMPILED {
-                let text = "a filter with the segments it refers to has too many conditions";
-                return Err(Error::Statement(text.into()));
+                return Err(Error::TooManyConditions);
             }
             parts.push(self.condition(condition)?);
         }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Engine;
-use crate::database::Database;
+use crate::database::{Database, Held};
 use crate::http::{Client, Request, Response};
 use crate::net::{TcpProxy, free_port};
 
@@ -304,6 +304,11 @@ impl App {
         let database = rusqlite::Connection::open(self.data_dir().join("mailwright.sqlite")).unwrap();
         database.busy_timeout(PATIENCE).unwrap();
         database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
+    }
+
+    /// Has a transaction on PostgreSQL hold what these statements lock.
+    pub async fn hold(&self, statements: &str) -> Held {
+        self.database.as_ref().expect("PostgreSQL").hold(statements).await
     }
 
     /// The proxy asked for with [`AppBuilder::database_proxy`].

@@ -220,6 +220,7 @@ fn every_mistake_in_a_filter_is_named() {
     }
     condition(filter("data.a", "equals", json!("é".repeat(1000))));
     condition(filter(&event(255), "triggered", json!(null)));
+    condition(filter(&format!("event.{}", "名".repeat(255)), "triggered", json!(null)));
 }
 
 #[test]

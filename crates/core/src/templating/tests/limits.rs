@@ -47,6 +47,23 @@ fn the_output_is_cut_off() {
 }
 
 #[test]
+fn what_needs_more_than_the_room_it_is_given_is_not_written() {
+    let template = Template::parse("{% for i in (1..30) %}{{ x }}{% endfor %}").unwrap();
+    let data = json!({"x": "0123456789"});
+    let scope = Scope::new().layer(object(&data));
+    let within = |room| template.render_within(&scope, Escape::Html, room);
+    let room = 300 - template.source_len();
+    assert_eq!(within(room), Some("0123456789".repeat(30)));
+    assert_eq!(within(room - 1), None);
+    assert_eq!(within(0), None);
+    // what every render is cut off at is another matter
+    let endless = Template::parse("{{ (1..999999999) }}").unwrap();
+    let out = endless.render_within(&Scope::new(), Escape::Html, FREE_OUTPUT);
+    assert_eq!(out.map(|out| out.len()), Some(endless.source_len() + FREE_OUTPUT));
+    assert_eq!(endless.render_within(&Scope::new(), Escape::Html, FREE_OUTPUT - 1), None);
+}
+
+#[test]
 fn who_brings_values_has_room_for_them() {
     // a list of a thousand rows, each with far more around it than in it
     let items: Vec<_> = (0..1000).map(|number| json!({"n": number, "t": "Tea"})).collect();

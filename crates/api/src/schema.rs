@@ -353,6 +353,11 @@ impl Document {
                 return;
             }
             let property = &schema["properties"][name];
+            if property.is_null() && schema["additionalProperties"] == false {
+                let known = schema["properties"].as_object().into_iter().flat_map(serde_json::Map::keys);
+                out.push(unknown_field(&join(at, name), name, known.map(String::as_str)));
+                continue;
+            }
             let schema = if property.is_null() { &schema["additionalProperties"] } else { property };
             if schema.is_object() {
                 self.walk(schema, value, &join(at, name), out);
@@ -368,6 +373,24 @@ impl Document {
         }
         Issue::new(at, "invalid_type", "Required.").received("undefined")
     }
+}
+
+/// A field that there is not, where guessing what was meant could do harm; with the one that was probably meant.
+fn unknown_field<'k>(at: &str, name: &str, known: impl Iterator<Item = &'k str>) -> Issue {
+    let known: Vec<_> = known.collect();
+    // a name can be as long as a body; in the answer only its beginning is of use
+    let (at, name) = (text::clip(at), text::clip(name));
+    let hint = match known.iter().find(|other| is_near(&name, other)) {
+        Some(meant) => format!("Did you mean {meant}?"),
+        None => format!("What there is: {}.", known.join(", ")),
+    };
+    Issue::new(at, "unrecognized_keys", format!("There is no field {name}. {hint}"))
+}
+
+/// Whether two names differ by case and marks between words, or by two letters at most.
+fn is_near(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    strsim::osa_distance(&plain(one), &plain(other)) <= 2
 }
 
 fn join(at: &str, name: &str) -> String {
@@ -449,6 +472,36 @@ mod tests {
     }
 
     impl Payload for Sample {}
+
+    #[derive(Debug, Deserialize, ToSchema)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only parsed")]
+    struct Strict {
+        scheduled_for: Option<bool>,
+    }
+
+    impl Payload for Strict {}
+
+    #[test]
+    fn a_strict_body_has_no_other_fields() {
+        for (name, hint) in [
+            ("scheduleFor", "Did you mean scheduledFor?"),
+            ("scheduled_for", "Did you mean scheduledFor?"),
+            ("ScheduledFor", "Did you mean scheduledFor?"),
+            ("shceduledFor", "Did you mean scheduledFor?"),
+            ("data", "What there is: scheduledFor."),
+            ("", "What there is: scheduledFor."),
+        ] {
+            let error = refused(parse::<Strict>(serde_json::json!({name: null}).to_string().as_bytes()));
+            let issue = &error["errors"][0];
+            assert_eq!((&issue["field"], &issue["code"]), (&name.into(), &"unrecognized_keys".into()));
+            assert_eq!(issue["message"], format!("There is no field {name}. {hint}"));
+        }
+        let error = refused(parse::<Strict>(format!("{{\"{}\": 1}}", "x".repeat(100_000)).as_bytes()));
+        assert!(error.to_string().len() < 1000, "{error}");
+        assert!(parse::<Strict>(br#"{"scheduledFor": null}"#).is_ok());
+        assert!(parse::<Strict>(br#"{"scheduledFor": true, "scheduledFor": null}"#).is_ok());
+    }
 
     fn issues(body: &Value) -> Vec<(String, String)> {
         let document = document::<Sample>();

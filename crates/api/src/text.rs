@@ -95,7 +95,8 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
     (!has_format(format, text)).then(|| Issue::new(at, "invalid_string", message))
 }
 
-fn clip(text: &str) -> String {
+/// The beginning of a text from a request, for an answer.
+pub(crate) fn clip(text: &str) -> String {
     text.chars().take(100).collect()
 }
 

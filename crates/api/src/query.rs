@@ -119,7 +119,10 @@ pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
 /// An id in a path whose form is part of the contract.
 pub(crate) fn uuid<T: FromStr>(text: &str) -> Result<T> {
     text.parse().map_err(|_| {
-        ApiError::invalid(vec![Issue::new("id", "invalid_string", "Must be a UUID.").received(clip(text))])
+        ApiError::invalid(vec![
+            Issue::new("id", "invalid_string", "Must be an id, which is a UUID, and not a name.")
+                .received(clip(text)),
+        ])
     })
 }
 

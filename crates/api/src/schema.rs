@@ -11,6 +11,7 @@ use axum::extract::{FromRequest, Request};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use mailwright_core::issue::Issue;
+use mailwright_core::words::counted;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -163,7 +164,13 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     if let Ok(Object(value)) = serde_json::from_slice::<Object<T>>(bytes) {
         return checked(value);
     }
-    let body: Value = serde_json::from_slice(bytes).map_err(|e| ApiError::malformed_json(&e.to_string()))?;
+    let body: Value = serde_json::from_slice(bytes).map_err(|error| {
+        if is_form(bytes) {
+            ApiError::form_instead_of_json()
+        } else {
+            ApiError::malformed_json(&error.to_string())
+        }
+    })?;
     if let Some(message) = T::legacy(&body) {
         return Err(Failure::Legacy(message.to_owned()));
     }
@@ -180,6 +187,13 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     }
     issues.truncate(MAX_ISSUES);
     Err(ApiError::invalid(issues).into())
+}
+
+/// Whether what is no JSON looks like a form that was filled in, as curl sends it with -d name=value or -F name=value.
+fn is_form(body: &[u8]) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.[]%+".contains(byte);
+    let name = body.iter().take_while(|byte| is_name(byte)).count();
+    body.starts_with(b"--") || (name > 0 && body.get(name) == Some(&b'='))
 }
 
 fn checked<T: Payload>(value: T) -> Result<T, Failure> {
@@ -300,6 +314,7 @@ impl Document {
         if let [only] = choices[..] {
             return self.walk(only, value, at, out);
         }
+        let takes_name = choices.iter().any(|c| self.resolve(c)["properties"]["email"].is_object());
         let choices = choices.into_iter().map(|c| self.resolve(c)).filter(|c| has_type(c, value));
         let mut best: Option<Vec<Issue>> = None;
         for choice in choices {
@@ -314,7 +329,12 @@ impl Document {
             }
         }
         match best {
-            Some(issues) => out.extend(issues),
+            Some(mut issues) => {
+                if takes_name && value.as_str().is_some_and(|text| text.contains('<')) {
+                    issues.iter_mut().for_each(suggest_named);
+                }
+                out.extend(issues);
+            }
             None => {
                 out.push(Issue::new(at, "invalid_union", "Has none of the shapes that are allowed here."));
             }
@@ -323,10 +343,14 @@ impl Document {
 
     fn walk_array(&self, schema: &Value, items: &[Value], at: &str, out: &mut Vec<Issue>) {
         if let Some(most) = schema["maxItems"].as_u64().filter(|most| items.len() as u64 > *most) {
-            out.push(Issue::new(at, "too_big", format!("Must have at most {most} elements.")));
+            out.push(Issue::new(at, "too_big", format!("Must have at most {}.", counted(most, "element"))));
         }
         if let Some(least) = schema["minItems"].as_u64().filter(|least| (items.len() as u64) < *least) {
-            out.push(Issue::new(at, "too_small", format!("Must have at least {least} elements.")));
+            out.push(Issue::new(
+                at,
+                "too_small",
+                format!("Must have at least {}.", counted(least, "element")),
+            ));
         }
         for (index, item) in items.iter().enumerate() {
             if out.len() >= MAX_ISSUES {
@@ -373,6 +397,12 @@ impl Document {
         }
         Issue::new(at, "invalid_type", "Required.").received("undefined")
     }
+}
+
+/// A name and an address in one text: what is taken instead.
+fn suggest_named(issue: &mut Issue) {
+    "Must be an email address alone. Pass the name beside it: {\"name\": \"Ada\", \"email\": \"ada@example.com\"}."
+        .clone_into(&mut issue.message);
 }
 
 /// A field that there is not, where guessing what was meant could do harm; with the one that was probably meant.
@@ -538,6 +568,27 @@ mod tests {
             let json = format!("{json}{}", " ".repeat(100));
             assert!(!has_more_values(json.as_bytes(), values), "{json}");
             assert!(values == 0 || has_more_values(json.as_bytes(), values - 1), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_an_address_and_a_form_are_recognised() {
+        let error = refused(parse::<Sample>(br#"{"to": "Ann <ann@example.com>"}"#));
+        assert!(
+            error["errors"][0]["message"].as_str().unwrap().contains(r#"{"name": "Ada", "email":"#),
+            "{error}"
+        );
+        let error = refused(parse::<Sample>(br#"{"to": "nope"}"#));
+        assert_eq!(error["errors"][0]["message"], "Must be an email address.");
+        for (body, is_form) in [
+            ("to=ann%40example.com&subject=Hi", true),
+            ("--boundary\r\nContent-Disposition: form-data", true),
+            ("{to: 1}", false),
+            ("nope", false),
+            ("=", false),
+        ] {
+            let error = refused(parse::<Sample>(body.as_bytes()));
+            assert_eq!(error["message"].as_str().unwrap().contains("form"), is_form, "{error}");
         }
     }
 

@@ -379,6 +379,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::AwaitedOutside
         | Error::Panicked(_)
         | Error::Statement(_)
+        | Error::Unusable(_)
         | Error::Migration(_) => false,
     }
 }

@@ -192,6 +192,7 @@ both_engines! {
                 "405 names the methods: {}",
                 shown(&response)
             );
+            assert!(response.text().contains("It takes "), "and in words: {}", shown(&response));
         }
     }
 

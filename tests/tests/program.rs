@@ -190,7 +190,265 @@ fn a_database_that_does_not_answer_is_named_without_its_password() {
     );
 }
 
+fn path(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// The lines of the doctor that begin with a mark, `ok`, `LOOK` or `WRONG`, and their first words.
+fn marked<'l>(said: &'l str, mark: &str) -> Vec<&'l str> {
+    let lines = said.lines().filter_map(|line| line.strip_prefix(mark));
+    lines.filter_map(|line| line.trim_start().split_once(':')).map(|(what, _)| what).collect()
+}
+
+/// Runs the program until it says something in its log, and kills it.
+fn until_said(arguments: &[&str], settings: &[(&str, &str)], words: &str) {
+    use std::io::{BufRead, BufReader};
+    let mut child = program(arguments, settings).spawn().expect("the program starts");
+    let mut lines = Vec::new();
+    for line in BufReader::new(child.stderr.take().expect("the log")).lines() {
+        lines.push(line.expect("UTF-8"));
+        if lines.last().is_some_and(|line| line.contains(words)) {
+            break;
+        }
+    }
+    child.kill().expect("the program can be killed");
+    child.wait().expect("the program ends");
+    assert!(lines.last().is_some_and(|line| line.contains(words)), "no {words:?} in {lines:#?}");
+}
+
+#[test]
+fn numbers_out_of_range_and_levels_that_are_none_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = ("MAILWRIGHT_DATA_DIR", path(folder.path()));
+    for (variable, value, expected) in [
+        ("MAILWRIGHT_DELIVERY_CONNECTIONS", "0", "from 1 to 1000"),
+        ("MAILWRIGHT_DELIVERY_CONNECTIONS", "1001", "from 1 to 1000"),
+        ("MAILWRIGHT_HTTP_BODY_BUDGET_MB", "99", "from 100 to"),
+        ("MAILWRIGHT_LOG", "verbose", "is no level"),
+        ("MAILWRIGHT_LOG", "mailwright_app=debug,verbose", "is no level"),
+        ("MAILWRIGHT_LOG", "mailwright_app=verbose", "mailwright_log"),
+    ] {
+        for command in ["serve", "doctor"] {
+            let said = fail(&[command], &[data, (variable, value)], &[expected]);
+            assert!(said.contains(variable), "{said}");
+        }
+    }
+    for level in ["", "off", "WARN", "mailwright_app=debug,info"] {
+        succeed(&["migrate"], &[data, ("MAILWRIGHT_LOG", level)]);
+    }
+}
+
+#[test]
+fn the_doctor_finds_what_serve_fails_for_and_says_it_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let data = ("MAILWRIGHT_DATA_DIR", path(&data));
+    let file = folder.path().join("file");
+    std::fs::write(&file, "not a folder").expect("a file");
+    // a host that is no address of this machine
+    let foreign = ("MAILWRIGHT_LISTEN", "192.0.2.1:8080");
+    let inside = file.join("data");
+    for (setting, wrong, expected) in [
+        (("MAILWRIGHT_LISTEN", "8080"), &["listen"][..], "an address and a port"),
+        (foreign, &["listen"], "does not have that address"),
+        (("MAILWRIGHT_BASE_URL", "mail.example.com"), &["base URL"], "must be an address such as"),
+        (("MAILWRIGHT_TRANSPORT", "pigeon"), &["transport"], "MAILWRIGHT_TRANSPORT"),
+        (("MAILWRIGHT_DATA_DIR", path(&file)), &["data directory"], "is a file"),
+        (("MAILWRIGHT_DATA_DIR", path(&inside)), &["data directory"], "is not a folder"),
+    ] {
+        let settings = [data, ("MAILWRIGHT_LISTEN", "127.0.0.1:0"), setting];
+        let doctor = fail(&["doctor"], &settings, &[""]);
+        let mut found = marked(&doctor, "WRONG");
+        // whether the machine has a name server is none of the program's affairs
+        found.retain(|what| *what != "name server");
+        assert_eq!(found, wrong, "{setting:?}: {doctor}");
+        assert!(doctor.contains(expected), "{doctor}");
+        fail(&["serve"], &settings, &[""]);
+    }
+}
+
+#[test]
+fn a_secret_that_is_missing_or_another_one_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = ("MAILWRIGHT_DATA_DIR", path(folder.path()));
+    let listen = ("MAILWRIGHT_LISTEN", "127.0.0.1:0");
+    bootstrap(&[data], &[]);
+    assert!(said(&run(&["doctor"], &[data, listen])).contains("secret: it opens what is stored"));
+    let (file, kept) = (folder.path().join("secret"), folder.path().join("kept"));
+    std::fs::rename(&file, &kept).expect("the secret");
+    for command in [&["serve"][..], &["doctor"], &["export", "--project", "Rockets"], BOOTSTRAP] {
+        fail(command, &[data, listen], &["the instance's secret is missing"]);
+        assert!(!file.exists(), "{command:?} makes no other secret");
+        let other = ("MAILWRIGHT_SECRET", "another one of 28 characters");
+        fail(command, &[data, listen, other], &["mailwright_secret is not the secret"]);
+    }
+    std::fs::write(&file, "0123456789abcdef0123456789abcdef").expect("another secret");
+    fail(&["serve"], &[data, listen], &["does not hold the secret"]);
+    until_said(&["serve", "--lost-secret"], &[data, listen], "the service is ready");
+    std::fs::rename(&kept, &file).expect("the first secret");
+    until_said(&["serve"], &[data, listen], "the service is ready");
+}
+
+#[test]
+fn commands_that_need_a_database_make_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("elsewhere");
+    let settings = [("MAILWRIGHT_DATA_DIR", path(&data))];
+    let csv = folder.path().join("people.csv");
+    std::fs::write(&csv, "email\na@example.com\n").expect("a file");
+    let id = "0199a0b0-0000-7000-8000-000000000000";
+    for command in [
+        &["import", "--project", "Rockets", path(&csv)][..],
+        &["export", "--project", "Rockets"],
+        &["user", "reset-password", "a@example.com"],
+        &["user", "remove-totp", "a@example.com"],
+        &["project", "disable", id],
+        &["project", "audit", id],
+        &["inbox"],
+    ] {
+        let said = fail(command, &settings, &["there is no database at"]);
+        assert!(said.contains(path(&data)), "{said}");
+        assert!(!data.exists(), "{command:?} makes nothing");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_other_programs_are_left_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = [("MAILWRIGHT_DATA_DIR", path(folder.path()))];
+    let file = folder.path().join("mailwright.sqlite");
+    let letter = "Dear Ada,\n".repeat(100);
+    std::fs::write(&file, &letter).expect("a file");
+    for command in ["migrate", "doctor"] {
+        let said = fail(&[command], &settings, &["is not a database"]);
+        assert!(said.contains(path(&file)), "{said}");
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), letter, "nothing was changed");
+    }
+
+    let mut app = App::start(Engine::Sqlite).await;
+    app.stop().await;
+    app.tamper("drop table schema_migrations").await;
+    for command in ["migrate", "doctor"] {
+        let output = app.try_run(&[command]).await;
+        let said = said(&output);
+        assert!(!output.status.success() && said.contains("is a database of another program"), "{said}");
+        assert!(
+            said.contains("mailwright.sqlite") && !said.to_lowercase().contains("create table"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn the_demo_announces_itself_only_where_it_listens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listen = taken.local_addr().expect("its address").to_string();
+    let settings = [("MAILWRIGHT_DATA_DIR", path(folder.path())), ("MAILWRIGHT_LISTEN", listen.as_str())];
+    let said = fail(&["serve", "--demo"], &settings, &["the address is in use"]);
+    assert!(!said.contains("sk_") && !said.contains("curl"), "{said}");
+}
+
+#[test]
+fn a_name_is_as_long_as_it_has_characters() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = [("MAILWRIGHT_DATA_DIR", path(folder.path()))];
+    let name = |length: usize| {
+        BOOTSTRAP
+            .iter()
+            .map(|word| match *word {
+                "Rockets" => "ü".repeat(length),
+                word => word.to_owned(),
+            })
+            .collect::<Vec<_>>()
+    };
+    let (fits, long) = (name(100), name(101));
+    succeed(&fits.iter().map(String::as_str).collect::<Vec<_>>(), &settings);
+    fail(&long.iter().map(String::as_str).collect::<Vec<_>>(), &settings, &["1 to 100 characters"]);
+}
+
+#[test]
+fn an_address_of_a_database_that_cannot_be_read_is_explained() {
+    for (url, expected) in [
+        ("postgres://mail:hunter2-secret@127.0.0.1/mail?sslmode=verify-full", "disable, prefer or require"),
+        ("postgres://mail:hunter2-secret@127.0.0.1/mail?schema=public", "schema"),
+        ("postgres://mail:hunter2-secret@127.0.0.1:many/mail", "port"),
+    ] {
+        let settings = [("MAILWRIGHT_DATABASE_URL", url)];
+        for command in ["migrate", "doctor"] {
+            let said = fail(&[command], &settings, &[expected]);
+            assert!(said.contains("MAILWRIGHT_DATABASE_URL") && !said.contains("hunter2-secret"), "{said}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgres_that_is_not_fit_is_refused_at_once() {
+    let app = App::start(Engine::Postgres).await;
+    let (server, name) = app.database_url().rsplit_once('/').expect("a URL");
+    let latin = format!("{name}_latin");
+    app.tamper(&format!("create database {latin} encoding 'LATIN1' locale 'C' template template0")).await;
+    for (database, expected) in
+        [(latin.as_str(), "encoding latin1"), ("no_such_database", "no_such_database")]
+    {
+        let url = format!("{server}/{database}");
+        let settings = [("MAILWRIGHT_DATABASE_URL", url.as_str())];
+        let since = Instant::now();
+        for command in [&["migrate"][..], &["serve"], &["doctor"]] {
+            fail(command, &settings, &[expected]);
+        }
+        assert!(since.elapsed() < Duration::from_secs(20), "nothing is waited for");
+    }
+    app.tamper(&format!("drop database {latin}")).await;
+    // an empty one is not filled by a command that looks for what is there
+    app.tamper(&format!("create database {latin}_empty template template0")).await;
+    let url = format!("{server}/{latin}_empty");
+    fail(
+        &["export", "--project", "Acme"],
+        &[("MAILWRIGHT_DATABASE_URL", &url)],
+        &["holds nothing of mailwright"],
+    );
+    app.tamper(&format!("drop database {latin}_empty")).await;
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_named() {
+    let url = "postgres://mail:hunter2-secret@127.0.0.1:1/mail";
+    let doctor = fail(&["doctor"], &[("MAILWRIGHT_DATABASE_URL", url)], &["127.0.0.1:1"]);
+    assert!(doctor.contains("refused"), "the cause is told: {doctor}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_process_serves_a_file() {
+    let mut app = App::start(Engine::Sqlite).await;
+    let output = app.try_run(&["serve"]).await;
+    assert!(!output.status.success());
+    assert!(said(&output).contains("another `mailwright serve` runs"), "{}", said(&output));
+    app.run(&["export", "--project", "Acme"]).await;
+    app.kill();
+    app.restart().await;
+    app.get("/contacts").send().await.assert_status(200);
+}
+
 both_engines! {
+    async fn a_database_is_refused_that_does_not_fit(engine: Engine) {
+        let mut app = App::start(engine).await;
+        app.stop().await;
+        let other = [("MAILWRIGHT_SECRET", "another one of 28 characters")];
+        for command in ["serve", "doctor"] {
+            let output = app.try_run_with(&[command], &other).await;
+            assert!(!output.status.success(), "{command}: {}", said(&output));
+            assert!(said(&output).contains("MAILWRIGHT_SECRET is not the secret"), "{}", said(&output));
+        }
+        assert!(app.run(&["doctor"]).await.contains("it opens what is stored"));
+        app.tamper("insert into schema_migrations (number, name, applied_at) values (9999, 'later', 1)").await;
+        for command in ["serve", "doctor", "migrate"] {
+            let output = app.try_run(&[command]).await;
+            assert!(!output.status.success(), "{command}: {}", said(&output));
+            assert!(said(&output).contains("newer Mailwright wrote"), "{}", said(&output));
+        }
+    }
+
     async fn every_command_works_beside_a_running_server(engine: Engine) {
         let mut app = App::start(engine).await;
         app.run(&["migrate"]).await;

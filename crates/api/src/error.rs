@@ -210,6 +210,15 @@ impl ApiError {
         .suggest("Check quotes, commas and braces, and that the body is encoded in UTF-8.")
     }
 
+    pub(crate) fn form_instead_of_json() -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "VALIDATION_ERROR",
+            "The request body is a form, and must be JSON.",
+        )
+        .suggest("Send an object such as {\"email\": \"ada@example.com\"}, with the header Content-Type: application/json.")
+    }
+
     pub(crate) fn body_too_large(limit: usize) -> Self {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -340,6 +349,17 @@ impl ApiError {
             "METHOD_NOT_ALLOWED",
             "This path does not take that method.",
         )
+    }
+
+    /// The same with what an answer's header `Allow` says, where it refuses a method.
+    pub(crate) fn naming_methods(mut self, allowed: Option<&HeaderValue>) -> Self {
+        if self.0.status == StatusCode::METHOD_NOT_ALLOWED
+            && let Some(allowed) = allowed.and_then(|value| value.to_str().ok())
+        {
+            let methods = allowed.split(',').map(str::trim).collect::<Vec<_>>().join(", ");
+            self.0.message = format!("This path does not take that method. It takes {methods}.");
+        }
+        self
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {

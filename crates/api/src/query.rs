@@ -12,6 +12,7 @@ use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 
 use crate::error::{ApiError, Result};
+use crate::text::clip;
 
 /// The parameters of a request; of several with one name the last counts.
 pub(crate) struct Params(HashMap<String, String>);
@@ -81,6 +82,21 @@ impl Params {
     }
 }
 
+/// A request without parameters: one that was meant to change what is done must not be ignored.
+pub(crate) struct NoParams;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoParams {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let mut given = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let Some((name, _)) = given.next() else { return Ok(Self) };
+        let name = clip(&name);
+        let message = format!("There is no parameter {name}. Put fields into the body, as JSON.");
+        Err(ApiError::invalid(vec![Issue::new(name, "unrecognized_keys", message)]))
+    }
+}
+
 /// The one parameter of a path. What is not UTF-8 is not the name of anything.
 pub(crate) struct PathText(pub(crate) String);
 
@@ -103,12 +119,11 @@ pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
 /// An id in a path whose form is part of the contract.
 pub(crate) fn uuid<T: FromStr>(text: &str) -> Result<T> {
     text.parse().map_err(|_| {
-        ApiError::invalid(vec![Issue::new("id", "invalid_string", "Must be a UUID.").received(clip(text))])
+        ApiError::invalid(vec![
+            Issue::new("id", "invalid_string", "Must be an id, which is a UUID, and not a name.")
+                .received(clip(text)),
+        ])
     })
-}
-
-fn clip(text: &str) -> String {
-    text.chars().take(100).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use axum::extract::{FromRequest, Request};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use mailwright_core::issue::Issue;
+use mailwright_core::words::counted;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -163,7 +164,13 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     if let Ok(Object(value)) = serde_json::from_slice::<Object<T>>(bytes) {
         return checked(value);
     }
-    let body: Value = serde_json::from_slice(bytes).map_err(|e| ApiError::malformed_json(&e.to_string()))?;
+    let body: Value = serde_json::from_slice(bytes).map_err(|error| {
+        if is_form(bytes) {
+            ApiError::form_instead_of_json()
+        } else {
+            ApiError::malformed_json(&error.to_string())
+        }
+    })?;
     if let Some(message) = T::legacy(&body) {
         return Err(Failure::Legacy(message.to_owned()));
     }
@@ -180,6 +187,13 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     }
     issues.truncate(MAX_ISSUES);
     Err(ApiError::invalid(issues).into())
+}
+
+/// Whether what is no JSON looks like a form that was filled in, as curl sends it with -d name=value or -F name=value.
+fn is_form(body: &[u8]) -> bool {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.[]%+".contains(byte);
+    let name = body.iter().take_while(|byte| is_name(byte)).count();
+    body.starts_with(b"--") || (name > 0 && body.get(name) == Some(&b'='))
 }
 
 fn checked<T: Payload>(value: T) -> Result<T, Failure> {
@@ -300,6 +314,7 @@ impl Document {
         if let [only] = choices[..] {
             return self.walk(only, value, at, out);
         }
+        let takes_name = choices.iter().any(|c| self.resolve(c)["properties"]["email"].is_object());
         let choices = choices.into_iter().map(|c| self.resolve(c)).filter(|c| has_type(c, value));
         let mut best: Option<Vec<Issue>> = None;
         for choice in choices {
@@ -314,7 +329,12 @@ impl Document {
             }
         }
         match best {
-            Some(issues) => out.extend(issues),
+            Some(mut issues) => {
+                if takes_name && value.as_str().is_some_and(|text| text.contains('<')) {
+                    issues.iter_mut().for_each(suggest_named);
+                }
+                out.extend(issues);
+            }
             None => {
                 out.push(Issue::new(at, "invalid_union", "Has none of the shapes that are allowed here."));
             }
@@ -323,10 +343,14 @@ impl Document {
 
     fn walk_array(&self, schema: &Value, items: &[Value], at: &str, out: &mut Vec<Issue>) {
         if let Some(most) = schema["maxItems"].as_u64().filter(|most| items.len() as u64 > *most) {
-            out.push(Issue::new(at, "too_big", format!("Must have at most {most} elements.")));
+            out.push(Issue::new(at, "too_big", format!("Must have at most {}.", counted(most, "element"))));
         }
         if let Some(least) = schema["minItems"].as_u64().filter(|least| (items.len() as u64) < *least) {
-            out.push(Issue::new(at, "too_small", format!("Must have at least {least} elements.")));
+            out.push(Issue::new(
+                at,
+                "too_small",
+                format!("Must have at least {}.", counted(least, "element")),
+            ));
         }
         for (index, item) in items.iter().enumerate() {
             if out.len() >= MAX_ISSUES {
@@ -353,6 +377,11 @@ impl Document {
                 return;
             }
             let property = &schema["properties"][name];
+            if property.is_null() && schema["additionalProperties"] == false {
+                let known = schema["properties"].as_object().into_iter().flat_map(serde_json::Map::keys);
+                out.push(unknown_field(&join(at, name), name, known.map(String::as_str)));
+                continue;
+            }
             let schema = if property.is_null() { &schema["additionalProperties"] } else { property };
             if schema.is_object() {
                 self.walk(schema, value, &join(at, name), out);
@@ -368,6 +397,30 @@ impl Document {
         }
         Issue::new(at, "invalid_type", "Required.").received("undefined")
     }
+}
+
+/// A name and an address in one text: what is taken instead.
+fn suggest_named(issue: &mut Issue) {
+    "Must be an email address alone. Pass the name beside it: {\"name\": \"Ada\", \"email\": \"ada@example.com\"}."
+        .clone_into(&mut issue.message);
+}
+
+/// A field that there is not, where guessing what was meant could do harm; with the one that was probably meant.
+fn unknown_field<'k>(at: &str, name: &str, known: impl Iterator<Item = &'k str>) -> Issue {
+    let known: Vec<_> = known.collect();
+    // a name can be as long as a body; in the answer only its beginning is of use
+    let (at, name) = (text::clip(at), text::clip(name));
+    let hint = match known.iter().find(|other| is_near(&name, other)) {
+        Some(meant) => format!("Did you mean {meant}?"),
+        None => format!("What there is: {}.", known.join(", ")),
+    };
+    Issue::new(at, "unrecognized_keys", format!("There is no field {name}. {hint}"))
+}
+
+/// Whether two names differ by case and marks between words, or by two letters at most.
+fn is_near(one: &str, other: &str) -> bool {
+    let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
+    strsim::osa_distance(&plain(one), &plain(other)) <= 2
 }
 
 fn join(at: &str, name: &str) -> String {
@@ -450,6 +503,36 @@ mod tests {
 
     impl Payload for Sample {}
 
+    #[derive(Debug, Deserialize, ToSchema)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only parsed")]
+    struct Strict {
+        scheduled_for: Option<bool>,
+    }
+
+    impl Payload for Strict {}
+
+    #[test]
+    fn a_strict_body_has_no_other_fields() {
+        for (name, hint) in [
+            ("scheduleFor", "Did you mean scheduledFor?"),
+            ("scheduled_for", "Did you mean scheduledFor?"),
+            ("ScheduledFor", "Did you mean scheduledFor?"),
+            ("shceduledFor", "Did you mean scheduledFor?"),
+            ("data", "What there is: scheduledFor."),
+            ("", "What there is: scheduledFor."),
+        ] {
+            let error = refused(parse::<Strict>(serde_json::json!({name: null}).to_string().as_bytes()));
+            let issue = &error["errors"][0];
+            assert_eq!((&issue["field"], &issue["code"]), (&name.into(), &"unrecognized_keys".into()));
+            assert_eq!(issue["message"], format!("There is no field {name}. {hint}"));
+        }
+        let error = refused(parse::<Strict>(format!("{{\"{}\": 1}}", "x".repeat(100_000)).as_bytes()));
+        assert!(error.to_string().len() < 1000, "{error}");
+        assert!(parse::<Strict>(br#"{"scheduledFor": null}"#).is_ok());
+        assert!(parse::<Strict>(br#"{"scheduledFor": true, "scheduledFor": null}"#).is_ok());
+    }
+
     fn issues(body: &Value) -> Vec<(String, String)> {
         let document = document::<Sample>();
         let mut out = Vec::new();
@@ -485,6 +568,27 @@ mod tests {
             let json = format!("{json}{}", " ".repeat(100));
             assert!(!has_more_values(json.as_bytes(), values), "{json}");
             assert!(values == 0 || has_more_values(json.as_bytes(), values - 1), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_an_address_and_a_form_are_recognised() {
+        let error = refused(parse::<Sample>(br#"{"to": "Ann <ann@example.com>"}"#));
+        assert!(
+            error["errors"][0]["message"].as_str().unwrap().contains(r#"{"name": "Ada", "email":"#),
+            "{error}"
+        );
+        let error = refused(parse::<Sample>(br#"{"to": "nope"}"#));
+        assert_eq!(error["errors"][0]["message"], "Must be an email address.");
+        for (body, is_form) in [
+            ("to=ann%40example.com&subject=Hi", true),
+            ("--boundary\r\nContent-Disposition: form-data", true),
+            ("{to: 1}", false),
+            ("nope", false),
+            ("=", false),
+        ] {
+            let error = refused(parse::<Sample>(body.as_bytes()));
+            assert_eq!(error["message"].as_str().unwrap().contains("form"), is_form, "{error}");
         }
     }
 

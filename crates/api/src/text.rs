@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::issue::Issue;
+use mailwright_core::words::counted;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::openapi::schema::Type;
@@ -70,10 +71,14 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
     }
     let length = text.chars().count() as u64;
     if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
-        return Some(Issue::new(at, "too_small", format!("Must have at least {least} characters.")));
+        return Some(Issue::new(
+            at,
+            "too_small",
+            format!("Must have at least {}.", counted(least, "character")),
+        ));
     }
     if let Some(most) = schema["maxLength"].as_u64().filter(|most| length > *most) {
-        return Some(Issue::new(at, "too_big", format!("Must have at most {most} characters.")));
+        return Some(Issue::new(at, "too_big", format!("Must have at most {}.", counted(most, "character"))));
     }
     if text.contains('\0') {
         return Some(Issue::new(at, "invalid_string", "Must not contain the NUL character."));
@@ -81,7 +86,7 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
     let format = schema["format"].as_str()?;
     let message = match format {
         "email" => "Must be an email address.",
-        "uuid" => "Must be a UUID.",
+        "uuid" => "Must be an id, which is a UUID, and not a name.",
         "single-line" => "Must not contain line ends.",
         "file-name" => "Must not contain line ends or double quotes.",
         "content-id" => {
@@ -95,7 +100,8 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
     (!has_format(format, text)).then(|| Issue::new(at, "invalid_string", message))
 }
 
-fn clip(text: &str) -> String {
+/// The beginning of a text from a request, for an answer.
+pub(crate) fn clip(text: &str) -> String {
     text.chars().take(100).collect()
 }
 

@@ -92,7 +92,7 @@ impl App {
         }
         let kind = self.settings().domains.key_type;
         let (private, public_key) = self.0.forge.make(kind).await?;
-        let sealed = self.0.secret.seal("dkim", &private)?;
+        let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
         let now = self.0.clock.now();
         let domain = Domain {
             id: DomainId::new(now),

@@ -201,7 +201,8 @@ impl Chunks {
     }
 }
 
-const NO_ROWS: &str = "The file has no rows.";
+/// What is wrong with a file that has nothing but a header, or nothing at all.
+pub const NO_ROWS: &str = "The file has no rows.";
 
 fn not_utf8(line: u64) -> String {
     format!("The file is not valid UTF-8: see line {line}. Save it as UTF-8 and import it again.")

@@ -4,7 +4,13 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::hmac;
 
+use mailwright_store::Db;
+use mailwright_store::sealed::{self, Sealed};
+
 use crate::error::{Error, Result};
+
+/// What the private keys of domains are encrypted for.
+pub(crate) const DKIM: &str = "dkim";
 
 /// `MAILWRIGHT_SECRET`. Never printed.
 #[derive(Clone)]
@@ -46,6 +52,14 @@ impl InstanceSecret {
         Ok(plain.to_vec())
     }
 
+    /// Whether this is the secret that something was encrypted with.
+    pub fn opens(&self, sealed: &Sealed) -> bool {
+        match sealed {
+            Sealed::Dkim(key) => self.open(DKIM, key).is_ok(),
+            Sealed::Seed(user, seed) => crate::totp::open(self, *user, seed).is_ok(),
+        }
+    }
+
     /// Signs data for one purpose (HMAC-SHA256).
     pub fn sign(&self, purpose: &str, data: &[u8]) -> Result<Vec<u8>> {
         Ok(hmac::sign(&self.signing_key(purpose)?, data).as_ref().to_vec())
@@ -75,6 +89,11 @@ impl InstanceSecret {
             .map_err(|_| Error::Internal("key derivation failed".into()))?;
         Ok(bytes)
     }
+}
+
+/// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted yet.
+pub async fn sample(db: &Db) -> Result<Option<Sealed>> {
+    Ok(db.read(|rx| Box::pin(sealed::newest(rx))).await?)
 }
 
 #[cfg(test)]

@@ -324,7 +324,7 @@ fn seal(secret: &InstanceSecret, user: UserId, seed: &[u8]) -> Result<Vec<u8>> {
     secret.seal(&purpose(user), seed)
 }
 
-fn open(secret: &InstanceSecret, user: UserId, sealed: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn open(secret: &InstanceSecret, user: UserId, sealed: &[u8]) -> Result<Vec<u8>> {
     secret.open(&purpose(user), sealed)
 }
 

@@ -13,6 +13,9 @@ pub const MAX_UPLOAD: usize = 5 * 1024 * 1024;
 pub const MAX_FAILURES: u64 = 1000;
 /// How much of a cell is shown in a failure, in characters.
 const SHOWN: usize = 320;
+/// How many columns of a header are shown, and how much of each name, in characters.
+const SHOWN_NAMES: usize = 10;
+const SHOWN_NAME: usize = 100;
 
 /// How far an import came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -74,13 +77,14 @@ impl Columns {
     /// Reads a header. Names are trimmed and lower-cased; a column without a name, or with one that is reserved, is
     /// ignored. The error says what is wrong with the file.
     pub fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String> {
-        let columns = header.map(column).collect::<Result<Vec<_>, _>>()?;
+        let names: Vec<&str> = header.collect();
+        let columns = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
         if columns.len() > MAX_KEYS {
             return Err(format!("The file has more than {MAX_KEYS} columns."));
         }
         let count = |wanted: &Column| columns.iter().filter(|column| *column == wanted).count();
         match count(&Column::Email) {
-            0 => return Err("The file has no column named email.".to_owned()),
+            0 => return Err(no_email(&names)),
             1 => {}
             _ => return Err("The file has more than one column named email.".to_owned()),
         }
@@ -144,6 +148,31 @@ impl Columns {
         };
         Some(Ok(Row { line, email, subscribed, patch: DataPatch { stored: data, request: Data::new() } }))
     }
+}
+
+/// What a header without the column `email` looks like, and what is probably the matter.
+fn no_email(names: &[&str]) -> String {
+    let clip = |text: &str| text.trim().chars().take(SHOWN_NAME).collect::<String>();
+    let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| format!("{:?}", clip(name))).collect();
+    if names.len() > SHOWN_NAMES {
+        shown.push("...".to_owned());
+    }
+    let separator = |mark: char| names.iter().any(|name| name.contains(mark));
+    let marks = match (separator(';'), separator('\t')) {
+        (true, _) => Some("semicolons"),
+        (false, true) => Some("tabs"),
+        (false, false) => None,
+    };
+    let meant = names.iter().find(|name| name.to_lowercase().replace(['-', '_', ' '], "").contains("mail"));
+    let hint = match (marks, meant) {
+        (Some(marks), _) => format!(
+            " They seem to be separated by {marks}, and only commas separate columns: save the file with commas. \
+             LibreOffice asks for the separator when it saves as CSV; Excel takes the list separator of the system."
+        ),
+        (None, Some(name)) => format!(" Rename {:?} to email if that is what it holds.", clip(name)),
+        (None, None) => String::new(),
+    };
+    format!("The file has no column named email. Its columns are {}.{hint}", shown.join(", "))
 }
 
 fn column(name: &str) -> Result<Column, String> {
@@ -257,6 +286,27 @@ mod tests {
             assert!(columns(bad).is_err(), "{bad:?}");
         }
         assert!(columns(&format!("email{}", ",x".repeat(MAX_KEYS))).is_err());
+    }
+
+    #[test]
+    fn a_header_without_an_address_is_shown() {
+        for (header, told) in [
+            (
+                "Vorname;Nachname;E-Mail",
+                r#"columns are "Vorname;Nachname;E-Mail". They seem to be separated by semicolons"#,
+            ),
+            ("name\temail", r#"columns are "name\temail". They seem to be separated by tabs"#),
+            (
+                "Name,E-Mail Adresse",
+                r#"columns are "Name", "E-Mail Adresse". Rename "E-Mail Adresse" to email"#,
+            ),
+            ("name,plan", r#"columns are "name", "plan"."#),
+        ] {
+            let error = columns(header).unwrap_err();
+            assert!(error.contains(told), "{error}");
+        }
+        let long = vec!["x".repeat(900); 400].join(",");
+        assert!(columns(&long).unwrap_err().len() < 2000);
     }
 
     #[test]

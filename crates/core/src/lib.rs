@@ -30,3 +30,4 @@ pub mod segment;
 pub mod template;
 pub mod templating;
 pub mod time;
+pub mod words;

@@ -27,6 +27,66 @@ const SQLITE_FILES: usize = 24;
 /// Variables of the test suite, which the program may inherit.
 const IGNORED: [&str; 3] = ["MAILWRIGHT_TEST_", "MAILWRIGHT_BENCH_", "MAILWRIGHT_BIN"];
 
+/// The longest times: ten years.
+const MOST_MS: i64 = 315_360_000_000;
+const MOST_SECONDS: i64 = 315_360_000;
+const MOST_HOURS: i64 = 87_600;
+/// The largest counts.
+const MANY: i64 = 1_000_000_000;
+/// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
+/// was asked for.
+const RANGES: [(&str, i64, i64); 47] = [
+    ("rate_limit_per_minute", 0, MANY),
+    ("public_rate_limit_per_minute", 1, MANY),
+    ("public_share_per_minute", 0, MANY),
+    ("keyless_requests_per_minute", 1, MANY),
+    ("invalid_keys_per_minute", 1, MANY),
+    ("projects_per_user", 0, MANY),
+    ("trusted_proxies", 0, 100),
+    ("drain_ms", 0, 3_600_000),
+    ("http.connections", 0, 1_000_000),
+    ("http.connections_per_client", 0, 1_000_000),
+    ("http.header_seconds", 1, MOST_SECONDS),
+    ("http.header_kb", 8, 1024),
+    ("http.idle_seconds", 1, MOST_SECONDS),
+    ("http.body_pause_seconds", 1, MOST_SECONDS),
+    ("http.body_seconds", 1, MOST_SECONDS),
+    ("http.write_seconds", 1, MOST_SECONDS),
+    // twice the largest body: one client has half of the budget at most
+    ("http.body_budget_mb", 100, 1_048_576),
+    // one is for reads that may take long
+    ("database.connections", 2, 10_000),
+    ("database.clock_check_seconds", 1, MOST_SECONDS),
+    ("database.slow_reads", 1, 100),
+    ("database.slow_read_ms", 100, 3_600_000),
+    ("delivery.connections", 1, 1000),
+    ("delivery.retry_base_ms", 1, MOST_MS),
+    ("delivery.retry_max_ms", 1, MOST_MS),
+    ("delivery.lease_ms", 100, MOST_MS),
+    ("delivery.deadline_hours", 0, MOST_HOURS),
+    ("delivery.refused_base_ms", 1, MOST_MS),
+    ("delivery.refused_max_ms", 1, MOST_MS),
+    ("delivery.reply_timeout_ms", 1, MOST_MS),
+    ("delivery.final_reply_timeout_ms", 1, MOST_MS),
+    ("sending.per_second", 0, MANY),
+    ("sending.instance_per_second", 0, MANY),
+    ("idempotency.ttl_seconds", 1, MOST_SECONDS),
+    ("domains.check_interval_seconds", 1, MOST_SECONDS),
+    ("jobs.at_once", 1, 100),
+    ("jobs.lease_ms", 1000, MOST_MS),
+    ("segments.refresh_interval_seconds", 1, MOST_SECONDS),
+    ("campaigns.latest_start_hours", 0, MOST_HOURS),
+    ("attachments.count", 0, 1000),
+    ("attachments.total_mb", 0, 1024),
+    ("mailbox.count", 1, MANY),
+    ("mailbox.total_mb", 1, 1_048_576),
+    ("login.attempts_per_address", 1, MANY),
+    ("login.attempts_per_client", 1, MANY),
+    ("login.window_seconds", 1, MOST_SECONDS),
+    ("login.link_seconds", 1, MOST_SECONDS),
+    ("oauth.journey_seconds", 1, MOST_SECONDS),
+];
+
 /// Every setting. The meaning of each is in `defaults.toml`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,7 +102,7 @@ pub(crate) struct Config {
     keyless_requests_per_minute: i64,
     invalid_keys_per_minute: i64,
     allowed_hosts: String,
-    allow_private_networks: bool,
+    pub(crate) allow_private_networks: bool,
     dns_server: String,
     secret: Hidden,
     disable_signups: bool,
@@ -95,16 +155,12 @@ struct Http {
 impl Http {
     fn bodies(&self) -> BodySettings {
         BodySettings {
-            pause: Duration::from_secs(self.body_pause_seconds.max(1)),
-            whole: Duration::from_secs(self.body_seconds.max(1)),
-            // a body of the largest kind fits, whatever was set
-            budget: self.body_budget_mb.max(SMALLEST_BUDGET_MB) * 1024 * 1024,
+            pause: Duration::from_secs(self.body_pause_seconds),
+            whole: Duration::from_secs(self.body_seconds),
+            budget: self.body_budget_mb * 1024 * 1024,
         }
     }
 }
-
-/// Twice the largest body: one client has half of the budget at most.
-const SMALLEST_BUDGET_MB: usize = 100;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -210,7 +266,7 @@ struct Oauth {
 impl Oauth {
     fn settings(&self) -> Result<OauthSettings> {
         Ok(OauthSettings {
-            journey: Duration::from_secs(self.journey_seconds.max(1)),
+            journey: Duration::from_secs(self.journey_seconds),
             github: provider(
                 "GITHUB",
                 (&self.github_client_id, &self.github_client_secret),
@@ -264,7 +320,45 @@ impl Config {
                 set(&mut table, &name, &value)?;
             }
         }
+        for (name, least, most) in RANGES {
+            check_range(&table, name, least, most)?;
+        }
         Value::Table(table).try_into().context("the configuration is not valid")
+    }
+
+    /// Whether the settings can be worked with, as far as they alone tell.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_listen()?;
+        self.check_base_url()?;
+        self.settings()?;
+        self.location()?;
+        self.transport()?;
+        self.secret()?;
+        self.dns().map(drop)
+    }
+
+    pub(crate) fn check_listen(&self) -> Result<()> {
+        let (host, port) = self.listen.rsplit_once(':').unwrap_or_default();
+        if host.is_empty() || port.parse::<u16>().is_err() {
+            bail!(
+                "MAILWRIGHT_LISTEN must be an address and a port, such as 127.0.0.1:8080 or [::]:8080, not {:?}",
+                self.listen
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn check_base_url(&self) -> Result<()> {
+        let base_url = self.base_url();
+        let host = ["http://", "https://"].iter().find_map(|scheme| base_url.strip_prefix(scheme));
+        if host.is_none_or(|host| {
+            host.is_empty() || host.starts_with(['/', ':']) || host.contains(char::is_whitespace)
+        }) {
+            bail!(
+                "MAILWRIGHT_BASE_URL must be an address such as https://mail.example.com, not {base_url:?}"
+            );
+        }
+        Ok(())
     }
 
     pub(crate) fn location(&self) -> Result<Location> {
@@ -280,18 +374,9 @@ impl Config {
         Ok(Location::Postgres { url: url.clone(), connections: self.database.connections })
     }
 
-    pub(crate) fn slow_reads(&self) -> Result<SlowReads> {
-        if self.database.connections < 2 {
-            bail!("MAILWRIGHT_DATABASE_CONNECTIONS must be at least 2: one is for reads that may take long");
-        }
-        if !(1..=100).contains(&self.database.slow_reads) {
-            bail!("MAILWRIGHT_DATABASE_SLOW_READS must be from 1 to 100");
-        }
-        if !(100..=3_600_000).contains(&self.database.slow_read_ms) {
-            bail!("MAILWRIGHT_DATABASE_SLOW_READ_MS must be from 100 to 3600000");
-        }
+    pub(crate) fn slow_reads(&self) -> SlowReads {
         let time_limit = Duration::from_millis(self.database.slow_read_ms);
-        Ok(SlowReads { at_once: self.database.slow_reads, time_limit })
+        SlowReads { at_once: self.database.slow_reads, time_limit }
     }
 
     pub(crate) fn transport(&self) -> Result<Transport> {
@@ -303,8 +388,8 @@ impl Config {
             bail!("MAILWRIGHT_TRANSPORT must be capture, smtp://host:port or smtps://host:port");
         }
         let mut relay = RelayConfig::from_url(url).map_err(|e| anyhow!("MAILWRIGHT_TRANSPORT: {e}"))?;
-        relay.timeouts.command = Duration::from_millis(self.delivery.reply_timeout_ms.max(1));
-        relay.timeouts.data_end = Duration::from_millis(self.delivery.final_reply_timeout_ms.max(1));
+        relay.timeouts.command = Duration::from_millis(self.delivery.reply_timeout_ms);
+        relay.timeouts.data_end = Duration::from_millis(self.delivery.final_reply_timeout_ms);
         if relay.helo_name.is_empty() {
             relay.helo_name = self.host_name().unwrap_or_default();
         }
@@ -326,28 +411,25 @@ impl Config {
     }
 
     /// What connections are held to, where `files` can be open at once.
-    pub(crate) fn limits(&self, files: usize) -> Result<Limits> {
-        if !(8..=1024).contains(&self.http.header_kb) {
-            bail!("MAILWRIGHT_HTTP_HEADER_KB must be 8 to 1024");
-        }
+    pub(crate) fn limits(&self, files: usize) -> Limits {
         let database = if self.database_url.0.is_empty() { SQLITE_FILES } else { self.database.connections };
-        let taken = database + self.delivery.connections.clamp(1, 1000);
+        let taken = database + self.delivery.connections;
         let connections = crate::http::connections(self.http.connections, files, taken);
         let per_client = match self.http.connections_per_client {
             0 => connections.div_ceil(2),
             wanted => wanted.min(connections),
         };
-        Ok(Limits {
+        Limits {
             connections,
             // behind proxies all connections are the proxies'
             connections_per_client: (self.trusted_proxies == 0).then_some(per_client),
             bounds: Bounds {
-                header: Duration::from_secs(self.http.header_seconds.max(1)),
-                idle: Duration::from_secs(self.http.idle_seconds.max(1)),
-                write: Duration::from_secs(self.http.write_seconds.max(1)),
+                header: Duration::from_secs(self.http.header_seconds),
+                idle: Duration::from_secs(self.http.idle_seconds),
+                write: Duration::from_secs(self.http.write_seconds),
                 header_bytes: self.http.header_kb * 1024,
             },
-        })
+        }
     }
 
     /// Names of hosts, in small letters and without ports.
@@ -411,79 +493,91 @@ impl Config {
         Ok(PlatformSettings { from: Some(from), verification_required: true })
     }
 
+    /// Most connections to the mail server.
+    pub(crate) fn delivery_connections(&self) -> usize {
+        self.delivery.connections
+    }
+
     pub(crate) fn settings(&self) -> Result<Settings> {
         let key_type = match self.domains.key_type.as_str() {
             "rsa" => KeyType::Rsa2048,
             "ed25519" => KeyType::Ed25519,
             _ => bail!("MAILWRIGHT_DOMAINS_KEY_TYPE must be rsa or ed25519"),
         };
-        let base_url = self.base_url();
-        if !base_url.starts_with("http://") && !base_url.starts_with("https://") {
-            bail!("MAILWRIGHT_BASE_URL must begin with http:// or https://");
-        }
-        if self.allow_private_networks {
-            tracing::warn!("outgoing requests may reach private networks");
-        }
         Ok(Settings {
-            base_url,
+            base_url: self.base_url(),
             requests: RequestLimits {
                 per_project: self.rate_limit_per_minute,
-                public: self.public_rate_limit_per_minute.max(1),
-                public_share: self.public_share_per_minute.max(0),
-                keyless: self.keyless_requests_per_minute.max(1),
-                invalid_keys: self.invalid_keys_per_minute.max(1),
+                public: self.public_rate_limit_per_minute,
+                public_share: self.public_share_per_minute,
+                keyless: self.keyless_requests_per_minute,
+                invalid_keys: self.invalid_keys_per_minute,
             },
             allowed_hosts: self.allowed_hosts()?,
             bodies: self.http.bodies(),
             auto_project_disable: self.auto_project_disable,
             idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
-            clock_check_interval: Duration::from_secs(self.database.clock_check_seconds.max(1)),
-            latest_start: Duration::from_secs(self.campaigns.latest_start_hours.saturating_mul(3600)),
+            clock_check_interval: Duration::from_secs(self.database.clock_check_seconds),
+            latest_start: Duration::from_secs(self.campaigns.latest_start_hours * 3600),
             attachments: AttachmentLimits {
                 count: self.attachments.count,
                 total_bytes: self.attachments.total_mb * 1024 * 1024,
                 ..AttachmentLimits::default()
             },
-            mailbox: Quota {
-                mails: self.mailbox.count.max(1),
-                bytes: self.mailbox.total_mb.max(1).saturating_mul(1024 * 1024),
-            },
+            mailbox: Quota { mails: self.mailbox.count, bytes: self.mailbox.total_mb * 1024 * 1024 },
             delivery: DeliverySettings {
-                connections: self.delivery.connections.clamp(1, 1000),
+                connections: self.delivery.connections,
                 per_second: self.sending.per_second,
-                instance_per_second: self.sending.instance_per_second.max(0),
-                retry_base: Duration::from_millis(self.delivery.retry_base_ms.max(1)),
-                retry_max: Duration::from_millis(self.delivery.retry_max_ms.max(1)),
-                refused_base: Duration::from_millis(self.delivery.refused_base_ms.max(1)),
-                refused_max: Duration::from_millis(self.delivery.refused_max_ms.max(1)),
-                lease: Duration::from_millis(self.delivery.lease_ms.max(100)),
+                instance_per_second: self.sending.instance_per_second,
+                retry_base: Duration::from_millis(self.delivery.retry_base_ms),
+                retry_max: Duration::from_millis(self.delivery.retry_max_ms),
+                refused_base: Duration::from_millis(self.delivery.refused_base_ms),
+                refused_max: Duration::from_millis(self.delivery.refused_max_ms),
+                lease: Duration::from_millis(self.delivery.lease_ms),
                 deadline: Duration::from_secs(self.delivery.deadline_hours * 3600),
             },
             domains: DomainSettings {
-                check_interval: Duration::from_secs(self.domains.check_interval_seconds.max(1)),
+                check_interval: Duration::from_secs(self.domains.check_interval_seconds),
                 spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),
                 key_type,
             },
             jobs: JobSettings {
-                at_once: self.jobs.at_once.clamp(1, 100),
-                lease: Duration::from_millis(self.jobs.lease_ms.max(1000)),
+                at_once: self.jobs.at_once,
+                lease: Duration::from_millis(self.jobs.lease_ms),
             },
             segments: SegmentSettings {
-                refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds.max(1)),
+                refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds),
             },
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
-                projects_per_user: self.projects_per_user.max(0),
-                attempts_per_address: self.login.attempts_per_address.max(1),
-                attempts_per_client: self.login.attempts_per_client.max(1),
-                links_good_for: Duration::from_secs(self.login.link_seconds.max(1)),
-                attempts_window: Duration::from_secs(self.login.window_seconds.max(1)),
+                projects_per_user: self.projects_per_user,
+                attempts_per_address: self.login.attempts_per_address,
+                attempts_per_client: self.login.attempts_per_client,
+                links_good_for: Duration::from_secs(self.login.link_seconds),
+                attempts_window: Duration::from_secs(self.login.window_seconds),
                 trusted_proxies: self.trusted_proxies,
             },
             platform: self.platform()?,
             oauth: self.oauth.settings()?,
         })
     }
+}
+
+/// The value of a setting, whose section stands before a dot.
+fn value<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
+    match name.split_once('.') {
+        Some((area, name)) => table.get(area)?.get(name),
+        None => table.get(name),
+    }
+}
+
+fn check_range(table: &Table, name: &str, least: i64, most: i64) -> Result<()> {
+    let Some(Value::Integer(number)) = value(table, name) else { return Ok(()) };
+    if (least..=most).contains(number) {
+        return Ok(());
+    }
+    let variable = format!("{PREFIX}{}", name.replace('.', "_").to_uppercase());
+    bail!("{name} ({variable}) must be from {least} to {most}, not {number}");
 }
 
 fn merge(into: &mut Table, from: Table, area: &str) -> Result<()> {
@@ -552,6 +646,64 @@ mod tests {
         }
         assert!(load(&[("MAILWRIGHT_DATABASE_URL", "mysql://x")]).unwrap().location().is_err());
         assert!(load(&[("MAILWRIGHT_TRANSPORT", "pigeon")]).unwrap().transport().is_err());
+    }
+
+    #[test]
+    fn every_number_has_a_range_and_is_refused_beyond_it() {
+        let defaults: Table = DEFAULTS.parse().unwrap();
+        let mut numbers = 0;
+        for (name, setting) in &defaults {
+            let inner =
+                setting.as_table().map(|area| area.iter().map(|(n, v)| (format!("{name}.{n}"), v)).collect());
+            for (name, setting) in inner.unwrap_or_else(|| vec![(name.clone(), setting)]) {
+                if setting.is_integer() {
+                    numbers += 1;
+                    assert!(RANGES.iter().any(|(known, ..)| *known == name), "{name} has no range");
+                }
+            }
+        }
+        assert_eq!(numbers, RANGES.len(), "a range is for no setting, or twice there");
+        for (name, least, most) in RANGES {
+            let variable = format!("MAILWRIGHT_{}", name.replace('.', "_").to_uppercase());
+            for (number, fits) in [(least, true), (most, true), (least - 1, false), (most + 1, false)] {
+                let loaded = load(&[(&variable, &number.to_string())]);
+                assert_eq!(loaded.is_ok(), fits, "{variable}={number}");
+                let Err(error) = loaded else { continue };
+                assert!(
+                    error.to_string().contains(&format!("{variable}) must be from {least} to {most}")),
+                    "{error}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn addresses_are_looked_at_before_they_are_used() {
+        for (listen, fits) in [
+            ("127.0.0.1:8080", true),
+            ("0.0.0.0:0", true),
+            ("[::]:8080", true),
+            ("localhost:8080", true),
+            ("8080", false),
+            (":8080", false),
+            ("127.0.0.1", false),
+            ("127.0.0.1:http", false),
+            ("127.0.0.1:80800", false),
+        ] {
+            let config = load(&[("MAILWRIGHT_LISTEN", listen)]).unwrap();
+            assert_eq!(config.check_listen().is_ok(), fits, "{listen}");
+        }
+        for (base_url, fits) in [
+            ("https://mail.example.com", true),
+            ("http://[::1]:8080/sub/", true),
+            ("mail.example.com", false),
+            ("https://", false),
+            ("http://:8080", false),
+            ("https://mail example.com", false),
+        ] {
+            let config = load(&[("MAILWRIGHT_BASE_URL", base_url)]).unwrap();
+            assert_eq!(config.check_base_url().is_ok(), fits, "{base_url}");
+        }
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! `mailwright doctor`: what is wrong with a set-up, and what to do about it.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use mailwright_app::Transport;
-use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply};
-use mailwright_store::{Location, hop, migrate};
+use mailwright_app::{Transport, secret};
+use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply, Security};
+use mailwright_store::migrate::{self, Standing};
+use mailwright_store::{Location, hop};
+use rustix::fs::Access;
+use tokio::net::TcpListener;
 
 use crate::config::Config;
+use crate::serve::cannot_listen;
 use crate::{print, setup};
 
 /// What is found where something is fine.
@@ -28,20 +33,36 @@ impl From<String> for Fine {
 
 /// Checks everything and prints a line for each. Fails when something is wrong.
 pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
-    let findings: Vec<(&str, Result<Fine, String>)> = vec![
+    let mut findings: Vec<(&str, Result<Fine, String>)> = vec![
         (
             "configuration",
             config.settings().map(|_| "it can be read".to_owned().into()).map_err(|e| format!("{e:#}")),
         ),
-        ("base URL", Ok(base_url(config))),
-        ("data directory", data_dir(config).map(Fine::from)),
-        ("database", database(config).await.map(Fine::from)),
-        ("transport", transport(config).await),
-        ("next hop", next_hop(config).await),
-        ("EHLO name", ehlo_name(config)),
-        ("name server", dns(config).await.map(Fine::from)),
-        ("secret", secret(config).map(Fine::from)),
+        ("base URL", base_url(config)),
+        ("listen", listen(config).await),
     ];
+    // what rests on something that is wrong is not looked at
+    let folder = usable_folder(config);
+    let is_usable = folder.is_ok();
+    findings.push(("data directory", folder.and_then(|()| data_dir(config)).map(Fine::from)));
+    let mut standing = None;
+    if is_usable || !matches!(config.location(), Ok(Location::Sqlite(_))) {
+        let database = database(config).await;
+        standing = database.1;
+        findings.push(("database", database.0.map(Fine::from)));
+    }
+    match config.transport() {
+        Ok(transport) => {
+            findings.push(("transport", reach(config, &transport).await));
+            findings.push(("next hop", next_hop(config, &transport).await));
+            findings.push(("EHLO name", Ok(ehlo_name(&transport))));
+        }
+        Err(error) => findings.push(("transport", Err(format!("{error:#}")))),
+    }
+    findings.push(("name server", dns(config).await.map(Fine::from)));
+    if is_usable || config.secret().is_ok_and(|secret| secret.is_some()) {
+        findings.push(("secret", secret(config, standing).await.map(Fine::from)));
+    }
     let mut healthy = true;
     for (what, finding) in findings {
         healthy &= finding.is_ok();
@@ -55,11 +76,12 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
     Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn base_url(config: &Config) -> Fine {
+fn base_url(config: &Config) -> Result<Fine, String> {
+    config.check_base_url().map_err(|e| format!("{e:#}"))?;
     let url = config.base_url();
     let is_local = config.is_local();
     let leaves = matches!(config.transport(), Ok(Transport::Smtp(_)));
-    match () {
+    Ok(match () {
         () if is_local => {
             let text =
                 format!("{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it");
@@ -70,15 +92,27 @@ fn base_url(config: &Config) -> Fine {
              certificate before the service and set MAILWRIGHT_BASE_URL to its https:// address"
         )),
         () => Fine::Ok(url),
+    })
+}
+
+/// Whether the service can listen on its address, or does so already.
+async fn listen(config: &Config) -> Result<Fine, String> {
+    config.check_listen().map_err(|e| format!("{e:#}"))?;
+    match TcpListener::bind(&config.listen).await {
+        Ok(_) => Ok(Fine::Ok(format!("{} is free", config.listen))),
+        Err(error) if error.kind() == ErrorKind::AddrInUse => {
+            Ok(Fine::Ok(format!("{} is in use, which is right while the service runs", config.listen)))
+        }
+        Err(error) => Err(cannot_listen(config, &error)),
     }
 }
 
 /// As what we introduce ourselves.
-fn ehlo_name(config: &Config) -> Result<Fine, String> {
-    let Transport::Smtp(relay) = config.transport().map_err(|e| format!("{e:#}"))? else {
-        return Ok(Fine::Ok("none is needed, mail does not leave".into()));
+fn ehlo_name(transport: &Transport) -> Fine {
+    let Transport::Smtp(relay) = transport else {
+        return Fine::Ok("none is needed, mail does not leave".into());
     };
-    Ok(match relay.helo_name.as_str() {
+    match relay.helo_name.as_str() {
         "" => Fine::Better(
             "the address of this machine is used, which spam filters dislike; set MAILWRIGHT_BASE_URL to a host name, \
              or add ?helo=mail.example.com to MAILWRIGHT_TRANSPORT"
@@ -89,15 +123,15 @@ fn ehlo_name(config: &Config) -> Result<Fine, String> {
              MAILWRIGHT_TRANSPORT"
         )),
         name => Fine::Ok(name.to_owned()),
-    })
+    }
 }
 
 /// What the service learnt of the mail server.
-async fn next_hop(config: &Config) -> Result<Fine, String> {
-    let Transport::Smtp(relay) = config.transport().map_err(|e| format!("{e:#}"))? else {
+async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String> {
+    let Transport::Smtp(relay) = transport else {
         return Ok(Fine::Ok("none, mail does not leave".into()));
     };
-    let configured = config.settings().map_err(|e| format!("{e:#}"))?.delivery.connections;
+    let configured = config.delivery_connections();
     let known = match learnt(config, relay.name()).await {
         Ok(known) => known.unwrap_or_default(),
         // the line about the database says what is wrong with it
@@ -138,18 +172,42 @@ async fn learnt(config: &Config, name: String) -> Result<Option<hop::Known>, Str
         return Ok(None);
     }
     let setup = setup::open(config).map_err(|e| format!("{e:#}"))?;
-    if !matches!(migrate::is_current(&setup.db).await, Ok(true)) {
+    if setup.db.examine().await.is_err()
+        || !matches!(migrate::standing(&setup.db).await, Ok(Standing::Current))
+    {
         return Ok(None);
     }
     let found = setup.db.read(move |rx| Box::pin(async move { hop::get(rx, &name).await })).await;
     found.map_err(|e| e.to_string())
 }
 
+/// Whether the data directory is there, or can be made, for this user.
+fn usable_folder(config: &Config) -> Result<(), String> {
+    if !needs_folder(config) && !config.data_dir.exists() {
+        return Ok(());
+    }
+    if !config.data_dir.exists() {
+        return can_be_made(&config.data_dir);
+    }
+    setup::unusable(config).map_or(Ok(()), Err)
+}
+
+fn needs_folder(config: &Config) -> bool {
+    matches!(config.location(), Ok(Location::Sqlite(_))) || !matches!(config.secret(), Ok(Some(_)))
+}
+
+/// Who can read the data directory.
 fn data_dir(config: &Config) -> Result<String, String> {
     let folder = config.data_dir.display();
+    if !config.data_dir.exists() {
+        return Ok(if needs_folder(config) {
+            format!("{folder} will be made when it is needed")
+        } else {
+            "none is needed: PostgreSQL has the data, and MAILWRIGHT_SECRET the secret".into()
+        });
+    }
     match setup::open_to_others(&config.data_dir).as_slice() {
-        [] if config.data_dir.exists() => Ok(format!("{folder} can be read by its owner only")),
-        [] => Ok(format!("{folder} will be made when it is needed")),
+        [] => Ok(format!("{folder} can be used by this user, and read by nobody else")),
         open => {
             let names: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
             Err(format!(
@@ -160,49 +218,87 @@ fn data_dir(config: &Config) -> Result<String, String> {
     }
 }
 
-async fn database(config: &Config) -> Result<String, String> {
-    let location = config.location().map_err(|e| format!("{e:#}"))?;
+/// What is wrong with the database, and how it stands to this program where it can be asked.
+async fn database(config: &Config) -> (Result<String, String>, Option<Standing>) {
+    match ask_database(config).await {
+        Ok((text, standing)) => (Ok(text), standing),
+        Err((text, standing)) => (Err(text), standing),
+    }
+}
+
+/// What is said of something, and how the database stands.
+type Asked = (String, Option<Standing>);
+
+async fn ask_database(config: &Config) -> Result<Asked, Asked> {
+    let location = config.location().map_err(|e| (format!("{e:#}"), None))?;
     if let Location::Sqlite(file) = &location
         && !file.exists()
     {
-        return missing_file(file);
+        return Ok((format!("SQLite: {} will be made at the first start", file.display()), None));
     }
     let engine = if matches!(location, Location::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
-    let setup = setup::open(config).map_err(|e| format!("{e:#}"))?;
-    setup.db.ping().await.map_err(|e| format!("{engine} does not answer: {e}"))?;
-    match migrate::is_current(&setup.db).await {
-        Ok(true) => Ok(format!("{engine} answers and is up to date")),
-        _ => Ok(format!("{engine} answers; `mailwright migrate` or the next start will bring it up to date")),
+    let setup = setup::open(config).map_err(|e| (format!("{e:#}"), None))?;
+    setup.db.examine().await.map_err(|e| (e.to_string(), None))?;
+    let standing = migrate::standing(&setup.db).await;
+    let standing = standing.map_err(|e| (format!("{engine} does not answer: {e}"), None))?;
+    let known = Some(standing);
+    match standing {
+        Standing::Current => Ok((format!("{engine} answers and is up to date"), known)),
+        Standing::Empty | Standing::Behind => Ok((
+            format!("{engine} answers; `mailwright migrate` or the next start will bring it up to date"),
+            known,
+        )),
+        Standing::Ahead => Err((
+            format!(
+                "{engine}: a newer Mailwright wrote this database; run that version, or restore a backup"
+            ),
+            known,
+        )),
     }
 }
 
-/// The embedded database before the first start. The doctor makes nothing; it looks whether the start can.
-fn missing_file(file: &Path) -> Result<String, String> {
-    let folder = file.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(Path::new("."));
-    match folder.metadata() {
-        Ok(found) if found.is_dir() && !found.permissions().readonly() => {
-            Ok(format!("SQLite: {} will be made at the first start", file.display()))
+/// Whether the service can make a folder. The doctor makes nothing.
+fn can_be_made(path: &Path) -> Result<(), String> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.ancestors().find(|folder| folder.exists()).unwrap_or(&path);
+    let may = || rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    if folder.is_dir() && may() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} cannot be made: {} is not a folder that can be written",
+        path.display(),
+        folder.display()
+    ))
+}
+
+/// Whether the secret is there, and opens what is stored.
+async fn secret(config: &Config, standing: Option<Standing>) -> Result<String, String> {
+    let known = setup::known_secret(config).map_err(|e| format!("{e:#}"))?;
+    if standing == Some(Standing::Current) {
+        let setup = setup::open(config).map_err(|e| format!("{e:#}"))?;
+        let sealed = secret::sample(&setup.db).await.map_err(|e| format!("it cannot be tried: {e}"))?;
+        if let Some(trouble) = setup::secret_trouble(config, sealed.as_ref()).map_err(|e| format!("{e:#}"))? {
+            return Err(trouble);
         }
-        Ok(_) => Err(format!("SQLite: {} is not a folder that can be written", folder.display())),
-        Err(error) => Err(format!("SQLite: {}: {error}", folder.display())),
+        if sealed.is_some() {
+            return Ok("it opens what is stored".into());
+        }
     }
+    Ok(match known {
+        Some(_) => "it is there".into(),
+        None => "it will be made at the first start, in the data directory".into(),
+    })
 }
 
-fn secret(config: &Config) -> Result<String, String> {
-    match setup::known_secret(config) {
-        Ok(Some(_)) => Ok("it is there".into()),
-        Ok(None) => Ok("it will be made at the first start, in the data directory".into()),
-        Err(error) => Err(format!("{error:#}")),
-    }
-}
-
-async fn transport(config: &Config) -> Result<Fine, String> {
-    match config.transport().map_err(|e| format!("{e:#}"))? {
+/// Whether mail can be handed over.
+async fn reach(config: &Config, transport: &Transport) -> Result<Fine, String> {
+    match transport {
         Transport::Capture => {
             Ok(Fine::Ok("capture: mail is kept in the mailbox, nothing leaves this machine".into()))
         }
         Transport::Smtp(relay) => {
-            match tokio::time::timeout(Duration::from_secs(15), Connection::open(&relay)).await {
+            match tokio::time::timeout(Duration::from_secs(15), Connection::open(relay)).await {
                 Ok(Ok(connection)) => {
                     let how = if connection.tls() { "encrypted" } else { "NOT encrypted" };
                     connection.quit().await;
@@ -215,10 +311,25 @@ async fn transport(config: &Config) -> Result<Fine, String> {
                         relay.host, relay.port
                     )))
                 }
-                Ok(Err(error)) => Err(format!("{}:{}: {error}", relay.host, relay.port)),
+                Ok(Err(error)) => {
+                    let hint = tls_hint(relay.security, &error);
+                    Err(format!("{}:{}: {error}{hint}", relay.host, relay.port))
+                }
                 Err(_) => Err(format!("{}:{} does not answer", relay.host, relay.port)),
             }
         }
+    }
+}
+
+/// What to do where TLS was begun on a port that begins without.
+fn tls_hint(security: Security, error: &OpenError) -> &'static str {
+    if security == Security::ImplicitTls
+        && error.stage == OpenStage::Tls
+        && error.error.contains("InvalidContentType")
+    {
+        "; the port begins without TLS: smtps:// is for port 465, and smtp:// for 587 and 25, where TLS begins later"
+    } else {
+        ""
     }
 }
 

@@ -55,9 +55,8 @@ struct Style {
 
 /// Writes the contacts, oldest first. A file appears when it is complete.
 pub(crate) async fn export(config: &Config, args: ExportArgs) -> Result<ExitCode> {
-    let setup = setup::open(config)?;
-    setup.migrate().await?;
-    let app = setup.app(config)?;
+    let setup = setup::open_existing(config).await?;
+    let app = setup.app(config).await?;
     let project = app.find_project(&args.project).await?;
     let style = Style { format: args.format, escape_formulas: args.escape_formulas };
     match &args.output {

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use mailwright_app::import::{Chunk, Chunks};
+use mailwright_app::import::{Chunk, Chunks, NO_ROWS};
 use mailwright_core::import::RowFailure;
+use mailwright_core::words::counted;
 use tokio::sync::mpsc;
 
 use crate::config::Config;
@@ -47,9 +48,8 @@ pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode
     if found.is_dir() {
         bail!("{} is a folder", args.file.display());
     }
-    let setup = setup::open(config)?;
-    setup.migrate().await?;
-    let app = setup.app(config)?;
+    let setup = setup::open_existing(config).await?;
+    let app = setup.app(config).await?;
     let project = app.find_project(&args.project).await?;
     let (chunks, mut read) = mpsc::channel(AHEAD);
     let reader = tokio::task::spawn_blocking(move || read_file(file, &chunks));
@@ -62,14 +62,17 @@ pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode
         report.note(&chunk, &applied.failures);
     }
     let outcome = reader.await.map_err(|error| anyhow!("the file could not be read: {error}"))?;
-    outcome.map_err(|error| anyhow!("{}: {error}", report.interrupted(&args.file)))?;
     report.bar.finish_and_clear();
+    outcome.map_err(|error| anyhow!("{}", report.unreadable(&args.file, &error)))?;
+    if report.rows() + report.failed == 0 {
+        bail!("{}: {NO_ROWS}", args.file.display());
+    }
     print(&format!(
-        "Imported {} rows: {} contacts created, {} updated. {} rows failed.",
-        report.created + report.updated,
-        report.created,
+        "Imported {}: {} created, {} updated. {} failed.",
+        counted(report.rows(), "row"),
+        counted(report.created, "contact"),
         report.updated,
-        report.failed
+        counted(report.failed, "row")
     ))?;
     drop(app);
     setup.db.close();
@@ -132,11 +135,11 @@ impl Report {
             }
         }
         self.bar.set_position(chunk.end.bytes);
-        self.bar.set_message(format!("{} rows", self.created + self.updated));
+        self.bar.set_message(format!("{} rows", self.rows()));
         if self.bar.is_hidden() && self.told.elapsed() >= TELL {
             self.told = Instant::now();
             let percent = chunk.end.bytes * 100 / self.size.max(1);
-            self.tell(&format!("{percent}%: {} rows", self.created + self.updated));
+            self.tell(&format!("{percent}%: {} rows", self.rows()));
         }
     }
 
@@ -147,10 +150,21 @@ impl Report {
     }
 
     fn interrupted(&self, file: &Path) -> String {
-        let rows = self.created + self.updated;
-        format!(
-            "the import of {} stopped after {rows} rows; it can be done again from the start",
-            file.display()
-        )
+        let rows = counted(self.rows(), "row");
+        format!("the import of {} stopped after {rows}; it can be done again from the start", file.display())
+    }
+
+    /// What is said of a file that cannot be read to its end.
+    fn unreadable(&self, file: &Path, error: &str) -> String {
+        let file = file.display();
+        if self.rows() + self.failed == 0 {
+            return format!("{file}: {error} Nothing was imported.");
+        }
+        let rows = counted(self.rows(), "row");
+        format!("{file}: {error} The import stopped after {rows}; mend the file and import all of it again.")
+    }
+
+    fn rows(&self) -> u64 {
+        self.created + self.updated
     }
 }

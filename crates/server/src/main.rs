@@ -19,6 +19,8 @@ use mailwright_app::bootstrap::Bootstrap;
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::locale::is_language_code;
 use serde_json::json;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
 
@@ -63,13 +65,16 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-struct ServeArgs {
+pub(crate) struct ServeArgs {
     /// What this process does: api, worker, or both.
     #[arg(long, value_delimiter = ',', default_value = "api,worker")]
-    roles: Vec<serve::Role>,
+    pub(crate) roles: Vec<serve::Role>,
     /// With an empty database, create a demo project and print how to send the first email.
     #[arg(long)]
-    demo: bool,
+    pub(crate) demo: bool,
+    /// Start although the keys in the database cannot be read with the secret, because the right one is lost for good.
+    #[arg(long)]
+    pub(crate) lost_secret: bool,
 }
 
 #[derive(Debug, Args)]
@@ -130,9 +135,7 @@ fn run() -> Result<ExitCode> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         match cli.command {
-            Command::Serve(args) => {
-                serve::serve(&config, &args.roles, args.demo).await.map(|()| ExitCode::SUCCESS)
-            }
+            Command::Serve(args) => serve::serve(&config, &args).await.map(|()| ExitCode::SUCCESS),
             Command::Migrate => migrate(&config).await,
             Command::Bootstrap(args) => bootstrap(&config, args).await,
             Command::Import(args) => import::import(&config, args).await,
@@ -152,8 +155,7 @@ fn print(text: &str) -> Result<()> {
 
 /// For people on a terminal, JSON otherwise.
 fn log_to_stderr(filter: &str) -> Result<()> {
-    let filter =
-        tracing_subscriber::EnvFilter::try_new(filter).context("MAILWRIGHT_LOG is not a log filter")?;
+    let filter = log_filter(filter)?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if std::io::stderr().is_terminal() {
         builder.init();
@@ -161,6 +163,21 @@ fn log_to_stderr(filter: &str) -> Result<()> {
         builder.json().flatten_event(true).with_ansi(false).init();
     }
     Ok(())
+}
+
+/// A filter of log lines. A bare word that is no level would be taken for the only module that logs anything.
+fn log_filter(text: &str) -> Result<EnvFilter> {
+    let text = if text.trim().is_empty() { "info" } else { text };
+    let words = text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[']) && !word.is_empty());
+    for word in words {
+        if word.parse::<LevelFilter>().is_err() {
+            bail!(
+                "MAILWRIGHT_LOG: {word:?} is no level; it takes error, warn, info, debug, trace or off, also for a module: \
+                 mailwright_app=debug,info"
+            );
+        }
+    }
+    EnvFilter::try_new(text).context("MAILWRIGHT_LOG is not a log filter")
 }
 
 async fn migrate(config: &Config) -> Result<ExitCode> {
@@ -186,7 +203,7 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
         domain: DomainName::parse(&args.domain).context("--domain is not a domain name")?,
         new_secret_key: args.new_secret_key,
     };
-    if wanted.project.len() > 100 || !mailwright_core::name::is_plain(&wanted.project) {
+    if wanted.project.chars().count() > 100 || !mailwright_core::name::is_plain(&wanted.project) {
         bail!("--project must have 1 to 100 characters, and no control or invisible ones");
     }
     if !is_language_code(&wanted.language) {
@@ -195,7 +212,7 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
     operate::check_password(&wanted.password).context("--password")?;
     let setup = setup::open(config)?;
     setup.migrate().await?;
-    let app = setup.app(config)?;
+    let app = setup.app(config).await?;
     let made = app.bootstrap(wanted).await?;
     let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal);
     if args.json {

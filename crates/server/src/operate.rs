@@ -44,7 +44,7 @@ pub(crate) enum ProjectCommand {
     Disable(Disable),
     /// Enable a project again.
     Enable {
-        /// The project's id.
+        /// The project's id, as `bootstrap` prints it and GET /users/@me/projects shows it to its members.
         id: String,
     },
     /// Show who did what in a project, the newest first, or who deleted it.
@@ -53,7 +53,7 @@ pub(crate) enum ProjectCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct Audit {
-    /// The project's id.
+    /// The project's id, as `bootstrap` prints it and GET /users/@me/projects shows it to its members.
     id: String,
     /// Most entries.
     #[arg(long, default_value_t = 100)]
@@ -62,7 +62,7 @@ pub(crate) struct Audit {
 
 #[derive(Debug, Args)]
 pub(crate) struct Disable {
-    /// The project's id.
+    /// The project's id, as `bootstrap` prints it and GET /users/@me/projects shows it to its members.
     id: String,
     /// Why, for its members.
     #[arg(long, default_value = "Disabled by the operator.")]
@@ -77,9 +77,8 @@ pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCo
     let email = EmailAddress::parse(&args.email).context("this is not an email address")?;
     let (password, made) =
         if args.stdin { (read_password()?, false) } else { (hex::encode(rand::random::<[u8; 12]>()), true) };
-    let setup = setup::open(config)?;
-    setup.migrate().await?;
-    setup.app(config)?.set_password(&email, password.clone()).await?;
+    let setup = setup::open_existing(config).await?;
+    setup.app(config).await?.set_password(&email, password.clone()).await?;
     if made {
         print(&format!(
             "The new password of {email} is {password}\nIts sessions were ended. Sign in and change it."
@@ -92,9 +91,8 @@ pub(crate) async fn user(config: &Config, command: UserCommand) -> Result<ExitCo
 
 async fn remove_totp(config: &Config, email: &str) -> Result<ExitCode> {
     let email = EmailAddress::parse(email).context("this is not an email address")?;
-    let setup = setup::open(config)?;
-    setup.migrate().await?;
-    let removed = setup.app(config)?.drop_second_factor(&email).await?;
+    let setup = setup::open_existing(config).await?;
+    let removed = setup.app(config).await?.drop_second_factor(&email).await?;
     print(&if removed {
         format!("{email} signs in with the password alone now.")
     } else {
@@ -127,12 +125,11 @@ pub(crate) fn check_password(password: &str) -> Result<()> {
 }
 
 pub(crate) async fn project(config: &Config, command: ProjectCommand) -> Result<ExitCode> {
-    let setup = setup::open(config)?;
-    setup.migrate().await?;
-    let app = setup.app(config)?;
+    let setup = setup::open_existing(config).await?;
+    let app = setup.app(config).await?;
     let (changed, did, was) = match command {
         ProjectCommand::Disable(args) => {
-            if args.reason.len() > 500 || !mailwright_core::name::is_plain(&args.reason) {
+            if args.reason.chars().count() > 500 || !mailwright_core::name::is_plain(&args.reason) {
                 bail!("--reason must have 1 to 500 characters, and no control or invisible ones");
             }
             (
@@ -186,7 +183,11 @@ fn who(actor: &Actor) -> String {
 }
 
 fn project_id(text: &str) -> Result<ProjectId> {
-    text.parse().context("this is not the id of a project")
+    text.parse().with_context(|| {
+        format!(
+            "{text:?} is not the id of a project; bootstrap prints it, and its members see it in GET /users/@me/projects"
+        )
+    })
 }
 
 #[derive(Debug, Args)]
@@ -205,9 +206,8 @@ pub(crate) struct Inbox {
 /// Links of the instance's own mails, for whoever runs it without a mail server.
 pub(crate) async fn inbox(config: &Config, args: Inbox) -> Result<ExitCode> {
     let to = args.to.as_deref().map(|to| EmailAddress::parse(to).context("--to is not an email address"));
-    let setup = setup::open(config)?;
-    setup.migrate().await?;
-    let mails = setup.app(config)?.own_captured(to.transpose()?.as_ref(), args.limit).await?;
+    let setup = setup::open_existing(config).await?;
+    let mails = setup.app(config).await?.own_captured(to.transpose()?.as_ref(), args.limit).await?;
     if args.json {
         let shown: Vec<_> = mails
             .iter()

@@ -1,9 +1,10 @@
 //! `mailwright serve`.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use mailwright_app::bootstrap::Bootstrap;
 use mailwright_app::tasks::Tasks;
@@ -14,7 +15,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::http::{self, Server};
-use crate::{print, setup};
+use crate::{ServeArgs, print, setup};
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -29,16 +30,21 @@ pub(crate) enum Role {
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// Runs until SIGTERM or SIGINT.
-pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result<()> {
-    let limits = config.limits(http::raise_open_files())?;
+pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
+    config.check()?;
+    let limits = config.limits(http::raise_open_files());
     let setup = setup::open(config)?;
+    let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
-    let app = setup.app(config)?;
+    let app = if args.lost_secret { setup.app_with_any_secret(config)? } else { setup.app(config).await? };
     if setup.db.is_postgres() && config.secret()?.is_none() {
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
              this database must have the same one"
         );
+    }
+    if config.allow_private_networks {
+        tracing::warn!("outgoing requests may reach private networks");
     }
     if matches!(config.transport()?, Transport::Smtp(_)) && !config.base_url().starts_with("https://") {
         tracing::warn!(
@@ -47,18 +53,18 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
              MAILWRIGHT_BASE_URL to an https:// address"
         );
     }
-    if demo {
+    // a worker alone still answers /health, /ready and /metrics, and whatever else reaches it
+    let listener =
+        TcpListener::bind(&config.listen).await.map_err(|error| anyhow!(cannot_listen(config, &error)))?;
+    // what is announced goes to this process and to no other
+    if args.demo {
         show_demo(&app, config).await?;
     }
     let tasks = Tasks::default();
     app.start_clock(&tasks).await;
-    if roles.contains(&Role::Worker) {
+    if args.roles.contains(&Role::Worker) {
         app.start_worker(&tasks);
     }
-    // a worker alone still answers /health, /ready and /metrics, and whatever else reaches it
-    let listener = TcpListener::bind(&config.listen).await.with_context(|| {
-        format!("cannot listen on {}: is the address in use? MAILWRIGHT_LISTEN sets another", config.listen)
-    })?;
     tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
     let mut server = Server::new(listener, mailwright_api::router(app.clone()), &limits);
     let mut signals = Signals::new()?;
@@ -83,6 +89,24 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
     drop(app);
     setup.db.close();
     Ok(())
+}
+
+/// Why the address cannot be listened on, and what to do.
+pub(crate) fn cannot_listen(config: &Config, error: &std::io::Error) -> String {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => "the address is in use; MAILWRIGHT_LISTEN sets another".to_owned(),
+        ErrorKind::AddrNotAvailable => {
+            "this machine does not have that address; MAILWRIGHT_LISTEN takes one of its own, or 0.0.0.0 for all of them"
+                .to_owned()
+        }
+        ErrorKind::PermissionDenied => {
+            "this user may not listen on that port: ports below 1024 are the system's; set MAILWRIGHT_LISTEN to a higher \
+             one and put a proxy before it, or give the program the capability CAP_NET_BIND_SERVICE"
+                .to_owned()
+        }
+        _ => format!("{error}; MAILWRIGHT_LISTEN takes an address and a port, such as 127.0.0.1:8080"),
+    };
+    format!("cannot listen on {}: {hint}", config.listen)
 }
 
 /// The signals that ask the process to stop.
@@ -129,34 +153,50 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
             .await?;
         let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal).unwrap_or_default();
         let keys = serde_json::json!({
-            "secretKey": secret, "publicKey": made.public_key, "from": made.from, "password": password,
+            "projectId": made.project, "secretKey": secret, "publicKey": made.public_key, "from": made.from,
+            "password": password,
         });
         setup::write_private(&path, &keys.to_string())?;
     }
     match keys(&path) {
-        Some((keys, password)) => print(&welcome(&config.base_url(), &keys, password.as_deref())),
+        Some(keys) => print(&welcome(&config.base_url(), &keys)),
         None => print(
             "This database was set up before. Make a key with: mailwright bootstrap --new-secret-key ...",
         ),
     }
 }
 
-/// Secret key, public key and sender; and the password of the demo user, which earlier versions did not keep.
-fn keys(path: &Path) -> Option<([String; 3], Option<String>)> {
-    let keys: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
-    let text = |name: &str| keys[name].as_str().map(str::to_owned);
-    Some(([text("secretKey")?, text("publicKey")?, text("from")?], text("password")))
+/// The demo project as it was made. Earlier versions did not keep all of it.
+struct Demo {
+    project: Option<String>,
+    secret: String,
+    public: String,
+    from: String,
+    password: Option<String>,
 }
 
-fn welcome(base: &str, [secret, public, from]: &[String; 3], password: Option<&str>) -> String {
-    let user = password.map_or_else(String::new, |password| {
+fn keys(path: &Path) -> Option<Demo> {
+    let keys: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()?;
+    let text = |name: &str| keys[name].as_str().map(str::to_owned);
+    Some(Demo {
+        project: text("projectId"),
+        secret: text("secretKey")?,
+        public: text("publicKey")?,
+        from: text("from")?,
+        password: text("password"),
+    })
+}
+
+fn welcome(base: &str, Demo { project, secret, public, from, password }: &Demo) -> String {
+    let user = password.as_ref().map_or_else(String::new, |password| {
         format!("  user        {DEMO_USER}\n  password    {password}\n")
     });
+    let project = project.as_ref().map_or_else(String::new, |id| format!("  project     {id}\n"));
     format!(
         r#"
 Mailwright runs at {base}
 
-  secret key  {secret}
+{project}  secret key  {secret}
   public key  {public}
 {user}
 Send the first email:

@@ -425,6 +425,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::AwaitedOutside
         | Error::Panicked(_)
         | Error::Statement(_)
+        | Error::Unusable(_)
         | Error::Migration(_) => false,
     }
 }

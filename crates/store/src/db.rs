@@ -275,6 +275,16 @@ impl Db {
         }
     }
 
+    /// Looks whether this is a database to work with, before anything is asked of it. Fails with [`Error::Unusable`] when
+    /// waiting does not help, and with [`Error::Unavailable`] when it does not answer now; both say where it was looked for.
+    /// The file of the embedded database was looked at when it was opened.
+    pub async fn examine(&self) -> Result<()> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Ok(()),
+            Engine::Postgres(engine) => engine.examine().await,
+        }
+    }
+
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
         self.read(|rx| {

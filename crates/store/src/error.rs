@@ -74,6 +74,9 @@ pub enum Error {
     /// Anything else the engine refused: a bug in a statement.
     #[error("the database refused a statement: {0}")]
     Statement(Cow<'static, str>),
+    /// The database is none that this program can work with, now or later.
+    #[error("{0}")]
+    Unusable(String),
     /// A migration cannot be applied.
     #[error("migration failed: {0}")]
     Migration(String),
@@ -146,9 +149,9 @@ impl From<tokio_postgres::Error> for Error {
                 || std::error::Error::source(&error)
                     .is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>)
             {
-                Self::Unavailable(error.to_string())
+                Self::Unavailable(with_causes(&error))
             } else {
-                Self::Statement(with_source(&error).into())
+                Self::Statement(with_causes(&error).into())
             };
         };
         let text = db.message().to_owned();
@@ -176,11 +179,19 @@ impl From<tokio_postgres::Error> for Error {
     }
 }
 
-fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
+/// An error with all that caused it.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        // some say what caused them in their own words
+        if !text.ends_with(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
     }
+    text
 }
 
 impl From<deadpool_postgres::PoolError> for Error {

@@ -41,6 +41,7 @@ pub mod proof;
 pub mod rate;
 pub mod reception;
 pub mod retired;
+pub mod sealed;
 pub mod search;
 pub mod segment;
 pub mod session;

@@ -72,8 +72,47 @@ const MIGRATIONS: &[Migration] = &[
     },
 ];
 
+/// How a database stands to the schema that this program was built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It has no schema yet.
+    Empty,
+    /// It has the schema of an older program.
+    Behind,
+    /// It has the schema of this program.
+    Current,
+    /// It has the schema of a newer program, which this one cannot work with.
+    Ahead,
+}
+
+/// How a database stands to this program. It is not changed.
+pub async fn standing(db: &Db) -> Result<Standing> {
+    let is_postgres = db.is_postgres();
+    let newest = db.read(move |rx| {
+        Box::pin(async move {
+            let sql = if is_postgres {
+                "select count(*) from information_schema.columns where table_schema = current_schema() \
+                 and table_name = 'schema_migrations' and column_name in ('number', 'applied_at')"
+            } else {
+                "select count(*) from pragma_table_info('schema_migrations') where name in ('number', 'applied_at')"
+            };
+            let ours = rx.one(sql, &[], |r| r.get::<i64>(0)).await? == 2;
+            if ours { newest(rx).await.map(Some) } else { Ok(None) }
+        })
+    });
+    let last = MIGRATIONS.last().map_or(0, |migration| migration.number);
+    Ok(match newest.await? {
+        None => Standing::Empty,
+        Some(newest) if newest > last => Standing::Ahead,
+        Some(newest) if newest < last => Standing::Behind,
+        Some(_) => Standing::Current,
+    })
+}
+
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.
+/// Fails with [`Error::Unusable`] where the database is none to work with.
 pub async fn migrate(db: &Db, now: Timestamp) -> Result<usize> {
+    db.examine().await?;
     migrate_by(db, MIGRATIONS, now).await
 }
 

@@ -91,7 +91,11 @@ both_engines! {
         for (path, project, code, words) in [
             (file(&folder, "some.csv", b"email\nok@example.com\n\nnope\n"), "Acme", 2, ["line 4", "nope"]),
             (file(&folder, "none.csv", b"name\nAnn\n"), "Acme", 1, ["column", "email"]),
-            (file(&folder, "empty.csv", b""), "Acme", 1, ["no", "rows"]),
+            (file(&folder, "german.csv", b"Vorname;E-Mail\nAnn;a@example.com\n"), "Acme", 1, ["\"Vorname;E-Mail\"", "semicolons"]),
+            (file(&folder, "tabs.csv", b"name\temail\nAnn\ta@example.com\n"), "Acme", 1, ["tabs", "with commas"]),
+            (file(&folder, "other.csv", b"Name,E-Mail\nAnn,a@example.com\n"), "Acme", 1, ["Rename \"E-Mail\"", "Nothing was imported"]),
+            (file(&folder, "empty.csv", b""), "Acme", 1, ["The file has", "no rows"]),
+            (file(&folder, "header.csv", b"email,name\n"), "Acme", 1, ["The file has", "no rows"]),
             (file(&folder, "latin.csv", b"email,n\na@example.com,J\xf6\n"), "Acme", 1, ["UTF-8", "line 2"]),
             (folder.path().join("absent.csv").to_str().expect("UTF-8").to_owned(), "Acme", 1, ["absent.csv", "open"]),
             (fine, "Nobody", 1, ["Nobody", "not found"]),
@@ -102,6 +106,8 @@ both_engines! {
             for word in words {
                 assert!(said.contains(word), "{path}: no {word:?} in {said}");
             }
+            assert!(!said.contains("again from the start"), "{said}");
+            assert!(!said.contains(" 1 rows"), "{said}");
         }
         assert_eq!(total(&app).await, 1);
         let output = app.try_run(&["export", "--project", "Nobody"]).await;

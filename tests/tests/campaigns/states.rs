@@ -101,6 +101,33 @@ both_engines! {
         assert_eq!(now["data"]["scheduledFor"], "9999-12-31T23:59:59.999Z");
     }
 
+    async fn a_misspelt_schedule_sends_nothing(engine: Engine) {
+        let app = App::start(engine).await;
+        contacts(&app, "a", 1).await;
+        // nothing is scheduled by creating a campaign
+        let campaign = draft(&app, &json!({"scheduledFor": "2099-01-31"})).await;
+        assert_eq!((&campaign["status"], &campaign["scheduledFor"]), (&json!("DRAFT"), &Value::Null));
+        let at = "2099-01-31T09:00:00Z";
+        for (body, field, hint) in [
+            (json!({"scheduleFor": at}), "scheduleFor", "Did you mean scheduledFor?"),
+            (json!({"scheduled_for": at}), "scheduled_for", "Did you mean scheduledFor?"),
+            (json!({"ScheduledFor": at}), "ScheduledFor", "Did you mean scheduledFor?"),
+            (json!({"data": {"scheduledFor": at}}), "data", "What there is: scheduledFor."),
+            (json!({"scheduledFor": at, "sendAt": at}), "sendAt", "What there is: scheduledFor."),
+        ] {
+            let answer = app.post(&path(&campaign, "/send")).json(&body).send().await;
+            let error = answer.assert_error(422, "VALIDATION_ERROR");
+            assert_eq!(error["errors"][0]["field"], field, "{error}");
+            assert_eq!(error["errors"][0]["message"], format!("There is no field {field}. {hint}"));
+        }
+        let by_query = path(&campaign, "/send?scheduledFor=2099-01-31");
+        let error = app.post(&by_query).send().await.assert_error(422, "VALIDATION_ERROR");
+        assert_eq!(error["errors"][0]["field"], "scheduledFor", "{error}");
+        assert_eq!(get(&app, &campaign).await["status"], "DRAFT");
+        assert!(app.list_all("/emails").await.is_empty());
+        schedule(&app, &campaign, &json!(at)).await.assert_status(200);
+    }
+
     async fn a_schedule_fires_to_the_second_at_the_time_set_last(engine: Engine) {
         let app = App::start(engine).await;
         contacts(&app, "a", 2).await;

@@ -27,7 +27,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::filter::FilterTree;
-use crate::query::{self, Params, PathText};
+use crate::query::{self, NoParams, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{Description, Email, Html, Name, SenderName, Subject};
 
@@ -364,9 +364,9 @@ pub(crate) async fn duplicate(
     Ok((StatusCode::CREATED, Json(CampaignView::new(copy, &project))))
 }
 
-/// When a campaign is to be sent.
+/// When a campaign is to be sent. A field of another name is refused: a misspelt one would send to everybody at once.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct SendCampaignRequest {
     /// When to start: any date in the future that JavaScript's `Date` reads, in UTC where it has no offset, or milliseconds since
     /// 1970. Left out or null: now.
@@ -418,11 +418,13 @@ pub(crate) struct SentCampaign {
     responses(
         (status = 200, body = SentCampaign), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "A date that cannot be read or is over, no recipients, or a campaign that was sent", body = ErrorEnvelope),
-        (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope)))]
+        (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 422, description = "A field or parameter that there is not", body = ErrorEnvelope)))]
 pub(crate) async fn send(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
+    _: NoParams,
     Body(body): Body<SendCampaignRequest>,
 ) -> Result<Json<SentCampaign>, Failure> {
     let id: CampaignId = query::uuid(&id)?;

@@ -85,7 +85,7 @@ impl Payload for NewKey {
     fn check(&self) -> Vec<mailwright_core::issue::Issue> {
         use mailwright_core::issue::Issue;
         match self.scopes.len() {
-            0 => vec![Issue::new("scopes", "too_small", "Must have at least 1 elements.")],
+            0 => vec![Issue::new("scopes", "too_small", "Must have at least 1 element.")],
             1..=5 => Vec::new(),
             _ => vec![Issue::new("scopes", "too_big", "Must have at most 5 elements.")],
         }

@@ -352,7 +352,7 @@ pub(crate) async fn remove_members(
 
 fn check_count(emails: &[Words]) -> Vec<Issue> {
     match emails.len() {
-        0 => vec![Issue::new("emails", "too_small", "Must have at least 1 elements.")],
+        0 => vec![Issue::new("emails", "too_small", "Must have at least 1 element.")],
         1..=MAX_EMAILS => Vec::new(),
         _ => vec![Issue::new("emails", "too_big", format!("Must have at most {MAX_EMAILS} elements."))],
     }

@@ -39,8 +39,10 @@ impl App {
     ) -> Result<Overview> {
         let now = self.0.clock.now();
         let action = if at.is_some() { Action::CampaignScheduled } else { Action::CampaignSent };
-        if at.is_some_and(|at| at <= now) {
-            return Err(Error::BadRequest("scheduledFor must lie in the future.".into()));
+        if let Some(at) = at.filter(|at| *at <= now) {
+            return Err(Error::BadRequest(format!(
+                "scheduledFor must lie in the future. It was read as {at}, and now is {now}; without an offset it is UTC."
+            )));
         }
         let recipients = match at {
             Some(_) => None,

@@ -15,6 +15,7 @@ use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
 use mailwright_core::time::Timestamp;
+use mailwright_core::words::counted;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
 use mailwright_store::segment::{self as store, Standing};
@@ -304,15 +305,14 @@ async fn in_use(
     id: SegmentId,
 ) -> mailwright_store::Result<Option<Error>> {
     let store::Uses { segments, campaigns } = store::uses(tx, project, id).await?;
+    let is = |names: &[String]| if names.len() == 1 { "is" } else { "are" };
     let some = |names: &[String]| names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
     let message = if !campaigns.is_empty() {
-        format!(
-            "It is the audience of {} campaigns that are not over: {}.",
-            campaigns.len(),
-            some(&campaigns)
-        )
+        let (count, are) = (counted(campaigns.len() as u64, "campaign"), is(&campaigns));
+        format!("It is the audience of {count} that {are} not over: {}.", some(&campaigns))
     } else if !segments.is_empty() {
-        format!("The condition of {} other segments refers to this one: {}.", segments.len(), some(&segments))
+        let count = counted(segments.len() as u64, "other segment");
+        format!("The condition of {count} refers to this one: {}.", some(&segments))
     } else {
         return Ok(None);
     };

@@ -2,16 +2,20 @@
 
 mod private;
 
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::metrics::Metrics;
-use mailwright_app::secret::InstanceSecret;
+use mailwright_app::secret::{self, InstanceSecret};
 use mailwright_app::{App, Parts};
 use mailwright_core::time::Clock;
-use mailwright_store::{Db, Error, Location, migrate};
+use mailwright_store::migrate::{self, Standing};
+use mailwright_store::sealed::Sealed;
+use mailwright_store::{Db, Error, Location};
+use rustix::fs::Access;
 
 use crate::config::Config;
 
@@ -34,28 +38,82 @@ pub(crate) fn open(config: &Config) -> Result<Setup> {
         private::make_folder(&config.data_dir)?;
     }
     let metrics = Metrics::default();
-    let db = Db::open_with(&location, config.slow_reads()?, metrics.store.clone())
+    let db = Db::open_with(&location, config.slow_reads(), metrics.store.clone())
         .context("the database cannot be opened")?;
     Ok(Setup { db, metrics, clock: Clock::system() })
 }
 
+/// Opens a database that must be there already, and brings it up to date.
+pub(crate) async fn open_existing(config: &Config) -> Result<Setup> {
+    if let Location::Sqlite(file) = config.location()?
+        && !file.exists()
+    {
+        let file = std::path::absolute(&file).unwrap_or(file);
+        bail!(
+            "there is no database at {}; run this with the settings of the service and in its folder, or set \
+             MAILWRIGHT_DATA_DIR (bootstrap makes a new database)",
+            file.display()
+        );
+    }
+    let setup = open(config)?;
+    setup.reach().await?;
+    if migrate::standing(&setup.db).await? == Standing::Empty {
+        bail!(
+            "the database that {} names holds nothing of Mailwright; look at the settings of the service (bootstrap \
+             makes what is missing)",
+            if setup.db.is_postgres() { "MAILWRIGHT_DATABASE_URL" } else { "MAILWRIGHT_DATA_DIR" }
+        );
+    }
+    setup.migrate().await?;
+    Ok(setup)
+}
+
 impl Setup {
+    /// Waits a while for a database that cannot be reached. Returns at once where waiting does not help.
+    async fn reach(&self) -> Result<()> {
+        let mut tries = 0;
+        loop {
+            match self.db.examine().await {
+                Err(Error::Unavailable(error)) if tries < PATIENCE => {
+                    tracing::warn!(%error, "the database cannot be reached, trying again");
+                    tries += 1;
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                Err(Error::Unavailable(error)) => {
+                    bail!("{error}; check MAILWRIGHT_DATABASE_URL and that the server runs")
+                }
+                other => return Ok(other?),
+            }
+        }
+    }
+
     /// Brings the schema up to date. A database that is not there yet is waited for.
     pub(crate) async fn migrate(&self) -> Result<usize> {
         for _ in 0..PATIENCE {
+            self.reach().await?;
             match migrate::migrate(&self.db, self.clock.now()).await {
                 Err(Error::Unavailable(error)) => {
-                    tracing::warn!(%error, "the database cannot be reached, trying again");
+                    tracing::warn!(%error, "the database was lost, trying again");
                     tokio::time::sleep(Duration::from_secs(1)).await;
                 }
                 other => return Ok(other?),
             }
         }
-        Err(anyhow!("the database cannot be reached; check MAILWRIGHT_DATABASE_URL and that the server runs"))
+        Err(anyhow!("the database is lost again and again; see the log above"))
     }
 
     /// The application on this database.
-    pub(crate) fn app(&self, config: &Config) -> Result<App> {
+    pub(crate) async fn app(&self, config: &Config) -> Result<App> {
+        let sealed = secret::sample(&self.db).await?;
+        if let Some(trouble) = secret_trouble(config, sealed.as_ref())? {
+            bail!(trouble);
+        }
+        self.app_with_any_secret(config)
+    }
+
+    /// The same, whether the secret opens what is stored or not.
+    pub(crate) fn app_with_any_secret(&self, config: &Config) -> Result<App> {
+        config.check_base_url()?;
         private::tighten(&config.data_dir);
         Ok(App::new(Parts {
             db: self.db.clone(),
@@ -67,6 +125,55 @@ impl Setup {
             metrics: self.metrics.clone(),
         }))
     }
+}
+
+/// Makes sure that this is the only process that serves the embedded database, as long as the file is kept. `None` with
+/// PostgreSQL, which any number of processes share. The system gives the lock back however the process ends.
+pub(crate) fn serve_alone(config: &Config) -> Result<Option<File>> {
+    if !matches!(config.location()?, Location::Sqlite(_)) {
+        return Ok(None);
+    }
+    let path = config.data_dir.join(private::LOCK);
+    let file = File::options().create(true).truncate(false).write(true).open(&path);
+    let file = file.with_context(|| format!("cannot open {}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => bail!(
+            "another `mailwright serve` runs on the data directory {}; the embedded database is for one, so stop that one \
+             first, or use PostgreSQL for several",
+            config.data_dir.display()
+        ),
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!(
+                %error, path = %path.display(), "this file system has no locks: see that no other process serves the data directory"
+            );
+            Ok(None)
+        }
+    }
+}
+
+/// What is wrong with the secret of a database that holds something encrypted.
+pub(crate) fn secret_trouble(config: &Config, sealed: Option<&Sealed>) -> Result<Option<String>> {
+    let Some(sealed) = sealed else { return Ok(None) };
+    let file = secret_file(config);
+    let file = file.display();
+    let what = match known_secret(config)? {
+        Some(secret) if secret.opens(sealed) => return Ok(None),
+        Some(_) if config.secret()?.is_some() => {
+            "MAILWRIGHT_SECRET is not the secret that the keys in the database are encrypted with".to_owned()
+        }
+        Some(_) => {
+            format!("{file} does not hold the secret that the keys in the database are encrypted with")
+        }
+        None => format!(
+            "the instance's secret is missing, and the keys in the database are encrypted with it: there is no {file}, \
+             and MAILWRIGHT_SECRET is not set"
+        ),
+    };
+    Ok(Some(format!(
+        "{what}; put the right one into {file}, from your backup, or into MAILWRIGHT_SECRET. If it is lost for good, see \
+         \"A lost secret\" in docs/operations.md"
+    )))
 }
 
 /// The configured secret, or the one that was made at the first start.
@@ -114,6 +221,35 @@ pub(crate) fn known_secret(config: &Config) -> Result<Option<InstanceSecret>> {
 
 fn secret_file(config: &Config) -> PathBuf {
     config.data_dir.join("secret")
+}
+
+/// What of a data directory that is there this user cannot use, with what it is needed for.
+pub(crate) fn unusable(config: &Config) -> Option<String> {
+    let folder = &config.data_dir;
+    let (user, shown) = (rustix::process::geteuid().as_raw(), folder.display());
+    if !folder.is_dir() {
+        return Some(format!("{shown} is a file; set MAILWRIGHT_DATA_DIR to a folder"));
+    }
+    let may = |path: &Path, access| rustix::fs::access(path, access).is_ok();
+    if !may(folder, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK) {
+        return Some(format!(
+            "the user {user} cannot enter {shown} or write to it; run this as the service's user, or give the folder to it \
+             with chown"
+        ));
+    }
+    let files =
+        ["mailwright.sqlite", "mailwright.sqlite-wal", "mailwright.sqlite-shm", "secret", private::LOCK];
+    let closed = files.iter().map(|name| folder.join(name)).find(|path| {
+        path.exists()
+            && !may(
+                path,
+                if path.ends_with("secret") { Access::READ_OK } else { Access::READ_OK | Access::WRITE_OK },
+            )
+    })?;
+    Some(format!(
+        "the user {user} cannot use {}; run this as the service's user, or give the file to it with chown",
+        closed.display()
+    ))
 }
 
 /// Writes a file that only its owner can read.

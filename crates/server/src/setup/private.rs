@@ -10,7 +10,9 @@ use anyhow::Context;
 /// What others than the owner may do with a file.
 const OTHERS: u32 = 0o077;
 /// How the names of our own files begin.
-const OWN: [&str; 3] = ["mailwright.sqlite", "secret", "demo-keys.json"];
+const OWN: [&str; 4] = ["mailwright.sqlite", "secret", "demo-keys.json", LOCK];
+/// Locked by the process that serves the embedded database.
+pub(super) const LOCK: &str = "mailwright.lock";
 
 /// From now on files of this process are made for their owner alone.
 pub(crate) fn keep_files_private() {
@@ -19,6 +21,12 @@ pub(crate) fn keep_files_private() {
 
 /// Makes a folder that only its owner can look into, unless it is there.
 pub(super) fn make_folder(path: &Path) -> anyhow::Result<()> {
+    if let Some(file) = path.ancestors().find(|part| part.exists() && !part.is_dir()) {
+        let (path, file) = (path.display(), file.display());
+        anyhow::bail!(
+            "the data directory {path} cannot be made: {file} is a file; set MAILWRIGHT_DATA_DIR to a folder"
+        );
+    }
     std::fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)

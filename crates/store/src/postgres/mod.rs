@@ -15,11 +15,12 @@ use futures_util::FutureExt;
 use futures_util::future::join;
 use scopeguard::ScopeGuard;
 use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::db::{Answer, ReadBody, WriteBody};
 use crate::dialect::{Dialect, Texts};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, with_causes};
 use crate::slow::{Place, Places, Reader, SlowReads};
 use crate::tx::{Rx, Session, Tx};
 
@@ -68,8 +69,7 @@ impl Plans {
 
 impl Postgres {
     pub(crate) fn open(url: &str, connections: usize, limits: SlowReads) -> Result<Self> {
-        let mut config = Config::from_str(url)
-            .map_err(|e| Error::Unavailable(format!("the database URL cannot be read: {e}")))?;
+        let mut config = Config::from_str(url).map_err(|error| unreadable(url, &error))?;
         config.connect_timeout(WAIT).tcp_user_timeout(Duration::from_secs(30)).application_name("mailwright");
         let tls = MakeRustlsConnect::new(tls());
         let (for_slow, for_others) = limits.split(connections);
@@ -77,6 +77,32 @@ impl Postgres {
         let slow = pool_of_slow_reads(&config, &tls, for_slow, limits)?;
         let texts = Arc::new(Texts::new(Dialect::Postgres));
         Ok(Self { pool, slow, places: Places::new(for_slow), limits, texts, config, tls })
+    }
+
+    /// Connects once and looks whether this is a database to work with.
+    pub(crate) async fn examine(&self) -> Result<()> {
+        let place = place(&self.config);
+        let cannot = |text: &str| format!("cannot connect to PostgreSQL at {place}: {text}");
+        let connecting = tokio::time::timeout(WAIT, self.config.connect(self.tls.clone()));
+        let Ok(connected) = connecting.await else {
+            return Err(Error::Unavailable(cannot("it does not answer")));
+        };
+        let (client, connection) = connected.map_err(|error| {
+            let text = cannot(&with_causes(&error));
+            if waiting_helps(&error) { Error::Unavailable(text) } else { Error::Unusable(text) }
+        })?;
+        let connection = tokio::spawn(connection);
+        let asked = tokio::time::timeout(WAIT, client.query_one("show server_encoding", &[])).await;
+        connection.abort();
+        let Ok(answer) = asked else { return Err(Error::Unavailable(cannot("it does not answer"))) };
+        let encoding: String = answer?.get(0);
+        if encoding != "UTF8" {
+            return Err(Error::Unusable(format!(
+                "the database at {place} has the encoding {encoding}, which cannot hold all text; it must be UTF8: \
+                 create database ... encoding 'UTF8' template template0"
+            )));
+        }
+        Ok(())
     }
 
     pub(crate) async fn write(&self, plans: Plans, body: WriteBody) -> Result<Answer> {
@@ -143,6 +169,43 @@ impl Postgres {
         self.pool.close();
         self.slow.close();
     }
+}
+
+/// What is wrong with a URL, without what can be a password.
+fn unreadable(url: &str, error: &tokio_postgres::Error) -> Error {
+    let text = with_causes(error);
+    let hint = if ["verify-full", "verify-ca"].iter().any(|mode| url.contains(&format!("sslmode={mode}"))) {
+        "; sslmode is disable, prefer or require, and with TLS the certificate is always checked, so require does \
+         what verify-full asks for"
+    } else if text.contains("sslmode") {
+        "; sslmode is disable, prefer or require"
+    } else {
+        ""
+    };
+    Error::Unusable(format!("MAILWRIGHT_DATABASE_URL cannot be read: {text}{hint}"))
+}
+
+/// Where the server is looked for, and the name of the database.
+fn place(config: &Config) -> String {
+    let ports = config.get_ports();
+    let port = |at: usize| ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+    let host = |(at, host): (usize, &Host)| match host {
+        Host::Tcp(name) => format!("{name}:{}", port(at)),
+        Host::Unix(folder) => format!("{} (port {})", folder.display(), port(at)),
+    };
+    let hosts: Vec<_> = config.get_hosts().iter().enumerate().map(host).collect();
+    let name = config.get_dbname().or(config.get_user()).unwrap_or_default();
+    format!("{}, database {name:?}", hosts.join(" or "))
+}
+
+/// Whether a server that refuses a connection may take it later: not where it knows neither the database nor the user.
+fn waiting_helps(error: &tokio_postgres::Error) -> bool {
+    let Some(refusal) = error.as_db_error() else {
+        // a server without TLS stays without
+        return std::error::Error::source(error)
+            .is_none_or(|cause| cause.is::<std::io::Error>() && !with_causes(error).contains("certificate"));
+    };
+    !matches!(refusal.code().code().get(..2), Some("28" | "3D" | "42"))
 }
 
 async fn connection(pool: &Pool) -> Result<Object> {

@@ -53,6 +53,7 @@ impl Sqlite {
 
     fn start(path: &Path, slow_reads: SlowReads, metrics: StoreMetrics, log: Log) -> Result<Self> {
         let writer = connect(path)?;
+        refuse_foreign(path, &writer)?;
         writer.execute_batch(
             "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
              pragma wal_autocheckpoint = 0; pragma journal_size_limit = 268435456;",
@@ -143,6 +144,34 @@ fn connect(path: &Path) -> Result<Connection> {
     rusqlite::vtab::array::load_module(&connection)?;
     add_functions(&connection)?;
     Ok(connection)
+}
+
+/// Refuses a file that another program wrote, before anything in it is changed.
+fn refuse_foreign(path: &Path, connection: &Connection) -> Result<()> {
+    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+    let foreign = || -> rusqlite::Result<bool> {
+        let tables = count("select count(*) from sqlite_master")?;
+        let ours = count(
+            "select count(*) from pragma_table_info('schema_migrations') where name in ('number', 'applied_at')",
+        )?;
+        Ok(tables > 0 && ours != 2)
+    };
+    let path = path.display();
+    match foreign() {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(Error::Unusable(format!(
+            "{path} is a database of another program, not one of Mailwright; set MAILWRIGHT_DATA_DIR to another folder"
+        ))),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            Err(Error::Unusable(format!(
+                "{path} is not a database; restore it from a backup, or set MAILWRIGHT_DATA_DIR to another folder"
+            )))
+        }
+        Err(error) => Err(match Error::from(error) {
+            Error::Unavailable(text) => Error::Unavailable(format!("{path}: {text}")),
+            other => other,
+        }),
+    }
 }
 
 /// `canonical_date(text)`: the canonical form of a date for filters, null for anything else.

@@ -234,9 +234,14 @@ impl App {
 
     /// Runs another command of the program with the server's environment, whether it succeeds or not.
     pub async fn try_run(&self, arguments: &[&str]) -> Output {
+        self.try_run_with(arguments, &[]).await
+    }
+
+    /// The same with some variables changed.
+    pub async fn try_run_with(&self, arguments: &[&str], more: &[(&str, &str)]) -> Output {
         let mut command = Command::new(&self.server.binary);
         self.server.environment(&mut command);
-        command.args(arguments).stdin(Stdio::null());
+        command.envs(more.iter().copied()).args(arguments).stdin(Stdio::null());
         tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap()
     }
 

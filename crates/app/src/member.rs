@@ -209,8 +209,12 @@ impl App {
                     if !project::lock(tx, number).await? {
                         return Ok(Err(Error::not_found(Resource::Project, "")));
                     }
-                    if !is_live(tx, number, &manager.actor).await? {
-                        return Ok(Err(Error::KeyRevoked));
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Err(refused)),
+                    };
+                    if let Err(refused) = manager.require(role) {
+                        return Ok(Err(refused));
                     }
                     if store::count(tx, number).await? >= MOST {
                         return Ok(Err(full()));
@@ -299,6 +303,10 @@ impl App {
                         return Ok(None);
                     }
                     let Some(found) = store::invitation(tx, number, id).await? else { return Ok(None) };
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Some(Err(refused))),
+                    };
                     if let Err(refused) = manager.require(found.role) {
                         return Ok(Some(Err(refused)));
                     }
@@ -345,6 +353,10 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Some(Err(refused))),
+                    };
                     let before = member.role;
                     let checked = if role == Role::Owner {
                         transfer(tx, number, &manager, &member, now).await?
@@ -379,6 +391,10 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Some(Err(refused))),
+                    };
                     let leaves = manager.is(user);
                     if leaves && member.role == Role::Owner && store::owners(tx, number).await? <= 1 {
                         return Ok(Some(Err(last_owner())));
@@ -493,13 +509,40 @@ async fn owner_of(
     Ok(known.then_some(user))
 }
 
-/// Whether who acts still may: a key that was revoked while its request was on its way leaves nobody behind. The
-/// project is locked, and so it is where keys are revoked.
-async fn is_live(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor) -> mailwright_store::Result<bool> {
-    match actor {
-        Actor::Key { id, .. } => api_key::is_live(tx, number, *id).await,
-        _ => Ok(true),
+/// What who acts is allowed now that the project is locked, as it is where roles change and keys are revoked: nobody
+/// does with a request on its way what he may not do any more.
+async fn renew(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: Manager,
+) -> mailwright_store::Result<Checked<Manager>> {
+    match &manager.actor {
+        Actor::User { id, .. } => {
+            let role = store::get(tx, number, *id).await?.map(|member| member.role);
+            let held = |role| Manager { holder: Holder::Member(role), ..manager };
+            Ok(role.map(held).ok_or_else(|| Error::not_found(Resource::Project, "")))
+        }
+        Actor::Key { id, .. } => {
+            Ok(if api_key::is_live(tx, number, *id).await? { Ok(manager) } else { Err(Error::KeyRevoked) })
+        }
+        Actor::Operator | Actor::Service => Ok(Ok(manager)),
     }
+}
+
+/// The same for what people alone do: whether somebody has a capability now that the project is locked.
+pub(crate) async fn still_may(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    actor: &Actor,
+    capability: Capability,
+) -> mailwright_store::Result<Checked<()>> {
+    let Actor::User { id, .. } = actor else { return Ok(Ok(())) };
+    let role = store::get(tx, number, *id).await?.map(|member| member.role);
+    Ok(match role {
+        None => Err(Error::not_found(Resource::Project, "")),
+        Some(role) if Holder::Member(role).may(capability) => Ok(()),
+        Some(_) => Err(Error::NotAllowed("Your role in this project does not allow this any more.".into())),
+    })
 }
 
 /// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
@@ -580,9 +623,7 @@ async fn transfer(
     now: Timestamp,
 ) -> mailwright_store::Result<Checked<()>> {
     let Actor::User { id: from, .. } = manager.actor else { return Ok(manager.require(Role::Owner)) };
-    // the role that counts is the one the caller has now that the project is locked
-    let holder = store::get(tx, number, from).await?.map(|member| Holder::Member(member.role));
-    if !holder.is_some_and(|holder| holder.may(Capability::TransferOwnership)) {
+    if !manager.holder.may(Capability::TransferOwnership) {
         return Ok(manager.require(Role::Owner));
     }
     if to.role == Role::Owner {

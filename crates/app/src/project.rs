@@ -106,7 +106,7 @@ impl App {
                         ))));
                     }
                     let made = store::create(tx, &name, LANGUAGE, now).await?;
-                    member::add(tx, made.number, owner.id, Role::Owner, now).await?;
+                    member::add(tx, made.number, owner.id, Role::Owner, true, now).await?;
                     for key in &keys {
                         api_key::create(tx, made.number, key, now).await?;
                     }

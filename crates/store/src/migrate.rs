@@ -70,6 +70,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "text of mails",
         sql: include_str!("../migrations/0017_text_of_mails.sql"),
     },
+    Migration { number: 18, name: "consent", sql: include_str!("../migrations/0018_consent.sql") },
 ];
 
 /// Applies what is missing, each step in a transaction of its own, under a lock. Returns how many steps were applied.

@@ -120,6 +120,7 @@ pub(super) const TABLE: &[(&str, &str, Access)] = &[
     ("delete", "/mailbox/{id}", Access::Project(WRITE_MAIL)),
     ("get", "/mailbox/{id}/raw", Access::Project(READ_MAIL)),
     ("post", "/auth/signup", Access::Open),
+    ("get", "/auth/login", Access::Open),
     ("post", "/auth/login", Access::Open),
     ("get", "/auth/logout", Access::Open),
     ("get", "/auth/verify-email", Access::Open),
@@ -158,8 +159,8 @@ pub(super) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/projects/{id}/setup-state", Access::Path(READ_PROJECT)),
     ("get", "/projects/{id}/members", Access::Path(READ_PROJECT)),
     ("post", "/projects/{id}/members", Access::Path(MANAGE)),
-    ("patch", "/projects/{id}/members/{userId}", Access::Path(MANAGE)),
-    // members leave by themselves; that they cannot remove others is in `members.rs`
+    // members take what they are offered and leave by themselves; that they cannot do more is in `members.rs`
+    ("patch", "/projects/{id}/members/{userId}", Access::Path(READ_PROJECT)),
     ("delete", "/projects/{id}/members/{userId}", Access::Path(READ_PROJECT)),
     ("get", "/projects/{id}/invitations", Access::Path(READ_PROJECT)),
     ("delete", "/projects/{id}/invitations/{invitationId}", Access::Path(MANAGE)),

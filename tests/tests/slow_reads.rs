@@ -120,7 +120,7 @@ both_engines! {
             Engine::Sqlite => {
                 "alter table events rename to events_before; \
                  create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
-                 select e.* from events_before e, n"
+                 select e.* from n cross join events_before e where n.i < 0"
             }
             Engine::Postgres => {
                 "alter table events rename to events_before; \

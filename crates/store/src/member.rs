@@ -111,12 +111,15 @@ pub async fn accept(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId) -> Re
 /// Offers the project to one of its members, and to nobody else any more.
 pub async fn offer(tx: &mut Tx<'_>, project: ProjectNumber, to: UserId, by: UserId) -> Result<()> {
     tx.execute(
-        "update memberships set offered_by = case when user_id = $2 then $3 end \
-         where project_id = $1 and (user_id = $2 or offered_by is not null)",
-        args![project, to, by],
+        "update memberships set offered_by = null where project_id = $1 and offered_by is not null",
+        args![project],
     )
     .await?;
-    Ok(())
+    tx.execute_one(
+        "update memberships set offered_by = $3 where project_id = $1 and user_id = $2",
+        args![project, to, by],
+    )
+    .await
 }
 
 /// Notes that an owner leaves a disabled project, which goes on counting against the owner.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mailwright_testkit::{App, Engine, OWNER, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD};
-use mailwright_tests::{column, text};
+use mailwright_tests::column;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -164,7 +164,7 @@ both_engines! {
         let body = json!({"email": "slow@example.com"}).to_string();
         let slow = Held::begin(app, "POST", "/contacts", &of(&owner), &body).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        assert_eq!(slow.end().await.0, 200);
+        assert_eq!(slow.end().await.0, 201);
     }
 
     async fn a_role_that_was_lost_gives_no_key_to_a_request_that_waits_for_the_project(engine: Engine) {

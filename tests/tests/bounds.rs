@@ -39,6 +39,12 @@ async fn with_nobody_to_send_to(engine: Engine) -> App {
     App::builder(engine).smtp(9).start().await
 }
 
+/// Tracks with a secret key, as a server does.
+async fn track_from_a_server(app: &App, email: &str, event: &str, data: &Value) -> Response {
+    let body = json!({"email": email, "event": event, "data": data});
+    app.post("/v1/track").json(&body).send().await
+}
+
 async fn total(app: &App) -> usize {
     read(app, "/contacts?limit=1").await["total"].as_u64().expect("a number") as usize
 }
@@ -135,7 +141,7 @@ both_engines! {
             let app = &app;
             async move {
                 let email = format!("c{number}@example.com");
-                track_from_a_page(app, &email, "seen", &fields(number * 300, 300)).await
+                track_from_a_server(app, &email, "seen", &fields(number * 300, 300)).await
             }
         });
         let answers = join_all(requests).await;
@@ -150,10 +156,10 @@ both_engines! {
         // what is known is known to everybody, and what still fits is taken
         let mut data = Map::new();
         data.insert(known[0].clone(), json!(2));
-        track_from_a_page(&app, "new@example.com", "seen", &Value::Object(data)).await.assert_status(200);
-        track_from_a_page(&app, "new@example.com", "seen", &fields(90_000, 100)).await.assert_status(200);
+        track_from_a_server(&app, "new@example.com", "seen", &Value::Object(data)).await.assert_status(200);
+        track_from_a_server(&app, "new@example.com", "seen", &fields(90_000, 100)).await.assert_status(200);
         let one_more = json!({"one more": 1});
-        assert_refused(&track_from_a_page(&app, "new@example.com", "seen", &one_more).await, "data", "1000 custom fields");
+        assert_refused(&track_from_a_server(&app, "new@example.com", "seen", &one_more).await, "data", "1000 custom fields");
         let post = json!({"email": "new@example.com", "data": one_more});
         assert_refused(&app.post("/contacts").json(&post).send().await, "data", "1000 custom fields");
         let id = contact_by_email(&app, "new@example.com").await.expect("a contact")["id"].clone();
@@ -175,42 +181,70 @@ both_engines! {
         app.request("POST", "/v1/track").bearer(&other.public_key).json(&body).send().await.assert_status(200);
     }
 
+    async fn the_public_key_adds_to_half_of_the_fields(engine: Engine) {
+        let app = App::start(engine).await;
+        track_from_a_page(&app, "a@example.com", "seen", &fields(0, 400)).await.assert_status(200);
+        let answer = track_from_a_page(&app, "a@example.com", "seen", &fields(400, 101)).await;
+        assert_refused(&answer, "data", "500 custom fields");
+        track_from_a_page(&app, "a@example.com", "seen", &fields(400, 100)).await.assert_status(200);
+        let more = json!({"orderId": "123"});
+        let answer = track_from_a_page(&app, "b@example.com", "seen", &more).await;
+        assert_refused(&answer, "data", "500 custom fields");
+        track_from_a_page(&app, "b@example.com", "seen", &fields(7, 3)).await.assert_status(200);
+        // the project's own people and programs are not kept from naming something new
+        send_ok(&app, with(inline(&app, &json!("c@example.com")), &json!({"data": more}))).await;
+        track_from_a_page(&app, "b@example.com", "seen", &more).await.assert_status(200);
+        track_from_a_server(&app, "a@example.com", "seen", &fields(500, 400)).await.assert_status(200);
+        assert_eq!(custom_fields(&app).await.len(), 901);
+    }
+
+    async fn the_public_key_adds_to_half_of_the_names_of_events(engine: Engine) {
+        let app = App::start(engine).await;
+        track_from_a_page(&app, "a@example.com", "signed up", &json!({})).await.assert_status(200);
+        fill_event_names(&app, MAX_EVENT_NAMES / 2 + 1).await;
+        track_from_a_page(&app, "a@example.com", "fits", &json!({})).await.assert_status(200);
+        let answer = track_from_a_page(&app, "a@example.com", "more", &json!({})).await;
+        assert_refused(&answer, "event", "5000 names");
+        track_from_a_server(&app, "a@example.com", "more", &json!({})).await.assert_status(200);
+        track_from_a_page(&app, "a@example.com", "more", &json!({})).await.assert_status(200);
+    }
+
     async fn a_contact_has_a_bounded_number_of_fields(engine: Engine) {
         let app = App::start(engine).await;
         for from in [0, 500] {
-            track_from_a_page(&app, "a@example.com", "seen", &fields(from, 500)).await.assert_status(200);
+            track_from_a_server(&app, "a@example.com", "seen", &fields(from, 500)).await.assert_status(200);
         }
-        let answer = track_from_a_page(&app, "a@example.com", "seen", &json!({"x": 1})).await;
+        let answer = track_from_a_server(&app, "a@example.com", "seen", &json!({"x": 1})).await;
         assert_refused(&answer, "data", "1000 custom fields");
         let swapped = json!({"f1": null, "f2": 2});
-        track_from_a_page(&app, "a@example.com", "seen", &swapped).await.assert_status(200);
+        track_from_a_server(&app, "a@example.com", "seen", &swapped).await.assert_status(200);
     }
 
     async fn a_project_has_events_of_a_bounded_number_of_names(engine: Engine) {
         let app = App::start(engine).await;
-        track_from_a_page(&app, "a@example.com", "signed up", &json!({})).await.assert_status(200);
+        track_from_a_server(&app, "a@example.com", "signed up", &json!({})).await.assert_status(200);
         fill_event_names(&app, 3).await;
         let names: Vec<_> = (0..8).map(|number| format!("new {number}")).collect();
         let empty = json!({});
-        let answers = join_all(names.iter().map(|name| track_from_a_page(&app, "a@example.com", name, &empty))).await;
+        let answers = join_all(names.iter().map(|name| track_from_a_server(&app, "a@example.com", name, &empty))).await;
         let taken = answers.iter().filter(|answer| answer.status == 200).count();
         assert_eq!(taken, 3);
         for answer in answers.iter().filter(|answer| answer.status != 200) {
             assert_refused(answer, "event", "10000 names");
         }
         for (name, answer) in names.iter().zip(&answers) {
-            let again = track_from_a_page(&app, "b@example.com", name, &json!({})).await;
+            let again = track_from_a_server(&app, "b@example.com", name, &json!({})).await;
             assert_eq!(again.status, answer.status, "{name}: {}", shown(&again));
         }
-        track_from_a_page(&app, "b@example.com", "signed up", &json!({})).await.assert_status(200);
+        track_from_a_server(&app, "b@example.com", "signed up", &json!({})).await.assert_status(200);
         let internal = app.post("/events/track").json(&json!({"email": "b@example.com", "event": "newer"})).send().await;
         assert_refused(&internal, "event", "10000 names");
         // the service's own events have room
         app.post("/contacts").json(&json!({"email": "b@example.com", "subscribed": false})).send().await.assert_status(200);
 
         app.delete("/events/signed%20up").send().await.assert_status(200);
-        track_from_a_page(&app, "b@example.com", "newest", &json!({})).await.assert_status(200);
-        assert_refused(&track_from_a_page(&app, "b@example.com", "signed up", &json!({})).await, "event", "10000 names");
+        track_from_a_server(&app, "b@example.com", "newest", &json!({})).await.assert_status(200);
+        assert_refused(&track_from_a_server(&app, "b@example.com", "signed up", &json!({})).await, "event", "10000 names");
     }
 
     async fn recipients_times_data_is_bounded(engine: Engine) {

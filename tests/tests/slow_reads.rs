@@ -114,6 +114,28 @@ both_engines! {
         assert_ended(&app).await;
     }
 
+    async fn a_segment_that_takes_too_long_to_count_is_not_made(engine: Engine) {
+        let app = start(engine, "1", "700").await;
+        let waits = match engine {
+            Engine::Sqlite => {
+                "alter table events rename to events_before; \
+                 create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
+                 select e.* from n cross join events_before e where n.i < 0"
+            }
+            Engine::Postgres => {
+                "alter table events rename to events_before; \
+                 create view events as select e.* from events_before e, endless()"
+            }
+        };
+        app.track(serde_json::json!({"email": "a@example.com", "event": "seen"})).await.assert_status(200);
+        app.tamper(waits).await;
+        let filter = serde_json::json!({"field": "event.seen", "operator": "triggered"});
+        let condition = serde_json::json!({"logic": "AND", "groups": [{"filters": [filter]}]});
+        let segment = serde_json::json!({"name": "Heavy", "condition": condition});
+        app.post("/segments").json(&segment).send().await.assert_error(503, "DATABASE_ERROR");
+        assert_eq!(app.get("/segments").send().await.assert_status(200).json(), serde_json::json!([]));
+    }
+
     async fn they_have_a_limit(engine: Engine) {
         let app = start(engine, "1", "700").await;
         let refused = app.get(ENDLESS).send().await;

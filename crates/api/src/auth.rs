@@ -4,6 +4,7 @@
 //! A project is opened by a secret key, or by a session together with the project's id. An `Authorization` header
 //! always wins over a cookie.
 
+mod again;
 mod recent;
 mod site;
 
@@ -27,6 +28,8 @@ use crate::body;
 use crate::error::ApiError;
 use crate::frame::{RequestLimit, Visit};
 
+use again::{Entrance, Need, note};
+pub(crate) use again::{failure, watch};
 pub(crate) use recent::{ProofRequest, RecentProof};
 use site::is_own_site;
 pub(crate) use site::{FORWARDED_FOR, client_address, path_of};
@@ -187,7 +190,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let found = enter::<C>(&App::from_ref(state), parts, &Place::Header).await?;
+        let found = enter::<C>(&App::from_ref(state), parts, Place::of_header(&parts.headers)).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
     }
@@ -203,7 +206,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let place = Place::of_path(parts, state).await;
-        let found = enter::<C>(&App::from_ref(state), parts, &place).await?;
+        let found = enter::<C>(&App::from_ref(state), parts, place).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
     }
@@ -221,9 +224,11 @@ where
         let app = App::from_ref(state);
         let place = Place::of_path(parts, state).await;
         keys_do_not_open(parts)?;
-        let person = as_member(&app, parts, &place).await?;
-        permit(&person.holder, C::CAPABILITY)?;
-        admit(&app, parts, &person).await?;
+        let (person, session) = as_member(&app, parts, &place).await?;
+        let need = Need::of::<C>(parts);
+        need.met_by(&person)?;
+        count(&app, parts, &person).await?;
+        note(parts, Entrance::Member { session, place, number: person.project.number, need });
         let (project, caller) = split(person);
         Ok(Self(project, caller, PhantomData))
     }
@@ -240,6 +245,7 @@ where
         let app = App::from_ref(state);
         keys_do_not_open(parts)?;
         let found = signed_in(&app, parts, None).await?;
+        note(parts, Entrance::User { session: found.id, verified: true });
         Ok(Self { user: found.user, session: found.id })
     }
 }
@@ -254,6 +260,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         keys_do_not_open(parts)?;
         let found = whoever_signed_in(&App::from_ref(state), parts, None).await?;
+        note(parts, Entrance::User { session: found.id, verified: false });
         Ok(Self(found.user))
     }
 }
@@ -282,7 +289,7 @@ where
         if parts.headers.contains_key(AUTHORIZATION) {
             return Remembered::secret_key(&app, parts, Capability::Track).await.map(Self);
         }
-        let caller = enter::<needs::Track>(&app, parts, &Place::Header).await?;
+        let caller = enter::<needs::Track>(&app, parts, Place::of_header(&parts.headers)).await?;
         Ok(Self(Remembered { caller, token: None }))
     }
 }
@@ -311,7 +318,7 @@ where
             }
             permit(&caller.holder, Capability::Track)?;
         }
-        refuse_disabled(parts, &caller.project)?;
+        refuse_disabled(writes(parts), &caller.project)?;
         count(&app, parts, &caller).await?;
         Ok(Self(Remembered::new(caller, token)))
     }
@@ -358,11 +365,12 @@ fn comes_from_own_site(app: &App, parts: &Parts) -> Result<bool, ApiError> {
 }
 
 /// How a request names its project, where no key does.
+#[derive(Debug)]
 enum Place {
-    /// In `X-Project-Id`.
-    Header,
     /// In its path; `None` when what stands there is no id.
     Path(Option<ProjectId>, String),
+    /// In `X-Project-Id`, as it stands there.
+    Header(Option<ProjectId>),
 }
 
 impl Place {
@@ -378,59 +386,76 @@ impl Place {
         Self::Path(text.parse().ok(), text)
     }
 
+    fn of_header(headers: &HeaderMap) -> Self {
+        let id = || headers.get(PROJECT_ID)?.to_str().ok()?.trim().parse().ok();
+        Self::Header(id())
+    }
+
     /// The project that is asked for, as far as the request names one.
-    fn asked(&self, headers: &HeaderMap) -> Option<ProjectId> {
+    fn asked(&self) -> Option<ProjectId> {
         match self {
-            Self::Header => headers.get(PROJECT_ID)?.to_str().ok()?.trim().parse().ok(),
-            Self::Path(id, _) => *id,
+            Self::Header(id) | Self::Path(id, _) => *id,
         }
     }
 
     /// What a stranger to the project is told.
     fn stranger(&self) -> ApiError {
         match self {
-            Self::Header => ApiError::not_a_member(),
+            Self::Header(_) => ApiError::not_a_member(),
             Self::Path(_, text) => ApiError::not_found(Resource::Project, text),
         }
     }
 }
 
 /// Lets a key or a member into a project, if the capability is there.
-async fn enter<C: Needs>(app: &App, parts: &Parts, place: &Place) -> Result<Identity, ApiError> {
-    let caller = if parts.headers.contains_key(AUTHORIZATION) {
+async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Identity, ApiError> {
+    let need = Need::of::<C>(parts);
+    let (caller, session) = if parts.headers.contains_key(AUTHORIZATION) {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
         let look_up = async { Ok(app.keyring().find(token).await?) };
-        let caller = secret(guarded(app, parts, token, look_up).await?)?;
-        if let Place::Path(asked, _) = place
-            && *asked != Some(caller.project.id)
-        {
-            return Err(place.stranger());
-        }
-        caller
+        (of_place(secret(guarded(app, parts, token, look_up).await?)?, &place)?, None)
     } else if session_cookie(app, &parts.headers).is_some() {
-        as_member(app, parts, place).await?
+        let (member, session) = as_member(app, parts, &place).await?;
+        (member, Some(session))
     } else {
         return Err(ApiError::missing_auth());
     };
-    permit(&caller.holder, C::CAPABILITY)?;
-    if !C::ALSO_DISABLED {
-        refuse_disabled(parts, &caller.project)?;
-    }
+    need.met_by(&caller)?;
     count(app, parts, &caller).await?;
+    let number = caller.project.number;
+    if let Some(session) = session {
+        note(parts, Entrance::Member { session, place, number, need });
+    } else if let Some(token) = bearer(&parts.headers) {
+        note(parts, Entrance::Key { token: token.to_owned(), place, number, need });
+    }
     Ok(caller)
+}
+
+/// Whom a key belongs to, unless the request's path names another project.
+fn of_place(caller: Identity, place: &Place) -> Result<Identity, ApiError> {
+    match place {
+        Place::Path(asked, _) if *asked != Some(caller.project.id) => Err(place.stranger()),
+        _ => Ok(caller),
+    }
 }
 
 fn split(found: Identity) -> (Project, Caller) {
     (found.project, Caller { actor: found.actor, holder: found.holder })
 }
 
-/// The signed-in user as a member of the project that is asked for.
-async fn as_member(app: &App, parts: &Parts, place: &Place) -> Result<Identity, ApiError> {
-    let asked = place.asked(&parts.headers);
+/// The signed-in user as a member of the project that is asked for, and the session.
+async fn as_member(app: &App, parts: &Parts, place: &Place) -> Result<(Identity, SessionId), ApiError> {
+    let asked = place.asked();
     let found = signed_in(app, parts, asked).await?;
-    if asked.is_none() && matches!(place, Place::Header) {
+    if asked.is_none() && matches!(place, Place::Header(_)) {
         return Err(ApiError::no_project());
     }
+    let session = found.id;
+    Ok((member(found, place)?, session))
+}
+
+/// Who signed in, as a member of a place.
+fn member(found: Session, place: &Place) -> Result<Identity, ApiError> {
     let (project, role) = found.project.ok_or_else(|| place.stranger())?;
     Ok(Identity {
         kind: KeyKind::Secret,
@@ -561,13 +586,18 @@ fn permit(holder: &Holder, capability: Capability) -> Result<(), ApiError> {
 
 /// Refuses writes to a disabled project, and counts the request.
 async fn admit(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiError> {
-    refuse_disabled(parts, &caller.project)?;
+    refuse_disabled(writes(parts), &caller.project)?;
     count(app, parts, caller).await
 }
 
+/// Whether a request changes anything.
+fn writes(parts: &Parts) -> bool {
+    parts.method != Method::GET && parts.method != Method::HEAD
+}
+
 /// Refuses writes to a disabled project.
-fn refuse_disabled(parts: &Parts, project: &Project) -> Result<(), ApiError> {
-    if project.disabled && parts.method != Method::GET && parts.method != Method::HEAD {
+fn refuse_disabled(writes: bool, project: &Project) -> Result<(), ApiError> {
+    if project.disabled && writes {
         return Err(ApiError::project_disabled());
     }
     Ok(())

@@ -16,7 +16,7 @@ use mailwright_app::limit::Allowance;
 use mailwright_app::session::ClientKey;
 use mailwright_core::time::Timestamp;
 
-use crate::auth::{FORWARDED_FOR, client_address};
+use crate::auth::{self, FORWARDED_FOR, client_address};
 use crate::body::{self, Bodies};
 use crate::error::ApiError;
 use crate::host::{self, KnownHosts};
@@ -104,6 +104,7 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
     let limit = RequestLimit::default();
     let visit = Visit::new(&edge, &request);
     let rest = body::watch(&mut request, &edge.bodies, visit.client);
+    auth::watch(&mut request, app);
     let mut response = if public && method == Method::OPTIONS {
         StatusCode::OK.into_response()
     } else if let Err(refused) = admit(&visit, &request, &limit) {

@@ -97,7 +97,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mailbox::raw))
         // accounts
         .routes(routes!(session::sign_up))
-        .routes(routes!(session::log_in))
+        .routes(routes!(session::log_in_page, session::log_in))
         .routes(routes!(session::log_out))
         .routes(routes!(proof::verify_page, proof::verify))
         .routes(routes!(proof::request))

@@ -18,6 +18,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::auth;
 use crate::body;
 use crate::error::{ApiError, Failure};
 use crate::frame::Visit;
@@ -103,7 +104,7 @@ async fn read(request: Request, limit: usize) -> Result<Bytes, ApiError> {
 async fn collect(body: RequestBody, length: Option<usize>, limit: usize) -> Result<Bytes, ApiError> {
     let mut pieces = body.into_data_stream();
     let Some(first) = pieces.next().await else { return Ok(Bytes::new()) };
-    let first = first.map_err(|error| body::failure(&error))?;
+    let first = first.map_err(|error| auth::failure(&error))?;
     if length == Some(first.len()) {
         return Ok(first);
     }
@@ -115,7 +116,7 @@ async fn collect(body: RequestBody, length: Option<usize>, limit: usize) -> Resu
             return Err(ApiError::body_too_large(limit));
         }
         all.extend_from_slice(&piece);
-        next = pieces.next().await.transpose().map_err(|error| body::failure(&error))?;
+        next = pieces.next().await.transpose().map_err(|error| auth::failure(&error))?;
     }
     Ok(all.freeze())
 }

@@ -240,6 +240,6 @@ async fn create(
 ) -> mailwright_store::Result<Project> {
     let made = project::create(tx, name, language, now).await?;
     project::mark_bootstrapped(tx, made.number, name).await?;
-    member::add(tx, made.number, owner, Role::Owner, now).await?;
+    member::add(tx, made.number, owner, Role::Owner, true, now).await?;
     Ok(made)
 }

@@ -209,17 +209,33 @@ impl App {
                     if !project::lock(tx, number).await? {
                         return Ok(Err(Error::not_found(Resource::Project, "")));
                     }
-                    if !is_live(tx, number, &manager.actor).await? {
-                        return Ok(Err(Error::KeyRevoked));
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Err(refused)),
+                    };
+                    if let Err(refused) = manager.require(role) {
+                        return Ok(Err(refused));
                     }
                     if store::count(tx, number).await? >= MOST {
                         return Ok(Err(full()));
                     }
-                    if let Some(user) = owner_of(tx, number, &wanted, by_key).await? {
+                    // whoever is asked about counts, with an account or without: nobody learns of more accounts than that
+                    let owner = owner_of(tx, number, &wanted, by_key).await?;
+                    let is_member = match &owner {
+                        Some(user) => store::get(tx, number, user.id).await?.is_some(),
+                        None => false,
+                    };
+                    if wanted.mail.is_some()
+                        && !is_member
+                        && let Err(refused) = stand_for(tx, &manager.actor, allowance, &wanted.email).await?
+                    {
+                        return Ok(Err(refused));
+                    }
+                    if let Some(user) = owner {
                         let done = add(tx, number, &manager.actor, &user, role, now).await?;
                         return Ok(done.map(Ok));
                     }
-                    Ok(invite(tx, number, &manager, wanted, allowance).await?.map(Err))
+                    Ok(invite(tx, number, &manager, wanted, now).await?.map(Err))
                 })
             })
             .await??;
@@ -299,6 +315,10 @@ impl App {
                         return Ok(None);
                     }
                     let Some(found) = store::invitation(tx, number, id).await? else { return Ok(None) };
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Some(Err(refused))),
+                    };
                     if let Err(refused) = manager.require(found.role) {
                         return Ok(Some(Err(refused)));
                     }
@@ -329,8 +349,9 @@ impl App {
         if accepted { Ok(()) } else { Err(Error::not_found(Resource::Invitation, "")) }
     }
 
-    /// Changes what a member is. Making somebody the owner hands the project over: who was the owner stays as an
-    /// administrator.
+    /// Changes what a member is. Making somebody the owner only offers the project, and the member hands it over by
+    /// taking the role: who was the owner stays as an administrator. Nobody comes to own what he does not want, and
+    /// answers for it. Taking the role that one has agrees to be a member.
     pub async fn change_role(
         &self,
         project: &Project,
@@ -345,11 +366,18 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Some(Err(refused))),
+                    };
                     let before = member.role;
-                    let checked = if role == Role::Owner {
-                        transfer(tx, number, &manager, &member, now).await?
-                    } else {
+                    let checked = if role != Role::Owner {
                         demote(tx, number, &manager, &member, role).await?
+                    } else if manager.is(user) {
+                        take_over(tx, number, &manager, &member, now).await?
+                    } else {
+                        let offered = offer(tx, number, &manager, &member, now).await?;
+                        return Ok(Some(offered));
                     };
                     if let Err(refused) = checked {
                         return Ok(Some(Err(refused)));
@@ -359,7 +387,7 @@ impl App {
                         let entry = Entry::new(Action::MemberChanged, member.email.to_string()).with(told);
                         audit::record(tx, number, &manager.actor, &entry, now).await?;
                     }
-                    Ok(Some(Ok(Member { role, ..member })))
+                    Ok(store::get(tx, number, user).await?.map(Ok))
                 })
             })
             .await?;
@@ -367,7 +395,8 @@ impl App {
     }
 
     /// Removes a member, who may be the caller. The last owner cannot leave. Of a disabled project members only remove
-    /// themselves: nobody is kept in what does not work.
+    /// themselves, the last owner included: nobody is kept in what does not work. It counts against its owners as if
+    /// they had stayed, and keeps what it has.
     pub async fn remove_member(&self, project: &Project, manager: Manager, user: UserId) -> Result<()> {
         if project.disabled && !manager.is(user) {
             return Err(Error::ProjectDisabled);
@@ -379,9 +408,21 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let manager = match renew(tx, number, manager).await? {
+                        Ok(manager) => manager,
+                        Err(refused) => return Ok(Some(Err(refused))),
+                    };
                     let leaves = manager.is(user);
-                    if leaves && member.role == Role::Owner && store::owners(tx, number).await? <= 1 {
+                    let is_disabled = project::get(tx, number).await?.is_some_and(|found| found.disabled);
+                    if !is_disabled
+                        && leaves
+                        && member.role == Role::Owner
+                        && store::owners(tx, number).await? <= 1
+                    {
                         return Ok(Some(Err(last_owner())));
+                    }
+                    if is_disabled && member.role == Role::Owner {
+                        store::depart(tx, number, user).await?;
                     }
                     if let (false, Err(refused)) = (leaves, manager.require(member.role)) {
                         return Ok(Some(Err(refused)));
@@ -413,7 +454,8 @@ async fn add(
     role: Role,
     now: Timestamp,
 ) -> mailwright_store::Result<Checked<Member>> {
-    if !store::add(tx, number, user.id, role, now).await? {
+    let accepted = matches!(actor, Actor::User { id, .. } if *id == user.id);
+    if !store::add(tx, number, user.id, role, accepted, now).await? {
         return Ok(Err(Error::Conflict(format!("{} is a member of the project already.", user.email))));
     }
     store::forget_invitation(tx, number, &user.email).await?;
@@ -423,8 +465,9 @@ async fn add(
     Ok(Ok(Member {
         user: user.id,
         email: user.email.clone(),
-        name: user.name.clone(),
+        name: user.name.clone().filter(|_| accepted),
         role,
+        offered_by: None,
         created_at: now,
     }))
 }
@@ -434,7 +477,7 @@ async fn invite(
     number: ProjectNumber,
     manager: &Manager,
     Wanted { id, email, role, token_hash, mail }: Wanted,
-    allowance: Allowance,
+    now: Timestamp,
 ) -> mailwright_store::Result<Checked<Invitation>> {
     let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
     // what keys ask for must not leave persons without a place
@@ -448,16 +491,6 @@ async fn invite(
              members has to confirm or withdraw them."
         ))));
     }
-    if mail.is_some() {
-        let person = match who_stands_for(tx, &manager.actor).await? {
-            Ok(person) => person,
-            Err(refused) => return Ok(Err(refused)),
-        };
-        if let Err(refused) = allowance.take(tx, person, &email).await? {
-            return Ok(Err(refused));
-        }
-    }
-    let now = allowance.now;
     if key.is_some() && store::is_invited_by_person(tx, number, &email, now).await? {
         return Ok(Err(Error::Conflict("A member has invited this address already.".into())));
     }
@@ -493,13 +526,40 @@ async fn owner_of(
     Ok(known.then_some(user))
 }
 
-/// Whether who acts still may: a key that was revoked while its request was on its way leaves nobody behind. The
-/// project is locked, and so it is where keys are revoked.
-async fn is_live(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor) -> mailwright_store::Result<bool> {
-    match actor {
-        Actor::Key { id, .. } => api_key::is_live(tx, number, *id).await,
-        _ => Ok(true),
+/// What who acts is allowed now that the project is locked, as it is where roles change and keys are revoked: nobody
+/// does with a request on its way what he may not do any more.
+async fn renew(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: Manager,
+) -> mailwright_store::Result<Checked<Manager>> {
+    match &manager.actor {
+        Actor::User { id, .. } => {
+            let role = store::get(tx, number, *id).await?.map(|member| member.role);
+            let held = |role| Manager { holder: Holder::Member(role), ..manager };
+            Ok(role.map(held).ok_or_else(|| Error::not_found(Resource::Project, "")))
+        }
+        Actor::Key { id, .. } => {
+            Ok(if api_key::is_live(tx, number, *id).await? { Ok(manager) } else { Err(Error::KeyRevoked) })
+        }
+        Actor::Operator | Actor::Service => Ok(Ok(manager)),
     }
+}
+
+/// The same for what people alone do: whether somebody has a capability now that the project is locked.
+pub(crate) async fn still_may(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    actor: &Actor,
+    capability: Capability,
+) -> mailwright_store::Result<Checked<()>> {
+    let Actor::User { id, .. } = actor else { return Ok(Ok(())) };
+    let role = store::get(tx, number, *id).await?.map(|member| member.role);
+    Ok(match role {
+        None => Err(Error::not_found(Resource::Project, "")),
+        Some(role) if Holder::Member(role).may(capability) => Ok(()),
+        Some(_) => Err(Error::NotAllowed("Your role in this project does not allow this any more.".into())),
+    })
 }
 
 /// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
@@ -507,6 +567,19 @@ async fn who_stands_for(tx: &mut Tx<'_>, actor: &Actor) -> mailwright_store::Res
     let Actor::User { id, .. } = actor else { return Ok(Ok(None)) };
     let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
     Ok(person.map(|user| Some(user.id)).ok_or_else(unproven))
+}
+
+/// Counts what inviting an address may mail, whether it is going to or not.
+async fn stand_for(
+    tx: &mut Tx<'_>,
+    actor: &Actor,
+    allowance: Allowance,
+    email: &EmailAddress,
+) -> mailwright_store::Result<Checked<()>> {
+    match who_stands_for(tx, actor).await? {
+        Ok(person) => allowance.take(tx, person, email).await,
+        Err(refused) => Ok(Err(refused)),
+    }
 }
 
 /// Withdraws what revoked keys asked for and nobody confirmed: what a stolen key began must not go on without it. The
@@ -571,25 +644,51 @@ pub(crate) async fn accept_all(
     Ok(())
 }
 
-/// Hands the project over from the caller to a member.
-async fn transfer(
+/// Offers the project to a member, who owns it once he takes it.
+async fn offer(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: &Manager,
+    to: &Member,
+    now: Timestamp,
+) -> mailwright_store::Result<Checked<Member>> {
+    let Actor::User { id: from, .. } = manager.actor else {
+        return Ok(manager.require(Role::Owner).map(|()| to.clone()));
+    };
+    if !manager.holder.may(Capability::TransferOwnership) {
+        return Ok(manager.require(Role::Owner).map(|()| to.clone()));
+    }
+    if to.role == Role::Owner {
+        return Ok(Ok(to.clone()));
+    }
+    store::offer(tx, number, to.user, from).await?;
+    let entry = Entry::new(Action::MemberChanged, to.email.to_string())
+        .with(json!({ "from": to.role.as_str(), "offered": Role::Owner.as_str() }));
+    audit::record(tx, number, &manager.actor, &entry, now).await?;
+    Ok(Ok(Member { offered_by: Some(from), ..to.clone() }))
+}
+
+/// Hands the project over to the caller, from the owner who offered it and still is one.
+async fn take_over(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     manager: &Manager,
     to: &Member,
     now: Timestamp,
 ) -> mailwright_store::Result<Checked<()>> {
-    let Actor::User { id: from, .. } = manager.actor else { return Ok(manager.require(Role::Owner)) };
-    // the role that counts is the one the caller has now that the project is locked
-    let holder = store::get(tx, number, from).await?.map(|member| Holder::Member(member.role));
-    if !holder.is_some_and(|holder| holder.may(Capability::TransferOwnership)) {
-        return Ok(manager.require(Role::Owner));
-    }
     if to.role == Role::Owner {
         return Ok(Ok(()));
     }
+    let from = match to.offered_by {
+        Some(by) => store::get(tx, number, by).await?.filter(|member| member.role == Role::Owner),
+        None => None,
+    };
+    let Some(from) = from else {
+        return Ok(manager.require(Role::Owner));
+    };
     store::set_role(tx, number, to.user, Role::Owner).await?;
-    store::set_role(tx, number, from, Role::Admin).await?;
+    store::accept(tx, number, to.user).await?;
+    store::set_role(tx, number, from.user, Role::Admin).await?;
     let entry = Entry::new(Action::OwnershipTransferred, to.email.to_string());
     audit::record(tx, number, &manager.actor, &entry, now).await.map(Ok)
 }
@@ -602,6 +701,9 @@ async fn demote(
     member: &Member,
     role: Role,
 ) -> mailwright_store::Result<Checked<()>> {
+    if member.role == role && manager.is(member.user) {
+        return store::accept(tx, number, member.user).await.map(Ok);
+    }
     if member.role == Role::Owner && manager.is(member.user) {
         if store::owners(tx, number).await? <= 1 {
             return Ok(Err(last_owner()));

@@ -5,7 +5,7 @@ use mailwright_core::audit::{Action, Actor};
 use mailwright_core::given::Given;
 use mailwright_core::ids::ApiKeyId;
 use mailwright_core::project::Project;
-use mailwright_core::role::{Role, Scopes};
+use mailwright_core::role::{Capability, Role, Scopes};
 use mailwright_core::time::Timestamp;
 use mailwright_store::api_key::{self, KeyKind, Listed};
 use mailwright_store::audit::{self, Entry};
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::error::{Error, Resource, Result};
 use crate::key::Token;
-use crate::member::withdraw_of_revoked;
+use crate::member::{still_may, withdraw_of_revoked};
 
 /// Most projects that a user is shown at once.
 pub const MOST_LISTED: i64 = 10_000;
@@ -106,7 +106,7 @@ impl App {
                         ))));
                     }
                     let made = store::create(tx, &name, LANGUAGE, now).await?;
-                    member::add(tx, made.number, owner.id, Role::Owner, now).await?;
+                    member::add(tx, made.number, owner.id, Role::Owner, true, now).await?;
                     for key in &keys {
                         api_key::create(tx, made.number, key, now).await?;
                     }
@@ -131,7 +131,10 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     if !store::lock(tx, number).await? {
-                        return Ok(None);
+                        return Ok(Ok(None));
+                    }
+                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
+                        return Ok(Err(refused));
                     }
                     store::change(tx, number, &change, now).await?;
                     let told = json!({
@@ -145,10 +148,10 @@ impl App {
                     };
                     let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                     audit::record(tx, number, &actor, &entry, now).await?;
-                    store::details(tx, number).await
+                    store::details(tx, number).await.map(Ok)
                 })
             })
-            .await?;
+            .await??;
         changed.ok_or_else(|| Error::not_found(Resource::Project, project.id))
     }
 
@@ -164,7 +167,10 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     if !store::lock(tx, number).await? {
-                        return Ok((None, Vec::new()));
+                        return Ok(Ok((None, Vec::new())));
+                    }
+                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
+                        return Ok(Err(refused));
                     }
                     api_key::revoke_pair(tx, number, now).await?;
                     let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
@@ -172,10 +178,10 @@ impl App {
                         api_key::create(tx, number, key, now).await?;
                     }
                     audit::record(tx, number, &actor, &Entry::of_project(Action::KeysRotated), now).await?;
-                    Ok((store::details(tx, number).await?, withdrawn))
+                    Ok(Ok((store::details(tx, number).await?, withdrawn)))
                 })
             })
-            .await?;
+            .await??;
         let details = details.ok_or_else(|| Error::not_found(Resource::Project, project.id))?;
         Ok(WithKeys { details, secret, public, withdrawn })
     }
@@ -218,6 +224,9 @@ impl App {
                     if !store::lock(tx, number).await? {
                         return Ok(Err(gone()));
                     }
+                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
+                        return Ok(Err(refused));
+                    }
                     if api_key::count(tx, number).await? >= MOST_KEYS {
                         return Ok(Err(Error::Conflict(format!(
                             "The project has {MOST_KEYS} keys, which is the most. Revoke one that is not used."
@@ -248,16 +257,19 @@ impl App {
             .write(move |tx| {
                 Box::pin(async move {
                     if !store::lock(tx, number).await? {
-                        return Ok(None);
+                        return Ok(Ok(None));
                     }
-                    let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(None) };
+                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
+                        return Ok(Err(refused));
+                    }
+                    let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(Ok(None)) };
                     let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
                     let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
                     audit::record(tx, number, &actor, &entry, now).await?;
-                    Ok(Some(withdrawn))
+                    Ok(Ok(Some(withdrawn)))
                 })
             })
-            .await?;
+            .await??;
         revoked.ok_or_else(|| Error::not_found(Resource::Key, id))
     }
 
@@ -270,8 +282,16 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
+                    if !store::lock(tx, number).await? {
+                        return Ok(Err(gone()));
+                    }
+                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
+                        return Ok(Err(refused));
+                    }
                     let new = retired::reset(tx, number, now).await?;
-                    audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now).await
+                    audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now)
+                        .await
+                        .map(Ok)
                 })
             })
             .await;
@@ -285,7 +305,17 @@ impl App {
         let deleted = self
             .0
             .db
-            .write(move |tx| Box::pin(async move { retired::delete(tx, number, &actor, now).await }))
+            .write(move |tx| {
+                Box::pin(async move {
+                    if !store::lock(tx, number).await? {
+                        return Ok(Err(gone()));
+                    }
+                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
+                        return Ok(Err(refused));
+                    }
+                    retired::delete(tx, number, &actor, now).await.map(Ok)
+                })
+            })
             .await;
         self.ended(project, by, deleted, "a project was deleted")
     }
@@ -294,11 +324,12 @@ impl App {
         &self,
         project: &Project,
         actor: &Actor,
-        outcome: mailwright_store::Result<()>,
+        outcome: mailwright_store::Result<Result<()>>,
         what: &'static str,
     ) -> Result<()> {
         match outcome {
-            Ok(()) => {
+            Ok(Err(refused)) => Err(refused),
+            Ok(Ok(())) => {
                 self.0.keyring.forget_all();
                 tracing::info!(project = %project.id, %actor, "{what}");
                 Ok(())

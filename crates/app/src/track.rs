@@ -143,7 +143,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         let outcome = match (caller, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
             (Err(stale), None) => Err(Refusal::Stale(stale)),
-            (Ok(caller), None) => check(operation, &contacts, &mut names)
+            (Ok(caller), None) => check(operation, caller, &contacts, &mut names)
                 .map(|()| apply(operation, caller, &mut contacts, &mut events))
                 .map_err(Refusal::Excess),
         };
@@ -163,9 +163,18 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
 }
 
 /// Whether contact and project can hold what an operation brings.
-fn check(operation: &Operation, contacts: &Contacts, names: &mut Names) -> std::result::Result<(), Excess> {
+fn check(
+    operation: &Operation,
+    caller: Tracker,
+    contacts: &Contacts,
+    names: &mut Names,
+) -> std::result::Result<(), Excess> {
     contacts.check(operation.project, &operation.email, &operation.patch)?;
-    names.take(operation.project, operation.patch.names(), Some(&operation.event), operation.at)
+    let Operation { project, event, at, .. } = operation;
+    if caller.is_public {
+        return names.take_publicly(*project, operation.patch.names(), event, *at);
+    }
+    names.take(*project, operation.patch.names(), Some(event), *at)
 }
 
 fn apply(

@@ -24,6 +24,8 @@ pub const MAX_CONTACT_KEYS: usize = 1000;
 pub const MAX_CONTACT_BYTES: usize = MAX_PAYLOAD;
 /// The most custom fields of a project.
 pub const MAX_FIELDS: usize = 1000;
+/// How many of them there may be for the public key, which everybody can read, to add another.
+pub const MAX_PUBLIC_FIELDS: usize = MAX_FIELDS / 2;
 const MAX_DEPTH: usize = 32;
 /// How many issues of one payload are reported.
 const MAX_ISSUES: usize = 100;

@@ -6,6 +6,8 @@ use crate::filter::Activity;
 pub const MAX_EVENT_NAME: usize = 255;
 /// The most names that the events of a project can have.
 pub const MAX_EVENT_NAMES: usize = 10_000;
+/// How many of them there may be for the public key, which everybody can read, to add another.
+pub const MAX_PUBLIC_EVENT_NAMES: usize = MAX_EVENT_NAMES / 2;
 
 /// The contact's subscription flipped to true.
 pub const CONTACT_SUBSCRIBED: &str = "contact.subscribed";

@@ -1,7 +1,7 @@
 //! What a request would make larger than it may become.
 
-use crate::custom_data::{MAX_CONTACT_BYTES, MAX_CONTACT_KEYS, MAX_FIELDS};
-use crate::event::MAX_EVENT_NAMES;
+use crate::custom_data::{MAX_CONTACT_BYTES, MAX_CONTACT_KEYS, MAX_FIELDS, MAX_PUBLIC_FIELDS};
+use crate::event::{MAX_EVENT_NAMES, MAX_PUBLIC_EVENT_NAMES};
 use crate::issue::Issue;
 
 /// Which limit a request would exceed.
@@ -15,6 +15,10 @@ pub enum Excess {
     Fields,
     /// The names of a project's events.
     EventNames,
+    /// The custom fields of a project that the public key can add to.
+    PublicFields,
+    /// The names of a project's events that the public key can add to.
+    PublicEventNames,
     /// What the mails of one request keep of their contacts' data.
     Variables,
     /// What has to be read of the contacts that one request is about.
@@ -54,6 +58,18 @@ impl Excess {
                 "event",
                 format!(
                     "The project would have events of more than {MAX_EVENT_NAMES} names. Use a name that exists and put what varies into data, or delete events that are not needed any more."
+                ),
+            ),
+            Self::PublicFields => (
+                "data",
+                format!(
+                    "The project has {MAX_PUBLIC_FIELDS} custom fields or nearly so, to which the public key adds no more. Use fields that exist, or add the field once with a secret key."
+                ),
+            ),
+            Self::PublicEventNames => (
+                "event",
+                format!(
+                    "The project has events of {MAX_PUBLIC_EVENT_NAMES} names, to which the public key adds no more. Use a name that exists, or record the event once with a secret key."
                 ),
             ),
             Self::Variables => (

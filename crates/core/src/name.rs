@@ -47,8 +47,10 @@ fn joins_labels(text: &str, at: usize) -> bool {
     before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphabetic)
 }
 
+/// Whether a character is invisible, or turns the direction of writing around.
+///
 /// Joiners (U+200C, U+200D) are not among these: some scripts, and emoji, cannot be written without them.
-fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'

@@ -17,15 +17,18 @@ pub struct Member {
     pub user: UserId,
     /// Its address.
     pub email: EmailAddress,
-    /// How the person wants to be called.
+    /// How the person wants to be called; `None` as well for who did not come of its own accord.
     pub name: Option<String>,
     /// What the person is in the project.
     pub role: Role,
+    /// Which owner offers the project to the person.
+    pub offered_by: Option<UserId>,
     /// Since when.
     pub created_at: Timestamp,
 }
 
-const COLUMNS: &str = "m.user_id, u.email, u.name, m.role, m.created_at";
+const COLUMNS: &str =
+    "m.user_id, u.email, case when m.accepted then u.name end, m.role, m.created_at, m.offered_by";
 
 fn read(row: &Row<'_>) -> Result<Member> {
     Ok(Member {
@@ -34,6 +37,7 @@ fn read(row: &Row<'_>) -> Result<Member> {
         name: row.get(2)?,
         role: role(&row.get::<String>(3)?, 3)?,
         created_at: row.get(4)?,
+        offered_by: row.get(5)?,
     })
 }
 
@@ -76,28 +80,62 @@ pub async fn owners(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     .await
 }
 
-/// Makes a user a member; false when the user is one already.
+/// Makes a user a member, of its own accord or not; false when the user is one already.
 pub async fn add(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     user: UserId,
     role: Role,
+    accepted: bool,
     now: Timestamp,
 ) -> Result<bool> {
     let added = tx
         .execute(
-            "insert into memberships (project_id, user_id, role, created_at) values ($1, $2, $3, $4) \
+            "insert into memberships (project_id, user_id, role, accepted, created_at) values ($1, $2, $3, $4, $5) \
              on conflict (project_id, user_id) do nothing",
-            args![project, user, role.as_str(), now],
+            args![project, user, role.as_str(), accepted, now],
         )
         .await?;
     Ok(added == 1)
 }
 
-/// Changes what a member is.
+/// Notes that a member, who was made one by somebody else, agrees to it.
+pub async fn accept(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId) -> Result<()> {
+    tx.execute_one(
+        "update memberships set accepted = true where project_id = $1 and user_id = $2",
+        args![project, user],
+    )
+    .await
+}
+
+/// Offers the project to one of its members, and to nobody else any more.
+pub async fn offer(tx: &mut Tx<'_>, project: ProjectNumber, to: UserId, by: UserId) -> Result<()> {
+    tx.execute(
+        "update memberships set offered_by = null where project_id = $1 and offered_by is not null",
+        args![project],
+    )
+    .await?;
+    tx.execute_one(
+        "update memberships set offered_by = $3 where project_id = $1 and user_id = $2",
+        args![project, to, by],
+    )
+    .await
+}
+
+/// Notes that an owner leaves a disabled project, which goes on counting against the owner.
+pub async fn depart(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId) -> Result<()> {
+    tx.execute(
+        "insert into departures (project_id, user_id) values ($1, $2) on conflict (project_id, user_id) do nothing",
+        args![project, user],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Changes what a member is. What the member was offered is forgotten.
 pub async fn set_role(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId, role: Role) -> Result<()> {
     tx.execute_one(
-        "update memberships set role = $3 where project_id = $1 and user_id = $2",
+        "update memberships set role = $3, offered_by = null where project_id = $1 and user_id = $2",
         args![project, user, role.as_str()],
     )
     .await

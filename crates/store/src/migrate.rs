@@ -70,6 +70,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "text of mails",
         sql: include_str!("../migrations/0017_text_of_mails.sql"),
     },
+    Migration { number: 18, name: "consent", sql: include_str!("../migrations/0018_consent.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::future::join;
-use mailwright_core::custom_data::MAX_FIELDS;
-use mailwright_core::event::MAX_EVENT_NAMES;
+use mailwright_core::custom_data::{MAX_FIELDS, MAX_PUBLIC_FIELDS};
+use mailwright_core::event::{MAX_EVENT_NAMES, MAX_PUBLIC_EVENT_NAMES};
 use mailwright_core::excess::Excess;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
@@ -61,14 +61,17 @@ impl Kind {
         wanted.iter().filter(|(project, name)| !self.knows(*project, name)).copied().collect()
     }
 
-    /// The new ones of some names, each once; `None` when there are more than the project may still have.
+    /// The new ones of some names, each once; `None` when there are more than the project may still have without what
+    /// is kept for others.
     fn fitting<'n>(
         &self,
         project: ProjectNumber,
         names: impl Iterator<Item = &'n str>,
+        kept: usize,
     ) -> Option<HashSet<&'n str>> {
         let new: HashSet<&str> = names.filter(|name| !self.knows(project, name)).collect();
-        (new.len() <= self.room.get(&project).copied().unwrap_or(0)).then_some(new)
+        let room = self.room.get(&project).copied().unwrap_or(0).saturating_sub(kept);
+        (new.len() <= room).then_some(new)
     }
 
     fn take(&mut self, project: ProjectNumber, new: HashSet<&str>) {
@@ -144,14 +147,36 @@ impl Names {
         event: Option<&'n str>,
         at: Timestamp,
     ) -> std::result::Result<(), Excess> {
-        let fields = self.fields.fitting(project, fields).ok_or(Excess::Fields)?;
-        let events = self.events.fitting(project, event.into_iter()).ok_or(Excess::EventNames)?;
+        let fields = self.fields.fitting(project, fields, 0).ok_or(Excess::Fields)?;
+        let events = self.events.fitting(project, event.into_iter(), 0).ok_or(Excess::EventNames)?;
+        self.note(project, fields, events, at);
+        Ok(())
+    }
+
+    /// The same for an operation with the public key, which cannot use up what a project may have: half of it is for
+    /// those who are not just anybody.
+    pub fn take_publicly<'n>(
+        &mut self,
+        project: ProjectNumber,
+        fields: impl Iterator<Item = &'n str>,
+        event: &'n str,
+        at: Timestamp,
+    ) -> std::result::Result<(), Excess> {
+        let (fields_kept, events_kept) =
+            (MAX_FIELDS - MAX_PUBLIC_FIELDS, MAX_EVENT_NAMES - MAX_PUBLIC_EVENT_NAMES);
+        let fields = self.fields.fitting(project, fields, fields_kept).ok_or(Excess::PublicFields)?;
+        let events = self.events.fitting(project, [event].into_iter(), events_kept);
+        let events = events.ok_or(Excess::PublicEventNames)?;
+        self.note(project, fields, events, at);
+        Ok(())
+    }
+
+    fn note(&mut self, project: ProjectNumber, fields: HashSet<&str>, events: HashSet<&str>, at: Timestamp) {
         for name in &events {
             self.new_events.insert((project, (*name).to_owned()), at);
         }
         self.fields.take(project, fields);
         self.events.take(project, events);
-        Ok(())
     }
 
     /// Stores the new names of events. Those of fields are stored with the contacts.

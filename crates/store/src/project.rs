@@ -220,8 +220,15 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> 
     .await
 }
 
-/// How many projects a user owns, and whether one of the user's projects is disabled.
+/// How many projects a user owns, and whether one of them is disabled, or one that the user left while it was.
 pub async fn standing(rx: &mut Rx<'_>, user: UserId) -> Result<(i64, bool)> {
+    let left = rx
+        .exists(
+            "select 1 from departures d join projects p on p.number = d.project_id \
+             where d.user_id = $1 and p.disabled_at is not null and p.retired_at is null",
+            args![user],
+        )
+        .await?;
     let (owned, disabled) = rx
         .one(
             "select count(case when m.role = 'OWNER' then 1 end), \
@@ -231,7 +238,7 @@ pub async fn standing(rx: &mut Rx<'_>, user: UserId) -> Result<(i64, bool)> {
             |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?)),
         )
         .await?;
-    Ok((owned, disabled > 0))
+    Ok((owned, left || disabled > 0))
 }
 
 /// Creates a project. `language` is that of its public pages and footers.

@@ -53,6 +53,7 @@ pub async fn end(
             args![project],
         )
         .await?;
+    tx.execute("delete from departures where project_id = $1", args![project]).await?;
     tx.execute(
         "update suspensions set ended_at = $2, forgiven = {json $3} where project_id = $1 and ended_at is null",
         args![project, now, &json!(forgiven)],

@@ -37,7 +37,8 @@ const TENANT_TABLES: [&str; 29] = [
 ];
 
 /// Indexes on tables that are not a project's.
-const GLOBAL_INDEXES: [&str; 12] = [
+const GLOBAL_INDEXES: [&str; 13] = [
+    "departures_user",
     "identities_user",
     "invitations_email",
     "invitations_expiry",

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// Who may call an endpoint.
 #[derive(Clone, Copy, Debug)]
-enum Access {
+pub(super) enum Access {
     /// Anybody.
     Open,
     /// A signed-in user; keys do not open it.
@@ -31,7 +31,7 @@ enum Access {
 }
 
 /// The least role, and the scopes any of which is enough for a key besides `everything`; `None` when no key is.
-type Rule = (usize, Option<&'static [&'static str]>);
+pub(super) type Rule = (usize, Option<&'static [&'static str]>);
 
 const MEMBER: usize = 0;
 const ADMIN: usize = 1;
@@ -47,7 +47,7 @@ const READ_PROJECT: Rule = (MEMBER, Some(&["read"]));
 const MANAGE: Rule = (ADMIN, Some(&[]));
 const PEOPLE_MANAGE: Rule = (ADMIN, None);
 
-const TABLE: &[(&str, &str, Access)] = &[
+pub(super) const TABLE: &[(&str, &str, Access)] = &[
     ("post", "/v1/send", Access::Send(&["send"])),
     ("post", "/v1/track", Access::Track(&["send", "contacts"])),
     ("get", "/contacts", Access::Project(READ_CONTACTS)),
@@ -120,6 +120,7 @@ const TABLE: &[(&str, &str, Access)] = &[
     ("delete", "/mailbox/{id}", Access::Project(WRITE_MAIL)),
     ("get", "/mailbox/{id}/raw", Access::Project(READ_MAIL)),
     ("post", "/auth/signup", Access::Open),
+    ("get", "/auth/login", Access::Open),
     ("post", "/auth/login", Access::Open),
     ("get", "/auth/logout", Access::Open),
     ("get", "/auth/verify-email", Access::Open),
@@ -158,8 +159,8 @@ const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/projects/{id}/setup-state", Access::Path(READ_PROJECT)),
     ("get", "/projects/{id}/members", Access::Path(READ_PROJECT)),
     ("post", "/projects/{id}/members", Access::Path(MANAGE)),
-    ("patch", "/projects/{id}/members/{userId}", Access::Path(MANAGE)),
-    // members leave by themselves; that they cannot remove others is in `members.rs`
+    // members take what they are offered and leave by themselves; that they cannot do more is in `members.rs`
+    ("patch", "/projects/{id}/members/{userId}", Access::Path(READ_PROJECT)),
     ("delete", "/projects/{id}/members/{userId}", Access::Path(READ_PROJECT)),
     ("get", "/projects/{id}/invitations", Access::Path(READ_PROJECT)),
     ("delete", "/projects/{id}/invitations/{invitationId}", Access::Path(MANAGE)),
@@ -227,20 +228,20 @@ fn let_in(yes: bool) -> Told {
 }
 
 /// A project, its people and its keys.
-struct World {
-    app: App,
-    project: String,
+pub(super) struct World {
+    pub(super) app: App,
+    pub(super) project: String,
     /// Member, administrator and owner.
-    people: [Browser; 3],
+    pub(super) people: [Browser; 3],
     outsider: Browser,
-    secret: String,
+    pub(super) secret: String,
     public: String,
     scoped: Vec<(&'static str, String)>,
     foreign: Project,
 }
 
 impl World {
-    async fn new(engine: Engine) -> Self {
+    pub(super) async fn new(engine: Engine) -> Self {
         let app = App::start(engine).await;
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
         let admin = Browser::sign_up(&app, "admin@example.com").await;
@@ -281,26 +282,12 @@ impl World {
 
     /// A request about something of the project.
     fn request_about(&self, method: &str, path: &str, project: &str, id: &str) -> Request {
-        let names_project = path.starts_with("/projects/")
-            || path.starts_with("/users/@me/projects/")
-            || path.contains("{projectId}");
-        let mut first = names_project;
-        let filled: Vec<&str> = path
-            .split('/')
-            .map(|segment| match segment {
-                "{field}" => "data.plan",
-                "{eventName}" => "signup",
-                _ if segment.starts_with('{') && std::mem::take(&mut first) => project,
-                _ if segment.starts_with('{') => id,
-                plain => plain,
-            })
-            .collect();
-        let request = self.app.request(&method.to_uppercase(), &filled.join("/"));
+        let request = self.app.request(&method.to_uppercase(), &filled(path, project, id));
         if method == "get" { request } else { request.json(&self.body(method, path)) }
     }
 
     /// What an endpoint of a project takes.
-    fn body(&self, method: &str, path: &str) -> Value {
+    pub(super) fn body(&self, method: &str, path: &str) -> Value {
         let name = format!("n{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let address = format!("{name}@example.com");
         match (method, path) {
@@ -327,7 +314,7 @@ impl World {
     }
 
     /// The id of something new that a path is about; of nothing where it names nothing, or what only work makes.
-    async fn thing(&self, path: &str) -> String {
+    pub(super) async fn thing(&self, path: &str) -> String {
         let made_at = match path.split('/').nth(1).unwrap_or_default() {
             "contacts" if path.starts_with("/contacts/{id}") => "/contacts",
             "segments" => "/segments",
@@ -346,7 +333,7 @@ impl World {
     }
 
     /// Waits until campaigns and mails are where they stay.
-    async fn settle(&self) {
+    pub(super) async fn settle(&self) {
         let app = &self.app;
         app.eventually("nothing is under way", async || {
             let running = app.get("/campaigns?status=SENDING").send().await.assert_status(200).json();
@@ -363,6 +350,25 @@ impl World {
         self.app.email_in(&id, &["SENT"]).await;
         id
     }
+}
+
+/// A path about a project and something of it.
+pub(super) fn filled(path: &str, project: &str, id: &str) -> String {
+    let names_project = path.starts_with("/projects/")
+        || path.starts_with("/users/@me/projects/")
+        || path.contains("{projectId}");
+    let mut first = names_project;
+    let filled: Vec<&str> = path
+        .split('/')
+        .map(|segment| match segment {
+            "{field}" => "data.plan",
+            "{eventName}" => "signup",
+            _ if segment.starts_with('{') && std::mem::take(&mut first) => project,
+            _ if segment.starts_with('{') => id,
+            plain => plain,
+        })
+        .collect();
+    filled.join("/")
 }
 
 async fn check(told: Told, request: Request, what: &str) {

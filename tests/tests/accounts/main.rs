@@ -2,6 +2,7 @@
 
 mod access;
 mod audit;
+mod held;
 mod hygiene;
 mod keys;
 mod members;

@@ -56,7 +56,7 @@ both_engines! {
         let list = team.list().await;
         assert_eq!(column(&list, "email"), [OWNER.0, "admin@example.com", "member@example.com"]);
         assert_eq!(team.roles().await, ["OWNER", "ADMIN", "MEMBER"]);
-        assert_only_keys(&list[0], &["userId", "email", "name", "role", "createdAt"]);
+        assert_only_keys(&list[0], &["userId", "email", "name", "role", "ownershipOffered", "createdAt"]);
         assert_timestamp(&list[0]["createdAt"]);
         team.invite(&team.owner, json!({"email": "MEMBER@example.com"})).await.assert_error(409, "CONFLICT");
         let refused = team.invite(&team.owner, json!({"email": "x", "role": "OWNER"})).await;
@@ -103,13 +103,53 @@ both_engines! {
         let team = Team::new(engine).await;
         team.remove(&team.owner, &team.owner).await.assert_error(403, "FORBIDDEN");
         team.set_role(&team.owner, &team.owner, "ADMIN").await.assert_error(403, "FORBIDDEN");
-        team.set_role(&team.owner, &team.admin, "OWNER").await.assert_status(200);
+        let offered = team.set_role(&team.owner, &team.admin, "OWNER").await.assert_status(202).json();
+        assert_eq!((&offered["role"], &offered["ownershipOffered"]), (&json!("ADMIN"), &json!(true)));
+        assert_eq!(team.roles().await, ["OWNER", "ADMIN", "MEMBER"], "nobody owns what he did not take");
+        let taken = team.set_role(&team.admin, &team.admin, "OWNER").await.assert_status(200).json();
+        assert_eq!((&taken["role"], &taken["ownershipOffered"]), (&json!("OWNER"), &json!(false)));
         assert_eq!(team.roles().await, ["ADMIN", "OWNER", "MEMBER"], "who was the owner stays as an administrator");
         team.set_role(&team.owner, &team.member, "OWNER").await.assert_error(403, "FORBIDDEN");
         team.remove(&team.owner, &team.owner).await.assert_status(200);
         let audit = team.admin.audit(&team.app, team.app.project_id()).await;
         let actions: Vec<&str> = audit.iter().take(2).map(|entry| text(&entry["action"])).collect();
         assert_eq!(actions, ["member.removed", "ownership.transferred"]);
+    }
+
+    async fn an_offer_is_taken_by_whom_it_was_made_to_while_it_stands(engine: Engine) {
+        let team = Team::new(engine).await;
+        let take = |user: &Browser| {
+            let request = user.request(&team.app, "PATCH", &team.of(user));
+            request.json(&json!({"role": "OWNER"})).send()
+        };
+        take(&team.member).await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.owner, &team.member, "OWNER").await.assert_status(202);
+        // another offer takes its place
+        team.set_role(&team.owner, &team.admin, "OWNER").await.assert_status(202);
+        take(&team.member).await.assert_error(403, "FORBIDDEN");
+        // and so does another role, be it the one the member has
+        team.set_role(&team.owner, &team.admin, "ADMIN").await.assert_status(200);
+        take(&team.admin).await.assert_error(403, "FORBIDDEN");
+        // whoever offers it must be an owner still
+        team.set_role(&team.owner, &team.member, "OWNER").await.assert_status(202);
+        team.app.tamper("update memberships set role = 'ADMIN' where role = 'OWNER'").await;
+        take(&team.member).await.assert_error(403, "FORBIDDEN");
+        team.app.tamper(&format!("update memberships set role = 'OWNER' where user_id in (select id from users where email = '{}')", OWNER.0)).await;
+        take(&team.member).await.assert_status(200);
+        assert_eq!(team.roles().await, ["ADMIN", "ADMIN", "OWNER"]);
+    }
+
+    async fn who_is_added_is_not_named_before_agreeing(engine: Engine) {
+        let team = Team::new(engine).await;
+        let grace = Browser::sign_up(&team.app, "grace@example.com").await;
+        let name = json!({"name": "Grace Hopper"});
+        grace.request(&team.app, "PATCH", "/users/@me").json(&name).send().await.assert_status(200);
+        team.app.tamper("update users set email_verified_at = created_at").await;
+        team.invite(&team.owner, json!({"email": grace.email})).await.assert_status(200);
+        assert_eq!(team.list().await[3]["name"], json!(null));
+        let agree = grace.request(&team.app, "PATCH", &team.of(&grace)).json(&json!({"role": "MEMBER"}));
+        assert_eq!(agree.send().await.assert_status(200).json()["name"], "Grace Hopper");
+        assert_eq!(team.list().await[3]["name"], "Grace Hopper");
     }
 
     async fn two_owners_cannot_leave_at_the_same_moment(engine: Engine) {
@@ -311,7 +351,7 @@ both_engines! {
             team.remove(by, &team.member).await.assert_error(403, "PROJECT_DISABLED");
         }
         app.delete(&team.of(&team.member)).send().await.assert_error(403, "PROJECT_DISABLED");
-        team.remove(&team.owner, &team.owner).await.assert_error(403, "FORBIDDEN");
+        team.set_role(&team.owner, &team.admin, "OWNER").await.assert_error(403, "PROJECT_DISABLED");
         let another = json!({"name": "Another"});
         let begin = |user: &Browser| user.request(app, "POST", "/users/@me/projects").json(&another).send();
         begin(&team.owner).await.assert_error(403, "PROJECT_DISABLED");
@@ -319,6 +359,13 @@ both_engines! {
         team.remove(&team.member, &team.member).await.assert_status(200);
         assert_eq!(team.roles().await, ["OWNER", "ADMIN"]);
         begin(&team.member).await.assert_status(201);
+        // the owner leaves as well, the data stays, and the owner answers for it as before
+        let contacts = app.get("/contacts").send().await.assert_status(200).json();
+        team.remove(&team.owner, &team.owner).await.assert_status(200);
+        assert_eq!(app.get("/contacts").send().await.assert_status(200).json(), contacts);
+        begin(&team.owner).await.assert_error(403, "PROJECT_DISABLED");
+        app.run(&["project", "enable", app.project_id()]).await;
+        begin(&team.owner).await.assert_status(201);
     }
 
     async fn an_expired_invitation_opens_nothing(engine: Engine) {

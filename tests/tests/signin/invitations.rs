@@ -135,6 +135,10 @@ both_engines! {
         );
         refused(owner.request(&app, "POST", &confirm)).await;
         assert!(own_mails(&app, "one.more@example.com").await.is_empty());
+        // and whoever has an account is not told apart
+        let known = Browser::sign_up(&app, "known@example.com").await;
+        app.tamper("update users set email_verified_at = created_at").await;
+        refused(post(&other, &known.email)).await;
         // whom nothing is mailed to is not counted
         owner.request(&app, "POST", &format!("/projects/{other}/members")).json(&json!({"email": OWNER.0}))
             .send().await.assert_error(409, "CONFLICT");

@@ -47,6 +47,14 @@ pub(super) fn session(app: &App, answer: &Response) -> String {
     session.split(';').next().unwrap_or_default().to_owned()
 }
 
+/// The page that an answer leads to tells why nobody is signed in.
+async fn assert_told(app: &App, answer: &Response, why: &str) {
+    let location = required_header(answer, "location");
+    let path = location.strip_prefix(app.base_url()).unwrap_or_else(|| panic!("{location} is ours"));
+    let page = app.request("GET", path).send().await.assert_status(200);
+    assert!(page.text().contains(why), "{why} on {}", page.text());
+}
+
 /// The answer signs nobody in and tells why.
 fn assert_refused(app: &App, answer: &Response, why: &str) {
     let location = required_header(answer, "location");
@@ -94,6 +102,31 @@ both_engines! {
         assert!(set.contains("; Path=/mail/oauth;"), "a browser sends it to the callback: {set}");
     }
 
+    async fn no_neighbour_can_set_the_cookie_of_the_journey(engine: Engine) {
+        let provider = Provider::start().await;
+        let builder = provider.offered_by(App::builder(engine));
+        let app = builder.env("MAILWRIGHT_BASE_URL", "https://mail.example.com").start().await;
+        let answer = app.request("GET", "/oauth/github/outbound").send().await.assert_status(302);
+        let set = required_header(&answer, "set-cookie");
+        assert!(set.starts_with("__Host-mailwright_oauth=") && set.contains("; Path=/;"), "{set}");
+        assert!(set.contains("; Secure") && !set.contains("Domain"), "{set}");
+    }
+
+    async fn the_page_for_who_is_not_signed_in_shows_text(engine: Engine) {
+        let app = App::start(engine).await;
+        let page = async |message: &str| {
+            let path = format!("/auth/login?message={}", mailwright_tests::encoded(message));
+            app.request("GET", &path).send().await.assert_status(200)
+        };
+        let shown = page("<script>alert(1)</script> & more").await;
+        assert!(shown.text().contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; more"), "{}", shown.text());
+        assert!(required_header(&shown, "content-security-policy").starts_with("default-src 'none'"));
+        for odd in ["Call https://evil.example/help", "turned \u{202e} around", &"long ".repeat(100)] {
+            assert!(!page(odd).await.text().contains(&odd[..5]), "{odd}");
+        }
+        app.request("GET", "/auth/login").send().await.assert_status(200);
+    }
+
     async fn only_the_browser_that_left_comes_back(engine: Engine) {
         let provider = Provider::start().await;
         let app = provider.offered_by(App::builder(engine)).start().await;
@@ -104,6 +137,7 @@ both_engines! {
         // no cookie, somebody else's, another provider's, a forged one
         let bare = app.request("GET", &ada.back).send().await.assert_status(302);
         assert_refused(&app, &bare, why);
+        assert_told(&app, &bare, why).await;
         let crossed = Traveller { cookie: eve.cookie.clone(), back: ada.back.clone() };
         assert_refused(&app, &arrive(&app, &crossed).await, why);
         let elsewhere = Traveller { cookie: ada.cookie.clone(), back: ada.back.replace("github", "google") };

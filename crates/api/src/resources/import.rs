@@ -16,9 +16,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::job::{JobView, QueuedJob, not_found};
-use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
-use crate::body::failure;
+use crate::auth::{ProjectAccess, failure};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::query::PathText;
 

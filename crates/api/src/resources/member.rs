@@ -25,9 +25,11 @@ use crate::text::Email;
 pub(crate) struct MemberView {
     user_id: UserId,
     email: String,
-    /// How the person wants to be called.
+    /// How the person wants to be called; null as well for a member whom somebody else added and who did not agree yet.
     name: Option<String>,
     role: Role,
+    /// Whether an owner offers the project to the member, who owns it by taking the role `OWNER`.
+    ownership_offered: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
@@ -39,6 +41,7 @@ impl From<Member> for MemberView {
             email: member.email.to_string(),
             name: member.name,
             role: member.role,
+            ownership_offered: member.offered_by.is_some(),
             created_at: member.created_at,
         }
     }
@@ -162,7 +165,7 @@ fn answered(invited: Invited) -> (StatusCode, Json<InvitedView>) {
 /// A member's other role.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RoleChange {
-    /// `OWNER` hands the project over: only its owner can, who stays as an administrator.
+    /// `OWNER` offers the project to the member, which only its owner can.
     role: Role,
 }
 
@@ -171,24 +174,31 @@ impl Payload for RoleChange {
 }
 
 /// Change a member's role
+///
+/// The role `OWNER` is offered, and answered with 202. The member takes the offer with the same request in his own name;
+/// who was the owner stays as an administrator. Another offer, or another role for the member, takes its place. A member
+/// whom somebody else added agrees to be one with the role that he has.
 #[utoipa::path(patch, path = "/projects/{id}/members/{userId}", tag = "Members", operation_id = "updateMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("userId" = String, Path)), request_body = RoleChange,
     responses(
-        (status = 200, body = MemberView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
-        (status = 422, body = ErrorEnvelope)))]
+        (status = 200, body = MemberView), (status = 202, description = "Offered", body = MemberView),
+        (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope), (status = 422, body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    PathAccess(project, caller, _): PathAccess<ManageMembers>,
+    PathAccess(project, caller, _): PathAccess<ReadProject>,
     Path((_, user)): Path<(String, String)>,
     Body(body): Body<RoleChange>,
-) -> Result<Json<MemberView>, Failure> {
+) -> Result<(StatusCode, Json<MemberView>), Failure> {
     let user: UserId = query::id(&user, Resource::Member)?;
-    Ok(Json(app.change_role(&project, caller.into(), user, body.role).await?.into()))
+    let member = app.change_role(&project, caller.into(), user, body.role).await?;
+    let status = if member.role == body.role { StatusCode::OK } else { StatusCode::ACCEPTED };
+    Ok((status, Json(member.into())))
 }
 
 /// Remove a member
 ///
-/// Members can remove themselves, also from a disabled project. The last owner cannot leave.
+/// Members can remove themselves, also from a disabled project. The last owner cannot leave, unless the project is
+/// disabled: then it keeps its data, and counts against the owner as before.
 #[utoipa::path(delete, path = "/projects/{id}/members/{userId}", tag = "Members", operation_id = "removeMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("userId" = String, Path)),
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]

@@ -14,12 +14,15 @@ use crate::auth::{Client, cookie, path_of};
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::query::Params;
 
-/// The cookie of a journey to a provider and back; over HTTPS no page without it can set it.
-fn journey_cookie(app: &App) -> &'static str {
-    if app.settings().base_url.starts_with("https://") {
-        "__Secure-mailwright_oauth"
-    } else {
-        "mailwright_oauth"
+/// The cookie of a journey to a provider and back, and the path it goes to. Over HTTPS browsers take it from this very
+/// host alone, as they do the session's: a neighbour in the domain sends nobody on a journey of its own. That prefix
+/// allows no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a
+/// proxy may take a part of it away.
+fn journey_cookie(base_url: &str) -> (&'static str, String) {
+    match (base_url.starts_with("https://"), path_of(base_url)) {
+        (true, "") => ("__Host-mailwright_oauth", "/".to_owned()),
+        (true, path) => ("__Secure-mailwright_oauth", format!("{path}/oauth")),
+        (false, path) => ("mailwright_oauth", format!("{path}/oauth")),
     }
 }
 
@@ -101,7 +104,8 @@ async fn arrive(
     client: mailwright_app::session::ClientKey,
 ) -> Result<Response> {
     let text = |name: &str| params.text(name).map(str::to_owned);
-    let journey = cookie(headers, journey_cookie(app)).map(str::to_owned);
+    let (name, _) = journey_cookie(&app.settings().base_url);
+    let journey = cookie(headers, name).map(str::to_owned);
     let arrival = Arrival { journey, state: text("state"), code: text("code") };
     // a journey ends here, however it ends
     let over = journey_header(app, "", 0);
@@ -115,13 +119,12 @@ async fn arrive(
     }
 }
 
-/// The cookie goes to `/oauth` alone, where the base URL has it: the path is the browser's, and a proxy may take a part
-/// of it away. It is of this site, and comes along when the provider leads back here.
+/// The cookie is of this site, and comes along when the provider leads back here.
 fn journey_header(app: &App, value: &str, seconds: u64) -> String {
     let base_url = &app.settings().base_url;
     let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
-    let (name, path) = (journey_cookie(app), path_of(base_url));
-    format!("{name}={value}; Path={path}/oauth; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+    let (name, path) = journey_cookie(base_url);
+    format!("{name}={value}; Path={path}; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
 
 fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
@@ -136,4 +139,20 @@ fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
     }
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::journey_cookie;
+
+    #[test]
+    fn no_neighbour_can_set_the_cookie_of_a_journey() {
+        for (base_url, name, path) in [
+            ("http://127.0.0.1:8080", "mailwright_oauth", "/oauth"),
+            ("https://mail.example.com", "__Host-mailwright_oauth", "/"),
+            ("https://example.com/mail", "__Secure-mailwright_oauth", "/mail/oauth"),
+        ] {
+            assert_eq!(journey_cookie(base_url), (name, path.to_owned()), "{base_url}");
+        }
+    }
 }

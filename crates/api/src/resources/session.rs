@@ -2,18 +2,25 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use mailwright_app::App;
 use mailwright_app::session::{LASTS, SignUp, SignedIn};
 use mailwright_core::ids::UserId;
+use mailwright_core::name::{holds_link, is_plain};
+use mailwright_core::templating::escape_html;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::proof::page::told;
 use crate::auth::{Client, SESSION_COOKIE, SameSite, path_of, session_cookie, session_cookie_name};
 use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::query::Params;
 use crate::schema::{Body, Payload};
 use crate::text::{Code, Email, LinkToken, NewPassword, Password, PlainName};
+
+/// Most characters of a message on the page for who is not signed in.
+const LONGEST_MESSAGE: usize = 300;
 
 /// An account to sign up.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -81,6 +88,22 @@ pub(crate) async fn sign_up(
         invitation: body.invitation.map(Into::into),
     };
     Ok(signed_in(&app, app.sign_up(wanted, client).await?))
+}
+
+/// The page that says why signing in failed
+///
+/// Where the way back from a provider ends when it does not sign in.
+#[utoipa::path(get, path = "/auth/login", tag = "Accounts", operation_id = "logInPage", security(()),
+    params(("message" = Option<String>, Query, description = "Why")),
+    responses((status = 200, description = "A page", content_type = "text/html", body = String)))]
+pub(crate) async fn log_in_page(params: Params) -> Response {
+    // anybody can make a link with any text: it is no longer than what the service says, and leads nowhere
+    let is_ours =
+        |text: &&str| text.chars().count() <= LONGEST_MESSAGE && is_plain(text) && !holds_link(text);
+    match params.text("message").filter(is_ours) {
+        Some(message) => told(StatusCode::OK, "You are not signed in", &escape_html(message)),
+        None => told(StatusCode::OK, "Sign in", "Programs sign in with a request to this address."),
+    }
 }
 
 /// Sign in

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use mailwright_core::name::is_hidden;
+
 /// The longest line of a reply that is read; RFC 5321 section 4.5.3.1.5 allows 512 bytes.
 const MAX_LINE: usize = 4 * 1024;
 /// The longest reply that is read, all lines together.
@@ -16,7 +18,8 @@ pub struct Reply {
     pub code: u16,
     /// The enhanced status code, such as `5.1.1`, when the text begins with one that fits `code`.
     pub enhanced: Option<(u8, u16, u16)>,
-    /// The text of all lines, enhanced code included, joined by `\n`; at most 2 KiB, control characters as spaces.
+    /// The text of all lines, enhanced code included, joined by `\n`; at most 2 KiB, control characters as spaces, and so
+    /// invisible ones and those that turn the direction of writing around: it is shown to people and stands in logs.
     pub text: String,
 }
 
@@ -78,7 +81,8 @@ impl From<RawReply> for Reply {
                 text.push('\n');
             }
             let fits = line.floor_char_boundary(room);
-            text.extend(line[..fits].chars().map(|c| if c.is_control() { ' ' } else { c }));
+            let is_odd = |c: char| c.is_control() || is_hidden(c);
+            text.extend(line[..fits].chars().map(|c| if is_odd(c) { ' ' } else { c }));
         }
         Self { code: raw.code, enhanced: enhanced(raw.code, &text), text }
     }
@@ -157,6 +161,7 @@ mod tests {
             ("450 4.1.1.1 long\r\n", 450, None, "4.1.1.1 long"),
             ("450 4.1.1000 wide\r\n", 450, None, "4.1.1000 wide"),
             ("554 a\u{1b}[31mb\tc\u{9f}\r\n", 554, None, "a [31mb c "),
+            ("554 a\u{202e}b\u{2066}c\u{200b}\r\n", 554, None, "a b c "),
         ] {
             let read = reply(input);
             assert_eq!((read.code, read.enhanced, read.text.as_str()), (code, enhanced, text), "{input}");

@@ -1,0 +1,193 @@
+//! Looking again at who asks, once the body has come.
+//!
+//! A client can hold back the body of a request for minutes. Whatever let the request in (a key, a session, a role) may
+//! be gone by then, so the last piece of a body is passed on only when that still lets it in. It happens in the body
+//! itself: a handler that reads its body cannot forget it. What comes in one go with its request is not looked at again,
+//! and neither is what a remembered key let in, whose transaction looks.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::extract::Request;
+use axum::http::request::Parts;
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use mailwright_app::App;
+use mailwright_app::key::Identity;
+use mailwright_core::ids::{ProjectNumber, SessionId};
+use mailwright_core::role::Capability;
+
+use super::{Needs, Place, member, of_place, permit, refuse_disabled, secret, writes};
+use crate::body;
+use crate::error::ApiError;
+
+/// What an endpoint asks of its caller.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Need {
+    capability: Capability,
+    /// Whether a disabled project refuses it.
+    writes: bool,
+}
+
+impl Need {
+    pub(super) fn of<C: Needs>(parts: &Parts) -> Self {
+        Self { capability: C::CAPABILITY, writes: !C::ALSO_DISABLED && writes(parts) }
+    }
+
+    pub(super) fn met_by(self, caller: &Identity) -> Result<(), ApiError> {
+        permit(&caller.holder, self.capability)?;
+        refuse_disabled(self.writes, &caller.project)
+    }
+}
+
+/// What let a request in.
+pub(super) enum Entrance {
+    /// A secret key.
+    Key { token: String, place: Place, number: ProjectNumber, need: Need },
+    /// The session of a member.
+    Member { session: SessionId, place: Place, number: ProjectNumber, need: Need },
+    /// A session alone.
+    User {
+        session: SessionId,
+        /// Whether the address has to be proven, where the instance asks for that.
+        verified: bool,
+    },
+}
+
+impl Entrance {
+    /// Whether it still lets the request in.
+    async fn look_again(&self, app: &App) -> Result<(), ApiError> {
+        match self {
+            Self::Key { token, place, number, need } => {
+                let caller = of_place(secret(app.keyring().find(token).await?)?, place)?;
+                is_same(&caller, *number)?;
+                need.met_by(&caller)
+            }
+            Self::Member { session, place, number, need } => {
+                let found = app.keyring().session(*session, place.asked()).await?;
+                let found = found.ok_or_else(ApiError::unauthorized)?;
+                if app.keeps_out(&found.user) {
+                    return Err(ApiError::unverified());
+                }
+                let caller = member(found, place)?;
+                is_same(&caller, *number)?;
+                need.met_by(&caller)
+            }
+            Self::User { session, verified } => {
+                let found = app.keyring().session(*session, None).await?;
+                let found = found.ok_or_else(ApiError::unauthorized)?;
+                if *verified && app.keeps_out(&found.user) { Err(ApiError::unverified()) } else { Ok(()) }
+            }
+        }
+    }
+}
+
+/// Refuses what was asked of a project that was reset meanwhile: what the handler knows of it is gone.
+fn is_same(caller: &Identity, number: ProjectNumber) -> Result<(), ApiError> {
+    if caller.project.number == number {
+        return Ok(());
+    }
+    let why = "the project was reset while the request was made";
+    Err(mailwright_app::Error::Unavailable(why.into()).into())
+}
+
+/// What let a request in, carried from the extractors to its body; an extension of each.
+#[derive(Clone, Default)]
+struct Entrances(Arc<Mutex<Vec<Entrance>>>);
+
+impl Entrances {
+    fn take(&self) -> Vec<Entrance> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Notes what let a request in, for when its body has come.
+pub(super) fn note(parts: &Parts, entrance: Entrance) {
+    if let Some(entrances) = parts.extensions.get::<Entrances>() {
+        entrances.0.lock().unwrap_or_else(PoisonError::into_inner).push(entrance);
+    }
+}
+
+/// Why the end of a body was not passed on.
+#[derive(Debug)]
+struct Refused(ApiError);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("who sent the body is not let in any more")
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What a client is told whose body could not be read.
+pub(crate) fn failure(error: &axum::Error) -> ApiError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(found) = cause {
+        if let Some(Refused(refused)) = found.downcast_ref() {
+            return refused.clone();
+        }
+        cause = found.source();
+    }
+    body::failure(error)
+}
+
+/// A body that is being read.
+struct Watched {
+    pieces: BodyDataStream,
+    entrances: Entrances,
+    app: App,
+    /// How many bytes are to come, as far as the client said so.
+    left: Option<usize>,
+    has_waited: bool,
+}
+
+impl Watched {
+    /// The next piece, or the end. What completes the body is kept back until everybody who was let in would be again.
+    async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
+        let piece = match self.pieces.next().now_or_never() {
+            Some(piece) => piece,
+            None => {
+                self.has_waited = true;
+                self.pieces.next().await
+            }
+        };
+        let is_complete = match &piece {
+            Some(Ok(piece)) => {
+                self.left = self.left.map(|left| left.saturating_sub(piece.len()));
+                self.left == Some(0)
+            }
+            Some(Err(_)) => return piece,
+            None => true,
+        };
+        if is_complete && self.has_waited {
+            for entrance in self.entrances.take() {
+                if let Err(refused) = entrance.look_again(&self.app).await {
+                    return Some(Err(axum::Error::new(Refused(refused))));
+                }
+            }
+        }
+        piece
+    }
+}
+
+/// Has the end of a request's body wait for another look at who sent it.
+pub(crate) fn watch(request: &mut Request, app: &App) {
+    if request.body().is_end_stream() {
+        return;
+    }
+    let entrances = Entrances::default();
+    let watched = Watched {
+        left: body::length(request.headers()),
+        pieces: std::mem::take(request.body_mut()).into_data_stream(),
+        entrances: entrances.clone(),
+        app: app.clone(),
+        has_waited: false,
+    };
+    let pieces = futures_util::stream::unfold(watched, |mut watched| async move {
+        watched.next().await.map(|piece| (piece, watched))
+    });
+    *request.body_mut() = Body::from_stream(pieces);
+    request.extensions_mut().insert(entrances);
+}

@@ -351,17 +351,6 @@ impl ApiError {
         )
     }
 
-    /// The same with what an answer's header `Allow` says, where it refuses a method.
-    pub(crate) fn naming_methods(mut self, allowed: Option<&HeaderValue>) -> Self {
-        if self.0.status == StatusCode::METHOD_NOT_ALLOWED
-            && let Some(allowed) = allowed.and_then(|value| value.to_str().ok())
-        {
-            let methods = allowed.split(',').map(str::trim).collect::<Vec<_>>().join(", ");
-            self.0.message = format!("This path does not take that method. It takes {methods}.");
-        }
-        self
-    }
-
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     }

@@ -119,7 +119,6 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
         None => true,
     };
     if let Some(error) = response.extensions_mut().remove::<ApiError>() {
-        let error = error.naming_methods(response.headers().get(header::ALLOW));
         response = with_envelope(response, error, &request_id, now);
     }
     let headers = response.headers_mut();

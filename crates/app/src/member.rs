@@ -92,6 +92,10 @@ impl Manager {
         matches!(self.actor, Actor::User { id, .. } if id == user)
     }
 
+    fn is_key(&self) -> bool {
+        matches!(self.actor, Actor::Key { .. })
+    }
+
     fn label(&self) -> String {
         match &self.actor {
             Actor::User { email, .. } => email.clone(),
@@ -179,9 +183,8 @@ impl App {
         manager.require(role)?;
         let (number, now) = (project.number, self.0.clock.now());
         let id = InvitationId::new(now);
-        let by_key = matches!(manager.actor, Actor::Key { .. });
         // what a key asks for is sent to nobody
-        let platform = if by_key { None } else { self.platform().await? };
+        let platform = if manager.is_key() { None } else { self.platform().await? };
         // one that is sent proves the address, so nobody else gets to see it
         let (token, mail) = match &platform {
             None => (Token::random(), None),
@@ -205,38 +208,7 @@ impl App {
             .0
             .db
             .write(move |tx| {
-                Box::pin(async move {
-                    if !project::lock(tx, number).await? {
-                        return Ok(Err(Error::not_found(Resource::Project, "")));
-                    }
-                    let manager = match renew(tx, number, manager).await? {
-                        Ok(manager) => manager,
-                        Err(refused) => return Ok(Err(refused)),
-                    };
-                    if let Err(refused) = manager.require(role) {
-                        return Ok(Err(refused));
-                    }
-                    if store::count(tx, number).await? >= MOST {
-                        return Ok(Err(full()));
-                    }
-                    // whoever is asked about counts, with an account or without: nobody learns of more accounts than that
-                    let owner = owner_of(tx, number, &wanted, by_key).await?;
-                    let is_member = match &owner {
-                        Some(user) => store::get(tx, number, user.id).await?.is_some(),
-                        None => false,
-                    };
-                    if wanted.mail.is_some()
-                        && !is_member
-                        && let Err(refused) = stand_for(tx, &manager.actor, allowance, &wanted.email).await?
-                    {
-                        return Ok(Err(refused));
-                    }
-                    if let Some(user) = owner {
-                        let done = add(tx, number, &manager.actor, &user, role, now).await?;
-                        return Ok(done.map(Ok));
-                    }
-                    Ok(invite(tx, number, &manager, wanted, now).await?.map(Err))
-                })
+                Box::pin(async move { add_or_invite(tx, number, manager, wanted, allowance).await })
             })
             .await??;
         match invited {
@@ -470,6 +442,46 @@ async fn add(
         offered_by: None,
         created_at: now,
     }))
+}
+
+/// Adds the account that stands for an address, or invites the address. Whoever is asked about counts, with an account
+/// or without: nobody learns of more accounts than that.
+async fn add_or_invite(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: Manager,
+    wanted: Wanted,
+    allowance: Allowance,
+) -> mailwright_store::Result<Checked<std::result::Result<Member, Invitation>>> {
+    if !project::lock(tx, number).await? {
+        return Ok(Err(Error::not_found(Resource::Project, "")));
+    }
+    let manager = match renew(tx, number, manager).await? {
+        Ok(manager) => manager,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    if let Err(refused) = manager.require(wanted.role) {
+        return Ok(Err(refused));
+    }
+    if store::count(tx, number).await? >= MOST {
+        return Ok(Err(full()));
+    }
+    let owner = owner_of(tx, number, &wanted, manager.is_key()).await?;
+    let is_member = match &owner {
+        Some(user) => store::get(tx, number, user.id).await?.is_some(),
+        None => false,
+    };
+    if wanted.mail.is_some()
+        && !is_member
+        && let Err(refused) = stand_for(tx, &manager.actor, allowance, &wanted.email).await?
+    {
+        return Ok(Err(refused));
+    }
+    let now = allowance.now;
+    if let Some(user) = owner {
+        return Ok(add(tx, number, &manager.actor, &user, wanted.role, now).await?.map(Ok));
+    }
+    Ok(invite(tx, number, &manager, wanted, now).await?.map(Err))
 }
 
 async fn invite(

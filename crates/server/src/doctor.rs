@@ -168,10 +168,14 @@ async fn database(config: &Config) -> Result<String, String> {
         return missing_file(file);
     }
     let engine = if matches!(location, Location::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
+    setup::assert_writable(config).map_err(|e| format!("{engine}: {e:#}"))?;
     let setup = setup::open(config).map_err(|e| format!("{e:#}"))?;
     setup.db.ping().await.map_err(|e| format!("{engine} does not answer: {e}"))?;
     match migrate::is_current(&setup.db).await {
-        Ok(true) => Ok(format!("{engine} answers and is up to date")),
+        Ok(true) => match setup.db.probe_write().await {
+            Ok(()) => Ok(format!("{engine} answers, takes writes and is up to date")),
+            Err(error) => Err(format!("{engine} answers, and nothing can be written: {error}")),
+        },
         _ => Ok(format!("{engine} answers; `mailwright migrate` or the next start will bring it up to date")),
     }
 }

@@ -31,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result<()> {
     let limits = config.limits(http::raise_open_files())?;
+    setup::assert_writable(config)?;
     let setup = setup::open(config)?;
     setup.migrate().await?;
     let app = setup.app(config)?;
@@ -52,6 +53,7 @@ pub(crate) async fn serve(config: &Config, roles: &[Role], demo: bool) -> Result
     }
     let tasks = Tasks::default();
     app.start_clock(&tasks).await;
+    app.start_probing(&tasks).await;
     if roles.contains(&Role::Worker) {
         app.start_worker(&tasks);
     }

@@ -39,6 +39,12 @@ pub(crate) fn open(config: &Config) -> Result<Setup> {
     Ok(Setup { db, metrics, clock: Clock::system() })
 }
 
+/// Fails when the embedded database is there and this process has no right to write it.
+pub(crate) fn assert_writable(config: &Config) -> Result<()> {
+    let Location::Sqlite(file) = config.location()? else { return Ok(()) };
+    if file.exists() { private::assert_writable(&file) } else { Ok(()) }
+}
+
 impl Setup {
     /// Brings the schema up to date. A database that is not there yet is waited for.
     pub(crate) async fn migrate(&self) -> Result<usize> {

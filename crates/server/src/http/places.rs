@@ -4,9 +4,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
+/// How long a connection that waits for a request does so before it goes ahead of those that wait for a body: whoever has
+/// just come is about to ask.
+const FRESH: Duration = Duration::from_secs(1);
 /// Connections that were told to leave and are not gone yet: each still has its descriptor.
 const MOST_LEAVING: usize = 32;
 
@@ -52,8 +57,17 @@ enum Wait {
     Body,
 }
 
-/// Connections that make room, in the order in which they do.
-type Waiting = BTreeMap<(Wait, u64), u64>;
+/// Connections that make room, those for each reason in the order in which they do, and since when they wait.
+type Waiting = BTreeMap<(Wait, u64), (u64, Instant)>;
+
+/// The one that makes room next.
+fn next_of(waiting: &Waiting) -> Option<u64> {
+    let first = waiting.values().next().copied();
+    let is_fresh = first.is_some_and(|(_, since)| since.elapsed() < FRESH);
+    let of_bodies = || waiting.range((Wait::Body, 0)..).next().map(|(_, found)| *found);
+    let found = if is_fresh { of_bodies().or(first) } else { first };
+    found.map(|(id, _)| id)
+}
 
 impl Places {
     pub(super) fn new(most: usize, per_client: Option<usize>) -> Self {
@@ -78,12 +92,12 @@ impl Places {
         let mut taken = self.taken();
         let has = taken.clients.get(&client).map_or(0, |of| of.open);
         if self.per_client.is_some_and(|most| has >= most) {
-            let longest = taken.clients.get(&client).and_then(|of| of.waiting.values().next().copied());
+            let longest = taken.clients.get(&client).and_then(|of| next_of(&of.waiting));
             if !taken.dismiss(longest) {
                 return None;
             }
         } else if taken.open.len() - taken.leaving >= self.most {
-            let longest = taken.waiting.values().next().copied();
+            let longest = next_of(&taken.waiting);
             if !taken.dismiss(longest) {
                 return None;
             }
@@ -102,7 +116,7 @@ impl Places {
         let mut taken = self.taken();
         (0..wanted)
             .take_while(|_| {
-                let longest = taken.waiting.values().next().copied();
+                let longest = next_of(&taken.waiting);
                 taken.dismiss(longest)
             })
             .count()
@@ -146,9 +160,10 @@ impl Taken {
             return;
         };
         open.waits = Some((wait, turn));
-        self.waiting.insert((wait, turn), id);
+        let now = Instant::now();
+        self.waiting.insert((wait, turn), (id, now));
         if let Some(of) = self.clients.get_mut(&open.client) {
-            of.waiting.insert((wait, turn), id);
+            of.waiting.insert((wait, turn), (id, now));
         }
     }
 
@@ -256,16 +271,23 @@ mod tests {
             place.is_busy();
             place.waits_for_body();
         }
+        tokio::time::sleep(FRESH).await;
         let fourth = places.take(address(4)).unwrap();
         assert!(is_needed(&third).await && !is_needed(&first).await);
         drop(third);
-        fourth.is_busy();
-        // more of the first body came, so that the second has waited longer
-        first.is_busy();
-        first.waits_for_body();
+        // who has just come is left alone
         let fifth = places.take(address(5)).unwrap();
-        assert!(is_needed(&second).await && !is_needed(&first).await);
-        drop((first, second, fifth));
+        assert!(!is_needed(&fourth).await && is_needed(&first).await);
+        drop(first);
+        fifth.is_busy();
+        fifth.waits_for_body();
+        fourth.is_busy();
+        // more of the second body came, so that the fifth has waited longer
+        second.is_busy();
+        second.waits_for_body();
+        let sixth = places.take(address(6)).unwrap();
+        assert!(is_needed(&fifth).await && !is_needed(&second).await);
+        drop((second, fifth, sixth));
         drop(fourth);
         let taken = places.taken();
         assert!(taken.open.is_empty() && taken.clients.is_empty() && taken.waiting.is_empty());

@@ -194,6 +194,17 @@ async fn full_disk(disk: Disk) {
     }
     assert_eq!(refusals, 20, "the disk was never full");
     assert!(addresses.len() > 20, "only {} mails were accepted", addresses.len());
+    if let Disk::Small(disk) = &disk {
+        // what was accepted is in the database, and not in a log that keeps it out
+        let log = disk.path().join("mailwright.sqlite-wal").metadata().expect("a log").len();
+        assert!(log < u64::from(Disk::MEGABYTES) << 19, "the log has {log} bytes of the disk");
+    }
+    app.eventually("the service says that nothing can be written", async || {
+        let body = json!({"to": "full@example.com", "subject": "Full", "body": random.hex(1_000_000), "from": app.from()});
+        assert_unavailable(&app.send(body).await);
+        says_unwritable(&app).await
+    })
+    .await;
     app.request("GET", "/health").send().await.assert_status(200);
     let page = app.get("/emails?limit=1").send().await.assert_status(200).json();
     assert_eq!(items(&page["data"]).len(), 1, "what is there can be read");
@@ -205,10 +216,86 @@ async fn full_disk(disk: Disk) {
     })
     .await;
     addresses.insert("after@example.com".to_owned());
+    app.eventually("the service is ready", async || (ready(&app).await == 200).then_some(())).await;
     app.kill();
     app.restart().await;
     assert_all_sent(&app, &server, &addresses).await;
     assert_events_kept(&app, &events).await;
+}
+
+/// Whether `/ready` says 503 for the very reason that nothing can be written, and the figures say so too.
+async fn says_unwritable(app: &App) -> Option<()> {
+    let answer = app.request("GET", "/ready").timeout(PROMPT).send().await;
+    if answer.status == 200 {
+        return None;
+    }
+    let (status, ready) = (answer.status, answer.json());
+    assert_eq!(
+        (status, &ready["database"], &ready["writable"]),
+        (503, &json!(true), &json!(false)),
+        "{ready}"
+    );
+    let figures = app.request("GET", "/metrics").send().await.text();
+    figures.contains("mailwright_database_writable 0").then_some(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_only_read_is_said_so_and_survived() {
+    let app = App::builder(Engine::Postgres).database_proxy().start().await;
+    let set = async |value: &str| {
+        let set = format!(
+            "do $$ begin execute format('alter database %I set default_transaction_read_only = {value}', current_database()); end $$"
+        );
+        app.tamper(&format!("begin read write; {set}; commit")).await;
+    };
+    set("on").await;
+    // only new connections know
+    app.database_proxy().cut().await;
+    app.database_proxy().restore().await;
+    let event = json!({"email": "ada@example.com", "event": "refused"});
+    app.eventually("the service says that nothing can be written", async || {
+        assert_unavailable(&app.track(event.clone()).await);
+        says_unwritable(&app).await
+    })
+    .await;
+    app.get("/contacts").send().await.assert_status(200);
+    set("off").await;
+    // nobody writes anything
+    app.eventually("it finds out by itself", async || (ready(&app).await == 200).then_some(())).await;
+    for n in 0..20 {
+        app.track(json!({"email": format!("ada{n}@example.com"), "event": "kept"})).await.assert_status(200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_says_nothing_does_not_keep_probes_waiting() {
+    let app = App::builder(Engine::Postgres).database_proxy().start().await;
+    app.database_proxy().cut().await;
+    // connections are made, and nobody answers
+    let _silent =
+        std::net::TcpListener::bind(("127.0.0.1", app.database_proxy().port())).expect("a free port");
+    for _ in 0..3 {
+        let since = Instant::now();
+        let answer = app.request("GET", "/ready").timeout(PROMPT).send().await;
+        assert_eq!((answer.status, &answer.json()["database"]), (503, &json!(false)));
+        assert!(since.elapsed() < Duration::from_secs(4), "answered after {:?}", since.elapsed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_file_that_cannot_be_written_is_told_at_once() {
+    // without the right to mount there is nothing to see: the owner of everything may write read-only files
+    let Ok(disk) = SmallDisk::mount(64) else { return };
+    let mut app = App::builder(Engine::Sqlite).data_dir(&disk.path()).start().await;
+    app.stop().await;
+    disk.protect();
+    for command in ["serve", "doctor"] {
+        let output = app.try_run(&[command]).await;
+        assert!(!output.status.success(), "{command}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        let expected = ["mailwright.sqlite cannot be written", "it belongs to ", "this program runs as "];
+        assert!(expected.iter().all(|part| said.contains(part)), "{command}: {said}");
+    }
 }
 
 /// Every acknowledged event is stored, once.

@@ -26,6 +26,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use crate::error::ApiError;
+use crate::frame::NoRoom;
 
 /// The first bytes of a body, which find room even where large bodies find none.
 const SMALL: usize = 64 * 1024;
@@ -61,6 +62,9 @@ impl std::error::Error for Trouble {}
 pub(crate) fn failure(error: &axum::Error) -> ApiError {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
+        if error.is::<NoRoom>() {
+            return ApiError::no_room();
+        }
         match error.downcast_ref::<Trouble>() {
             Some(Trouble::TooSlow) => return ApiError::body_too_slow(),
             Some(Trouble::NoRoom) => return ApiError::no_room_for_body(),

@@ -1,6 +1,7 @@
 //! What every request meets first, and every answer has in common: which host and which client, request id, error
 //! envelope, limit and security headers, CORS, figures.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,9 +23,18 @@ use crate::error::ApiError;
 use crate::host::{self, KnownHosts};
 use crate::resources::subscription;
 
-/// Says that the service has no room for a request's connection: probes alone are answered.
+/// Says that the service has no room for a request's connection: probes alone are answered. As the error of a request's
+/// body it says that the rest is not waited for, since others need the place.
 #[derive(Debug, Clone, Copy)]
 pub struct NoRoom;
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no room for the connection")
+    }
+}
+
+impl std::error::Error for NoRoom {}
 
 /// What all requests share.
 #[derive(Debug)]
@@ -103,6 +113,7 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
     let limit = RequestLimit::default();
     let visit = Visit::new(&edge, &request);
+    let no_room = request.extensions().get::<NoRoom>().is_some();
     let rest = body::watch(&mut request, &edge.bodies, visit.client);
     auth::watch(&mut request, app);
     let mut response = if public && method == Method::OPTIONS {
@@ -115,6 +126,7 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
         next.run(request).await
     };
     let goes_on = match rest {
+        Some(_) if no_room => false,
         Some(rest) => rest.read().await,
         None => true,
     };

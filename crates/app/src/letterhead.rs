@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use mailwright_core::locale::Locale;
 use mailwright_core::locale::texts::{Values, html};
 use mailwright_core::project::Project;
+use mailwright_mail::text::end_of_what_is_seen;
 
 /// A project as its mails show it. It is made anew when the project is read again, so it holds what goes with one name.
 #[derive(Debug)]
@@ -51,10 +52,10 @@ impl Footer {
         }
     }
 
-    /// Puts the footer, with the recipient's links as HTML has them, before the end of the body, or at the end where there is none.
+    /// Puts the footer, with the recipient's links as HTML has them, where it is seen: before the end of the body, if need be
+    /// before what is never closed, or at the beginning.
     pub(crate) fn insert(&self, mail: &mut String, unsubscribe: &str, manage: &str) {
-        let end_of_body = mail.as_bytes().windows(7).rposition(|part| part.eq_ignore_ascii_case(b"</body>"));
-        let rest = mail.split_off(end_of_body.unwrap_or(mail.len()));
+        let rest = mail.split_off(end_of_what_is_seen(mail));
         let parts = [&self.before_unsubscribe, unsubscribe, &self.before_manage, manage, &self.end, &rest];
         mail.reserve(parts.iter().map(|part| part.len()).sum());
         mail.extend(parts);
@@ -96,12 +97,76 @@ mod tests {
         assert!(page.ends_with("</div></BODY></html>"), "{page}");
         assert!(page.contains("<a href=\"https://m.test/unsubscribe/1\" style"), "{page}");
         assert!(page.contains("<a href=\"https://m.test/manage/1\" style"), "{page}");
-        for fragment in ["", "x", "</body", "<p>é"] {
+        for fragment in ["", "x", "<p>é", "<!-- </body> -->é", "<p>é</p><div><table><tr><td>x"] {
             let page = with_footer(&letterhead, None, fragment);
             assert!(page.starts_with(&format!("{fragment}<div lang")) && page.ends_with("</div>"), "{page}");
         }
         let quoted = with_footer(&letterhead, None, "a</body>b</body>c");
         assert!(quoted.starts_with("a</body>b<div") && quoted.ends_with("</div></body>c"), "{quoted}");
+    }
+
+    #[test]
+    fn the_footer_is_seen_whatever_is_left_open() {
+        let letterhead = letterhead("Acme", "en");
+        let open = [
+            "<!-- ",
+            "<!-- </body>",
+            "<style>p {}",
+            "<title>News",
+            "<textarea>",
+            "<iframe>",
+            "<select>",
+            "<select><option>",
+            "<xmp>",
+            "<plaintext>",
+            "<template>",
+            "<script>document.write('</body>')",
+            "<script><!-- <script></script></body>",
+            "<noscript>",
+            "<svg>",
+            "<details>",
+            "<a href=\"https://example.com/",
+            "<div style=\"display:none\">",
+            "<div style=\"display:none\"><table><tr><td>",
+            "<div style=\"display:none\"><table><tr><td></div>",
+            "<div style=\"max-height:0;overflow:hidden\">",
+            "<div hidden>",
+            "<span style=\"font-size:0\">",
+            "<p><font style=\"display:none\"></p>",
+            "<div style=\"visibility:hidden\"><div>",
+        ];
+        for open in open {
+            for (before, after) in [
+                ("", ""),
+                ("<p>Hello", ""),
+                ("<p>Hello</p>", "<p>Bye"),
+                ("<html><body><p>Hello</p>", "<p>Bye</p></body></html>"),
+                ("<!doctype html><html><head><title>T</title></head><body>Hello", "Bye</body></html>"),
+                ("<html><head>", "<body><p>Hello</p></body></html>"),
+            ] {
+                let page = with_footer(&letterhead, None, &format!("{before}{open}{after}"));
+                let text = mailwright_mail::text::html_to_text(&page);
+                assert!(text.contains("(https://m.test/unsubscribe/1)"), "{page}\n{text}");
+                assert!(
+                    !before.contains("body>Hello") || page.find("<body>") < page.find("<div lang"),
+                    "{page}"
+                );
+            }
+        }
+        // what is closed is no reason to put it elsewhere
+        for closed in [
+            "<!-- </body> -->",
+            "<script>'</body>'</script>",
+            "<p style=\"display:none\">Preview<div>Hello</div>",
+            "<table><tr><td style=\"display:none\">a<td>b</table>",
+            "<div style=\"display:none\">Preview</div>",
+            "<div style=\"font-size:0\"><div style=\"font-size:14px\">x</div></div>",
+            "<select><option>a</select>",
+            "<!--[if mso]><table></body><![endif]-->",
+        ] {
+            let page = with_footer(&letterhead, None, &format!("<html><body>{closed}</body></html>"));
+            assert!(page.starts_with(&format!("<html><body>{closed}<div lang")), "{page}");
+        }
     }
 
     #[test]

@@ -48,6 +48,7 @@ mod upkeep;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
@@ -119,6 +120,9 @@ impl std::fmt::Debug for App {
     }
 }
 
+/// How often it is tried whether the database takes writes again.
+const PROBE: Duration = Duration::from_secs(2);
+
 /// What an [`App`] is made of.
 #[derive(Debug)]
 pub struct Parts {
@@ -186,7 +190,29 @@ impl App {
 
     /// Whether the background work is alive; true as well when this process does none.
     pub fn worker_is_alive(&self) -> bool {
-        self.0.dispatcher.is_alive(self.0.clock.now())
+        self.0.dispatcher.is_alive()
+    }
+
+    /// Whether the database takes writes, as far as is known.
+    pub fn is_writable(&self) -> bool {
+        self.0.db.is_writable()
+    }
+
+    /// Tries whether the database takes writes, and again and again while it does not: nobody else may write then.
+    pub async fn start_probing(&self, tasks: &Tasks) {
+        if let Err(error) = self.0.db.probe_write().await {
+            tracing::warn!(%error, "nothing could be written");
+        }
+        let (app, stop) = (self.clone(), tasks.clone());
+        tasks.spawn("write probe", async move {
+            while stop.pause(PROBE).await {
+                if !app.is_writable()
+                    && let Err(error) = app.0.db.probe_write().await
+                {
+                    tracing::debug!(%error, "still nothing can be written");
+                }
+            }
+        });
     }
 
     /// Whether the database answers and has the schema of this program.

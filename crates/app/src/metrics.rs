@@ -73,6 +73,7 @@ pub struct Metrics {
     hop_state: Family<StateLabels, Gauge>,
     hop_rate: Gauge<f64, AtomicU64>,
     clock_offset: Gauge<f64, AtomicU64>,
+    writable: Gauge,
 }
 
 impl Default for Metrics {
@@ -114,6 +115,12 @@ impl Default for Metrics {
             "How far the database's clock is ahead of this machine's",
             clock_offset.clone(),
         );
+        let writable = Gauge::default();
+        registry.register(
+            "database_writable",
+            "1 when the database takes writes, 0 when it refused one for want of room or of the right to write",
+            writable.clone(),
+        );
         Self {
             registry: Arc::new(registry),
             store,
@@ -126,6 +133,7 @@ impl Default for Metrics {
             hop_state,
             hop_rate,
             clock_offset,
+            writable,
         }
     }
 }
@@ -173,6 +181,11 @@ impl Metrics {
     /// Notes how far the database's clock is ahead of this machine's.
     pub fn clock(&self, seconds: f64) {
         self.clock_offset.set(seconds);
+    }
+
+    /// Notes whether the database takes writes.
+    pub fn writable(&self, is_writable: bool) {
+        self.writable.set(i64::from(is_writable));
     }
 
     /// The text that Prometheus reads.

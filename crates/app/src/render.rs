@@ -78,7 +78,9 @@ pub(crate) fn render(
         let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
         let footer = letterhead.footer(locale);
         footer.insert(&mut html, &unsubscribe, &manage);
-        if let Some(text) = &mut text {
+        let has_own_text = text.is_some();
+        let text = text.get_or_insert_with(|| html_to_text(&html));
+        if has_own_text || !text.contains(&links.unsubscribe) {
             let mut below = String::new();
             footer.insert(&mut below, &unsubscribe, &manage);
             text.truncate(text.trim_end().len());
@@ -86,8 +88,8 @@ pub(crate) fn render(
             text.push_str(&html_to_text(&below));
         }
     }
-    let from_name =
-        mail.from_name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| letterhead.project.name.clone());
+    let from_name = mail.from_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let from_name = from_name.unwrap_or(letterhead.project.name.trim()).to_owned();
     let sender = format!("{from_name} <{}>", mail.from);
     let message = Message {
         from: Mailbox { name: Some(from_name), address: mail.from.to_string() },

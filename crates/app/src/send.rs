@@ -10,6 +10,7 @@ use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::event::subscription_event;
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
+use mailwright_core::header::HeaderError;
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -138,6 +139,7 @@ impl App {
         let project = &caller.project;
         let at = self.0.clock.now();
         check_locale(&send.data)?;
+        self.check_headers(&send.headers)?;
         let template = match send.template {
             Some(id) => Some(self.template(project, id).await?),
             None => None,
@@ -168,6 +170,17 @@ impl App {
                 "{email} is not subscribed, and the template is of type MARKETING. Use a TRANSACTIONAL template, or pass subscribed: true when the recipient has agreed."
             ))),
         }
+    }
+
+    /// Refuses headers that the operator keeps to the service.
+    fn check_headers(&self, headers: &[(String, String)]) -> Result<()> {
+        let reserved = headers.iter().filter(|(name, _)| self.0.settings.reserved_headers.has(name));
+        let issues: Vec<_> = reserved
+            .map(|(name, _)| {
+                Issue::new(format!("headers.{name}"), "custom", HeaderError::Reserved.to_string())
+            })
+            .collect();
+        if issues.is_empty() { Ok(()) } else { Err(Error::Invalid(issues)) }
     }
 
     /// Fills what the request leaves out from the template, and composes the content.

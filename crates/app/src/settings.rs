@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mailwright_core::header::NameList;
 use mailwright_store::mailbox::Quota;
 
 /// Settings of the use cases and the worker.
@@ -29,6 +30,8 @@ pub struct Settings {
     pub mailbox: Quota,
     /// Sending.
     pub delivery: DeliverySettings,
+    /// Headers that a request may not set beside those that are reserved anyway.
+    pub reserved_headers: NameList,
     /// Sender domains.
     pub domains: DomainSettings,
     /// Background jobs.

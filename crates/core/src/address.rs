@@ -17,7 +17,8 @@ pub const MAX_LOCAL_PART: usize = 64;
 /// An address in its one stored form: trimmed, lower-cased, an internationalised domain as A-labels.
 ///
 /// The syntax is the reference's: letters, digits and `_ ' + - .` in the local part, no leading, trailing or double
-/// dot, a dotted domain whose last label has at least two letters. Quoted local parts and address literals are refused.
+/// dot, a dotted domain whose last label has at least two letters. Beyond that the local part does not begin with `-`: mail
+/// servers refuse such an address, since a program could take it for an option. Quoted local parts and address literals are refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EmailAddress(Arc<str>);
 
@@ -61,7 +62,7 @@ impl EmailAddress {
 fn is_local_part(local: &str) -> bool {
     !local.is_empty()
         && local.len() <= MAX_LOCAL_PART
-        && !local.starts_with('.')
+        && !local.starts_with(['.', '-'])
         && !local.ends_with('.')
         && !local.contains("..")
         && local.bytes().all(|b| b.is_ascii_alphanumeric() || b"_'+-.".contains(&b))
@@ -154,6 +155,7 @@ mod tests {
             "a@b.c",
             "a b@c.de",
             ".a@b.co",
+            "-a@b.co",
             "a.@b.co",
             "a..b@c.de",
             "a@b@c.de",

@@ -5,6 +5,11 @@ use crate::address::Mailbox;
 /// The longest name of a header; leaves room for a value on the same line.
 pub const MAX_NAME: usize = 255;
 
+/// Most headers that a request may add.
+pub const MAX_HEADERS: usize = 100;
+/// Most bytes of their names and values together. Readers and filters are not made for more.
+pub const MAX_BYTES: usize = 64 * 1024;
+
 /// How the value of a header is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderKind {
@@ -123,6 +128,32 @@ pub enum HeaderError {
     NotAscii,
 }
 
+/// Names of headers, by which the service knows those that may not be set. One that ends with `*` stands for all that
+/// begin with what is before it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NameList(Vec<String>);
+
+impl NameList {
+    /// Reads names with commas between them; the one that is no name of a header is the error.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let checked = names.map(|name| {
+            let is_fine = is_name(name.strip_suffix('*').unwrap_or(name));
+            if is_fine { Ok(name.to_ascii_lowercase()) } else { Err(name.to_owned()) }
+        });
+        checked.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Whether a header is among these, in any casing.
+    pub fn has(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        self.0.iter().any(|known| match known.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *known,
+        })
+    }
+}
+
 /// Checks a header that a request brings.
 pub fn check(name: &str, value: &str) -> Result<(), HeaderError> {
     if !is_name(name) {
@@ -139,6 +170,23 @@ pub fn check(name: &str, value: &str) -> Result<(), HeaderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_has_names_and_beginnings_of_names() {
+        let list = NameList::parse(" X-SMTPAPI, x-ses-*,,TLS-Required").unwrap();
+        for (name, is_among) in [
+            ("x-smtpapi", true),
+            ("X-SMTPAPI-2", false),
+            ("X-SES-CONFIGURATION-SET", true),
+            ("X-Ses", false),
+            ("tls-required", true),
+        ] {
+            assert_eq!(list.has(name), is_among, "{name}");
+        }
+        assert_eq!(NameList::parse("X-A, not a name"), Err("not a name".to_owned()));
+        assert_eq!(NameList::parse("*"), Err("*".to_owned()));
+        assert!(!NameList::parse("").unwrap().has("X-A"));
+    }
 
     #[test]
     fn headers_are_checked_by_their_kind() {

@@ -145,10 +145,11 @@ async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord
     // Other TXT records at the name, such as those that prove ownership to others, have nothing to do with this.
     found.retain(|value| is_of(record.purpose, value));
     let serves = match record.purpose {
-        Purpose::Dkim => found.iter().any(|value| same_key(value, &record.value)),
-        // Several records are an error to receivers (RFC 7208 section 4.5, RFC 7489 section 6.6.3).
+        // Of several records receivers take any, or none (RFC 6376 section 3.6.2.2, RFC 7208 section 4.5, RFC 7489
+        // section 6.6.3).
+        Purpose::Dkim => found.len() == 1 && serves_for_mail(&found[0], &record.value),
         Purpose::Spf => found.len() == 1 && id.spf_mechanism.is_some_and(|wanted| allows(&found[0], wanted)),
-        Purpose::Dmarc => found.len() == 1,
+        Purpose::Dmarc => found.len() == 1 && is_policy(&found[0]),
         Purpose::ReturnPath => found.iter().any(|target| same_host(target, &record.value)),
     };
     let status = match (serves, found.is_empty()) {
@@ -191,10 +192,30 @@ fn same_key(found: &str, expected: &str) -> bool {
     version && key.is_some() && key == tag(expected, "p") && kind(found) == kind(expected)
 }
 
-/// Whether an SPF record contains the mechanism, and lets pass what matches it.
+/// Whether a key's record holds the expected key, and lets it sign mail as we do: with SHA-256 (`h`), and mail (`s`).
+fn serves_for_mail(found: &str, expected: &str) -> bool {
+    let lists = |wanted: &str, of: &[&str]| {
+        tag(found, wanted)
+            .is_none_or(|list| list.split(':').any(|item| of.contains(&&*item.to_ascii_lowercase())))
+    };
+    same_key(found, expected) && lists("h", &["sha256"]) && lists("s", &["*", "email"])
+}
+
+/// Whether a DMARC record says what receivers should do; they read the version as it is written (RFC 7489 section 6.3).
+fn is_policy(record: &str) -> bool {
+    let policies = ["none", "quarantine", "reject"];
+    record.trim_start().starts_with("v=DMARC1")
+        && tag(record, "p").is_some_and(|policy| policies.contains(&&*policy.to_ascii_lowercase()))
+}
+
+/// Whether an SPF record contains the mechanism, and lets pass what matches it. Nothing after `all` is looked at.
 fn allows(record: &str, mechanism: &str) -> bool {
     let wanted = mechanism.trim().trim_start_matches('+');
-    record.split_whitespace().any(|term| term.strip_prefix('+').unwrap_or(term).eq_ignore_ascii_case(wanted))
+    let is_all = |term: &str| term.trim_start_matches(['+', '-', '~', '?']).eq_ignore_ascii_case("all");
+    record
+        .split_whitespace()
+        .take_while(|term| !is_all(term))
+        .any(|term| term.strip_prefix('+').unwrap_or(term).eq_ignore_ascii_case(wanted))
 }
 
 fn same_host(a: &str, b: &str) -> bool {
@@ -254,6 +275,37 @@ mod tests {
     }
 
     #[test]
+    fn a_key_serves_that_receivers_accept_for_mail() {
+        for (more, serves) in [
+            ("", true),
+            (" h=sha256;", true),
+            (" h=sha1:sha256;", true),
+            (" h=sha1;", false),
+            (" s=*;", true),
+            (" s=other:email;", true),
+            (" s=other;", false),
+            (" t=y:s; n=a note;", true),
+        ] {
+            let found = format!("v=DKIM1; k=rsa;{more} p=MIIBIjANBg+/kq==");
+            assert_eq!(serves_for_mail(&found, KEY), serves, "{found}");
+        }
+    }
+
+    #[test]
+    fn a_policy_is_one_that_receivers_know() {
+        for (record, serves) in [
+            ("v=DMARC1; p=none", true),
+            ("v=DMARC1;p=Quarantine; rua=mailto:a@example.com", true),
+            (" v=DMARC1 ; p = reject", true),
+            ("v=DMARC1; p=foo", false),
+            ("v=DMARC1; rua=mailto:a@example.com", false),
+            ("v=dmarc1; p=none", false),
+        ] {
+            assert_eq!(is_policy(record), serves, "{record}");
+        }
+    }
+
+    #[test]
     fn spf_records_are_searched_for_the_mechanism() {
         for (record, serves) in [
             ("v=spf1 include:spf.example.net ~all", true),
@@ -262,6 +314,9 @@ mod tests {
             ("v=spf1 ?include:spf.example.net ~all", false),
             ("v=spf1 -include:spf.example.net ~all", false),
             ("v=spf1 redirect=spf.example.net", false),
+            ("v=spf1 -all include:spf.example.net", false),
+            ("v=spf1 ALL include:spf.example.net", false),
+            ("v=spf1 include:all.example include:spf.example.net -all", true),
         ] {
             assert_eq!(allows(record, "include:spf.example.net"), serves, "{record}");
         }

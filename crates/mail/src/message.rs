@@ -18,6 +18,9 @@ use ring::digest;
 use crate::lines::split_line;
 use crate::text::html_to_text;
 
+/// How many bytes of a name are percent-encoded in a parameter of its own: three characters each, on one line.
+const FILENAME_PART: usize = 16;
+
 /// A file that goes with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
@@ -120,10 +123,7 @@ impl Attachment {
             };
         let mut part_headers: Vec<(Cow<'_, str>, HeaderType<'_>)> = vec![
             ("Content-Type".into(), content_type),
-            (
-                "Content-Disposition".into(),
-                ContentType::new(disposition).attribute("filename", filename.into_owned()).into(),
-            ),
+            ("Content-Disposition".into(), disposition_of(disposition, filename)),
         ];
         if let Some(id) = &self.content_id {
             part_headers.push(("Content-ID".into(), MessageId::new(headers::id_text(id)).into()));
@@ -139,13 +139,75 @@ fn media_type(given: &str) -> &str {
         !text.is_empty()
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`{|}~".contains(&b))
     };
-    let essence = given.split(';').next().unwrap_or_default().trim();
-    let Some((kind, subtype)) = essence.split_once('/') else {
+    let (essence, parameters) = given.split_once(';').map_or((given, None), |(e, rest)| (e, Some(rest)));
+    let Some((kind, subtype)) = essence.trim().split_once('/') else {
         return ANY;
     };
     let composite = ["multipart", "message"].iter().any(|composite| kind.eq_ignore_ascii_case(composite));
     let printable = given.bytes().all(|b| matches!(b, b' '..=b'~')) && given.len() <= 255;
-    if is_token(kind) && is_token(subtype) && printable && !composite { given.trim() } else { ANY }
+    let is_type = is_token(kind) && is_token(subtype) && !composite;
+    if is_type && printable && parameters.is_none_or(|rest| are_parameters(rest, is_token)) {
+        given.trim()
+    } else {
+        ANY
+    }
+}
+
+/// Whether these are parameters of a media type (RFC 2045 section 5.1): `name=token` or `name="text"`, with `;` between.
+fn are_parameters(mut rest: &str, is_token: impl Fn(&str) -> bool) -> bool {
+    loop {
+        let Some((name, after)) = rest.split_once('=') else { return false };
+        if !is_token(name.trim()) {
+            return false;
+        }
+        let after = after.trim_start();
+        let end = match after.strip_prefix('"') {
+            Some(quoted) => match end_of_quoted(quoted) {
+                Some(end) => end + 2,
+                None => return false,
+            },
+            None => after.find(';').unwrap_or(after.len()),
+        };
+        let (value, more) = after.split_at(end);
+        if !value.starts_with('"') && !is_token(value.trim_end()) {
+            return false;
+        }
+        match more.trim_start().strip_prefix(';') {
+            Some(more) => rest = more,
+            None => return more.trim().is_empty(),
+        }
+    }
+}
+
+/// Where the quote stands that ends a quoted string.
+fn end_of_quoted(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+/// `Content-Disposition` with a file's name. A name that looks like an encoded word is percent-encoded (RFC 2231), for
+/// readers decode encoded words there too, although they must not.
+fn disposition_of<'x>(disposition: &'static str, filename: Cow<'_, str>) -> HeaderType<'x> {
+    if !filename.is_ascii() || !encoded_word::resembles(&filename) {
+        return ContentType::new(disposition).attribute("filename", filename.into_owned()).into();
+    }
+    let mut value = disposition.to_owned();
+    for (number, part) in filename.as_bytes().chunks(FILENAME_PART).enumerate() {
+        let charset = if number == 0 { "UTF-8''" } else { "" };
+        value.push_str(&format!("; filename*{number}*={charset}"));
+        for &byte in part {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                value.push(char::from(byte));
+            } else {
+                value.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    Raw::new(value).into()
 }
 
 /// Whether a file is text in ASCII, all of whose line ends are the usual ones. Filters take such a text in base64 for an

@@ -8,11 +8,13 @@
 mod address;
 mod entities;
 mod nesting;
+mod place;
 mod style;
 mod tokens;
 
 use address::{Destination, next_character};
 use nesting::Nesting;
+pub use place::end_of_what_is_seen;
 use tokens::{Tag, Token, Tokens};
 
 /// What `hr` becomes.
@@ -43,6 +45,10 @@ pub fn html_to_text(html: &str) -> String {
         }
     }
     writer.end_link();
+    // a mail that is one picture, or several, is what they say of themselves
+    if writer.out.is_empty() && !writer.alternatives.is_empty() {
+        return html_to_text(&writer.alternatives);
+    }
     writer.out
 }
 
@@ -148,6 +154,8 @@ struct TextWriter<'a> {
     in_head: bool,
     link: Option<Link>,
     last: Last,
+    /// What stands for pictures that were left out, a paragraph each, as HTML; of interest while there is no text.
+    alternatives: String,
 }
 
 impl<'a> TextWriter<'a> {
@@ -180,7 +188,16 @@ impl<'a> TextWriter<'a> {
             Element::Link => self.begin_link(tag),
             // A picture that is a link speaks for itself; others are decoration.
             Element::Image if self.link.is_some() => self.words(tag.attribute("alt").unwrap_or_default()),
+            Element::Image if self.out.is_empty() => self.keep_alternative(tag),
             Element::Image | Element::Cell | Element::Inline | Element::Head | Element::Dropped => {}
+        }
+    }
+
+    fn keep_alternative(&mut self, tag: &Tag<'_>) {
+        if let Some(text) = tag.attribute("alt") {
+            self.alternatives.push_str("<p>");
+            // a value is not markup, whatever it holds
+            self.alternatives.push_str(&text.replace('<', "&lt;"));
         }
     }
 

@@ -12,6 +12,7 @@ use mailwright_app::settings::{
     JobSettings, OauthSettings, PlatformSettings, ProviderSettings, RequestLimits, SegmentSettings, Settings,
 };
 use mailwright_core::address::EmailAddress;
+use mailwright_core::header::NameList;
 use mailwright_mail::dkim::KeyType;
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::{Location, SlowReads};
@@ -190,6 +191,7 @@ struct Delivery {
 struct Sending {
     per_second: i64,
     instance_per_second: i64,
+    reserved_headers: String,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -536,6 +538,12 @@ impl Config {
                 lease: Duration::from_millis(self.delivery.lease_ms),
                 deadline: Duration::from_secs(self.delivery.deadline_hours * 3600),
             },
+            reserved_headers: NameList::parse(&self.sending.reserved_headers).map_err(|name| {
+                anyhow!(
+                    "MAILWRIGHT_SENDING_RESERVED_HEADERS must be names of headers, separated by commas, with * at the end for \
+                     all that begin so: not {name}"
+                )
+            })?,
             domains: DomainSettings {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds),
                 spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),

@@ -237,13 +237,17 @@ async fn ask_database(config: &Config) -> Result<Asked, Asked> {
         return Ok((format!("SQLite: {} will be made at the first start", file.display()), None));
     }
     let engine = if matches!(location, Location::Sqlite(_)) { "SQLite" } else { "PostgreSQL" };
+    setup::assert_writable(config).map_err(|e| (format!("{engine}: {e:#}"), None))?;
     let setup = setup::open(config).map_err(|e| (format!("{e:#}"), None))?;
     setup.db.examine().await.map_err(|e| (e.to_string(), None))?;
     let standing = migrate::standing(&setup.db).await;
     let standing = standing.map_err(|e| (format!("{engine} does not answer: {e}"), None))?;
     let known = Some(standing);
     match standing {
-        Standing::Current => Ok((format!("{engine} answers and is up to date"), known)),
+        Standing::Current => match setup.db.probe_write().await {
+            Ok(()) => Ok((format!("{engine} answers, takes writes and is up to date"), known)),
+            Err(error) => Err((format!("{engine} answers, and nothing can be written: {error}"), known)),
+        },
         Standing::Empty | Standing::Behind => Ok((
             format!("{engine} answers; `mailwright migrate` or the next start will bring it up to date"),
             known,

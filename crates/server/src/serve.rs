@@ -33,6 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     config.check()?;
     let limits = config.limits(http::raise_open_files());
+    setup::assert_writable(config)?;
     let setup = setup::open(config)?;
     let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
@@ -62,6 +63,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     }
     let tasks = Tasks::default();
     app.start_clock(&tasks).await;
+    app.start_probing(&tasks).await;
     if args.roles.contains(&Role::Worker) {
         app.start_worker(&tasks);
     }

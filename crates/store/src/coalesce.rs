@@ -409,9 +409,12 @@ async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
 /// with an unknown outcome they might even be done twice.
 fn is_of_all(error: &Error) -> bool {
     match error {
-        Error::Unavailable(_) | Error::Unknown(_) | Error::Busy | Error::Interrupted(_) | Error::Full(_) => {
-            true
-        }
+        Error::Unavailable(_)
+        | Error::Unknown(_)
+        | Error::Busy
+        | Error::Interrupted(_)
+        | Error::Full(_)
+        | Error::ReadOnly(_) => true,
         Error::TooSlow(_)
         | Error::NoTurn(_)
         | Error::Crowded(_)

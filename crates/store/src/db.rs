@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -120,6 +121,8 @@ pub struct Db {
     engine: Arc<Engine>,
     metrics: StoreMetrics,
     large: Arc<Semaphore>,
+    /// The last write of which that is known was refused for want of room, or of the right to write.
+    refuses_writes: Arc<AtomicBool>,
 }
 
 impl std::fmt::Debug for Db {
@@ -142,7 +145,8 @@ impl Db {
                 Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
             }
         };
-        Ok(Self { engine: Arc::new(engine), metrics, large: Arc::new(Semaphore::new(large_at_once())) })
+        let large = Arc::new(Semaphore::new(large_at_once()));
+        Ok(Self { engine: Arc::new(engine), metrics, large, refuses_writes: Arc::default() })
     }
 
     /// Whether the engine is PostgreSQL, where other processes may share the data.
@@ -192,10 +196,34 @@ impl Db {
     }
 
     async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer> {
-        match &*self.engine {
+        let outcome = match &*self.engine {
             Engine::Sqlite(engine) => engine.write(bulk, body).await,
             Engine::Postgres(engine) => engine.write(plans, body).await,
+        };
+        if let Err(error) = &outcome
+            && error.refuses_writes()
+            && !self.refuses_writes.swap(true, Ordering::SeqCst)
+        {
+            tracing::error!(%error, "nothing can be written; /ready says so until something can");
         }
+        outcome
+    }
+
+    /// Whether writes are taken, as far as is known: false from the first that is refused for want of room, or of the
+    /// right to write, until [`Db::probe_write`] finds that they are taken again.
+    pub fn is_writable(&self) -> bool {
+        !self.refuses_writes.load(Ordering::SeqCst)
+    }
+
+    /// Tries whether something can be written, in a database that was migrated: writes a row as it is. That a transaction
+    /// ends well says less, for it may have found nothing to write.
+    pub async fn probe_write(&self) -> Result<()> {
+        let touch = "update schema_migrations set applied_at = applied_at where number = 1";
+        self.write(move |tx| Box::pin(async move { tx.execute_one(touch, &[]).await })).await?;
+        if self.refuses_writes.swap(false, Ordering::SeqCst) {
+            tracing::info!("writes are taken again");
+        }
+        Ok(())
     }
 
     /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. What may look at

@@ -37,6 +37,9 @@ pub enum Error {
     /// The disk is full or cannot be written.
     #[error("the database cannot be written: {0}")]
     Full(String),
+    /// The database takes no writes now: it is a standby, or somebody said that it is only to be read.
+    #[error("the database takes no writes: {0}")]
+    ReadOnly(String),
     /// Another transaction got in the way; the same call can be made again at once.
     #[error("another transaction got in the way: {0}")]
     Contention(String),
@@ -94,15 +97,21 @@ impl Error {
                 | Self::NoTurn(_)
                 | Self::Crowded(_)
                 | Self::Full(_)
+                | Self::ReadOnly(_)
                 | Self::Contention(_)
         )
+    }
+
+    /// Whether nothing can be written for want of room, or of the right to.
+    pub(crate) fn refuses_writes(&self) -> bool {
+        matches!(self, Self::Full(_) | Self::ReadOnly(_))
     }
 
     /// What a failed commit means: an answer of the server that tells a rollback keeps its meaning, anything else
     /// leaves the outcome open.
     pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
         match Self::from(error) {
-            told @ (Self::Contention(_) | Self::Conflict(_) | Self::Full(_)) => told,
+            told @ (Self::Contention(_) | Self::Conflict(_) | Self::Full(_) | Self::ReadOnly(_)) => told,
             Self::Unavailable(text) => Self::Unknown(text),
             other => Self::Unknown(other.to_string()),
         }
@@ -166,8 +175,7 @@ impl From<tokio_postgres::Error> for Error {
             return Self::Interrupted(text);
         }
         if *code == S::READ_ONLY_SQL_TRANSACTION {
-            // the server became a standby: the next connection finds the new primary
-            return Self::Unavailable(text);
+            return Self::ReadOnly(text);
         }
         match code.code().get(..2) {
             Some("53") if *code == S::DISK_FULL => Self::Full(text),

@@ -32,6 +32,11 @@ impl SmallDisk {
         run(Command::new("mount").args(["-o", &options]).arg(self.mounted())).unwrap();
     }
 
+    /// Lets nobody write to it any more.
+    pub fn protect(&self) {
+        run(Command::new("mount").args(["-o", "remount,ro"]).arg(self.mounted())).unwrap();
+    }
+
     fn mounted(&self) -> &Path {
         self.folder.path()
     }

@@ -46,44 +46,50 @@ async fn clients_that_say_nothing_do_not_keep_others_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn requests_that_do_not_end_do_not_keep_others_out() {
-    let app = App::builder(Engine::Sqlite)
-        .wrapper(&FEW_FILES)
-        .env("MAILWRIGHT_HTTP_BODY_PAUSE_SECONDS", "5")
-        .start()
-        .await;
+async fn bodies_that_do_not_come_do_not_keep_others_out() {
+    let app = App::builder(Engine::Sqlite).wrapper(&FEW_FILES).start().await;
     let mut stalled = Vec::new();
-    for _ in 0..400 {
-        let mut stream = connect(&app).await;
+    for number in (0..6).cycle().take(400) {
+        let mut stream = connect_from(&app, [127, 0, 0, 10 + number]).await;
         let unfinished = head("POST", "/auth/login", None, "Content-Length: 100\r\n") + "{";
         let _ = stream.write_all(unfinished.as_bytes()).await;
         stalled.push(stream);
     }
     assert_serves(&app).await;
-    // the client that has too many is told so, and where it asks how the service is, it is answered
-    app.eventually("the client is served again", async || {
-        let mut stream = connect(&app).await;
-        write(&mut stream, head("GET", "/config", None, "")).await;
-        answer(&mut stream).await.filter(|answer| answer.status == 200)
-    })
-    .await;
-    drop(stalled);
+    // those that have waited longest were told that their place is needed
+    let told = answer(&mut stalled[0]).await.expect("an answer");
+    assert_eq!((told.status, told.closes), (503, true));
+    assert_eq!(told.body["error"]["code"], "SERVICE_UNAVAILABLE", "{}", told.body);
+    assert_is_closed(&mut stalled[0]).await;
+    // clients that hold places themselves are served too
+    let mut stream = connect_from(&app, [127, 0, 0, 10]).await;
+    write(&mut stream, head("GET", "/config", None, "")).await;
+    assert_eq!(answer(&mut stream).await.map(|answer| answer.status), Some(200));
+    // and a body that comes is read, though others make room
+    let body = r#"{"email":"nobody@example.com","password":"not the one"}"#;
+    let length = format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+    let mut stream = connect_from(&app, [127, 0, 0, 3]).await;
+    write(&mut stream, head("POST", "/auth/login", None, &length)).await;
+    for piece in body.as_bytes().chunks(8) {
+        write(&mut stream, piece).await;
+    }
+    assert_eq!(answer(&mut stream).await.map(|answer| answer.status), Some(401));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_has_its_share_is_told_and_probes_are_answered() {
-    let app = App::builder(Engine::Sqlite).env("MAILWRIGHT_HTTP_CONNECTIONS_PER_CLIENT", "3").start().await;
-    let mut stalled = Vec::new();
-    for _ in 0..3 {
-        let mut stream = connect_from(&app, [127, 0, 0, 3]).await;
-        let waits = "Content-Length: 100\r\nExpect: 100-continue\r\n";
-        write(&mut stream, head("POST", "/auth/login", None, waits)).await;
-        // from here on somebody waits for the body
-        assert_eq!(answer(&mut stream).await.map(|answer| answer.status), Some(100));
-        stalled.push(stream);
-    }
+    let client = [127, 0, 0, 3];
+    let app = App::builder(Engine::Postgres)
+        .database_proxy()
+        .env("MAILWRIGHT_HTTP_CONNECTIONS_PER_CLIENT", "3")
+        .start()
+        .await;
+    // from here on the database takes connections and says nothing, so that who asks it waits
+    app.database_proxy().cut().await;
+    let silent_database =
+        std::net::TcpListener::bind(("127.0.0.1", app.database_proxy().port())).expect("a free port");
     let ask = async |path: &str| {
-        let mut stream = connect_from(&app, [127, 0, 0, 3]).await;
+        let mut stream = connect_from(&app, client).await;
         write(&mut stream, head("GET", path, None, "")).await;
         let answer = answer(&mut stream).await.expect("an answer");
         if answer.closes {
@@ -91,19 +97,36 @@ async fn a_client_that_has_its_share_is_told_and_probes_are_answered() {
         }
         answer
     };
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let mut stream = connect_from(&app, client).await;
+        write(&mut stream, head("GET", "/contacts", Some(app.secret_key()), "")).await;
+        held.push(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
     let refused = ask("/config").await;
-    assert_eq!((refused.status, refused.closes), (503, true));
+    assert_eq!(refused.status, 503);
+    assert!(refused.closes);
     assert_eq!(refused.body["error"]["code"], "SERVICE_UNAVAILABLE", "{}", refused.body);
-    for path in ["/health", "/ready"] {
+    for path in ["/health", "/metrics"] {
         assert_eq!(ask(path).await.status, 200, "{path}");
     }
-    // others do not notice
+    // it has no more than its share of what is kept for probes either, and others have theirs
+    let mut silent = Vec::new();
+    for _ in 0..8 {
+        silent.push(connect_from(&app, client).await);
+    }
     let mut other = connect_from(&app, [127, 0, 0, 4]).await;
-    write(&mut other, head("GET", "/config", None, "")).await;
+    write(&mut other, head("GET", "/openapi.json", None, "")).await;
     assert_eq!(answer(&mut other).await.map(|answer| answer.status), Some(200));
+    let bare = answer(&mut silent[7]).await.expect("an answer");
+    assert_eq!((bare.status, bare.body.is_null()), (503, true));
+    drop((silent, silent_database));
     // a request that is over makes room
-    write(&mut stalled[0], "x".repeat(100)).await;
-    assert!(answer(&mut stalled[0]).await.is_some());
+    app.database_proxy().restore().await;
+    for stream in &mut held {
+        assert!(answer(stream).await.is_some());
+    }
     app.eventually("the client is served again", async || {
         Some(ask("/config").await).filter(|answer| answer.status == 200)
     })
@@ -131,11 +154,47 @@ async fn a_connection_is_closed_when_nothing_comes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_header_has_a_length() {
     let app = App::builder(Engine::Sqlite).env("MAILWRIGHT_HTTP_HEADER_KB", "16").start().await;
-    for (kilobytes, status) in [(8, 200), (20, 431)] {
+    let most = 16 * 1024;
+    let header = |bytes: usize| {
+        let without = head("GET", "/health", None, "X-Long: \r\n").len();
+        head("GET", "/health", None, &format!("X-Long: {}\r\n", "x".repeat(bytes - without)))
+    };
+    for (bytes, status) in
+        [(most / 2, 200), (most, 200), (most + 1, 431), (most + 3000, 431), (2 * most, 431)]
+    {
+        // at once, and in pieces
+        for piece in [bytes, 1000] {
+            let mut stream = connect(&app).await;
+            for piece in header(bytes).as_bytes().chunks(piece) {
+                if stream.write_all(piece).await.is_err() {
+                    break;
+                }
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(answer(&mut stream).await.map(|answer| answer.status), Some(status), "{bytes} bytes");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_has_one_length_and_no_coding() {
+    let app = App::start(Engine::Sqlite).await;
+    for (headers, status) in [
+        ("Transfer-Encoding: chunked\r\n", 401),
+        ("Transfer-Encoding: Chunked\r\n", 401),
+        ("Transfer-Encoding: gzip, chunked\r\n", 501),
+        ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", 501),
+        ("Transfer-Encoding: chunked\r\nContent-Length: 3\r\n", 400),
+        ("Content-Length: 3\r\nTransfer-Encoding: chunked\r\n", 400),
+    ] {
+        let body = r#"{"email":"nobody@example.com","password":"not the one"}"#;
+        let more = format!("Content-Type: application/json\r\n{headers}");
+        let request =
+            format!("{}{:x}\r\n{body}\r\n0\r\n\r\n", head("POST", "/auth/login", None, &more), body.len());
         let mut stream = connect(&app).await;
-        let long = format!("X-Long: {}\r\n", "x".repeat(kilobytes * 1024));
-        write(&mut stream, head("GET", "/health", None, &long)).await;
-        assert_eq!(answer(&mut stream).await.map(|answer| answer.status), Some(status), "{kilobytes} KB");
+        write(&mut stream, request).await;
+        let answer = answer(&mut stream).await.expect("an answer");
+        assert_eq!((answer.status, answer.closes), (status, status != 401), "{headers}");
     }
 }
 

@@ -43,7 +43,9 @@ both_engines! {
         assert!(from.contains("Field") && !from.contains("The Team") && from.contains(&address), "{from}");
 
         let project = app.bootstrap("Acme Rockets", "rockets.example").await;
-        let body = json!({"to": "ann@example.com", "subject": "s", "body": "b", "from": project.from});
+        // a name of spaces is none
+        let from = json!({"email": project.from, "name": "   "});
+        let body = json!({"to": "ann@example.com", "subject": "s", "body": "b", "from": from});
         let send = app.request("POST", "/v1/send").bearer(&project.secret_key).json(&body);
         send.send().await.assert_status(200);
         let mailbox = app

@@ -29,6 +29,28 @@ fn named_header(name: &str, value: &Value) -> Value {
     json!({"headers": headers})
 }
 
+/// So many headers with values of this length.
+fn headers(count: usize, length: usize) -> Value {
+    let headers: Map<String, Value> =
+        (0..count).map(|number| (format!("X-Header-{number}"), json!("v".repeat(length)))).collect();
+    json!({"headers": headers})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operator_says_which_headers_are_reserved() {
+    let app =
+        App::builder(Engine::Sqlite).env("MAILWRIGHT_SENDING_RESERVED_HEADERS", "X-Internal-*").start().await;
+    assert_refused(
+        &app,
+        &[(named_header("x-internal-route", &json!("a")), "headers.x-internal-route", "custom")],
+    )
+    .await;
+    let allowed = with(inline(&app, &json!("ann@example.com")), &named_header("X-SMTPAPI", &json!("{}")));
+    send_ok(&app, allowed).await;
+    let many = with(inline(&app, &json!("ann@example.com")), &headers(100, 500));
+    send_ok(&app, many).await;
+}
+
 both_engines! {
     async fn recipients_and_sender_must_be_addresses(engine: Engine) {
         let app = App::start(engine).await;
@@ -37,6 +59,7 @@ both_engines! {
             &app,
             &[
                 (json!({"to": "nope"}), "to", "invalid_string"),
+                (json!({"to": "-x@example.com"}), "to", "invalid_string"),
                 (json!({"to": ""}), "to", "invalid_string"),
                 (json!({"to": 5}), "to", "invalid_union"),
                 (json!({"to": null}), "to", "invalid_union"),
@@ -119,6 +142,11 @@ both_engines! {
                 (named_header("reply-to", &json!("a@example.com,")), "headers.reply-to", "invalid_string"),
                 (named_header("Errors-To", &json!("")), "headers.Errors-To", "invalid_string"),
                 (named_header("References", &json!("<ä@b>")), "headers.References", "invalid_string"),
+                (named_header("X-SMTPAPI", &json!("{}")), "headers.X-SMTPAPI", "custom"),
+                (named_header("x-ses-configuration-set", &json!("x")), "headers.x-ses-configuration-set", "custom"),
+                (named_header("TLS-Required", &json!("No")), "headers.TLS-Required", "custom"),
+                (headers(101, 1), "headers", "too_big"),
+                (headers(70, 950), "headers", "too_big"),
                 (named_header("X-A", &json!(5)), "headers.X-A", "invalid_type"),
                 (named_header("X-A", &json!(null)), "headers.X-A", "invalid_type"),
             ],

@@ -53,4 +53,40 @@ both_engines! {
             assert!(text(&captured["text"]).contains(words[0]), "the text part has it too: {captured}");
         }
     }
+
+    async fn whatever_the_html_leaves_open_the_way_out_is_there(engine: Engine) {
+        let app = App::start(engine).await;
+        let project = app.bootstrap("Rockets", "rockets.test").await;
+        let post = async |path: &str, body: Value| as_project(&app, &project, "POST", path).json(&body).send().await;
+        for (n, (body, visible)) in [
+            ("<p>News</p><!-- never closed", true),
+            ("<html><body><p>News</p><div style='display:none'>more</body></html>", true),
+            ("<p>News</p><style>p { color: red }", true),
+            ("<html><body style='display:none'><p>News</p></body></html>", false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let template =
+                json!({"name": format!("News {n}"), "subject": "News", "type": "MARKETING", "from": project.from, "body": body});
+            let template = post("/templates", template).await.assert_status(201).json();
+            let email = format!("person{n}@example.com");
+            contact_of(&app, &project, &email, json!({})).await;
+            let sent = post("/v1/send", json!({"to": email, "template": template["id"]})).await;
+            let mail = text(&sent.assert_status(200).json()["data"]["emails"][0]["email"]).to_owned();
+            let captured = app
+                .eventually("the mail is captured", async || {
+                    let path = format!("/mailbox/{mail}");
+                    let answer = as_project(&app, &project, "GET", &path).send().await;
+                    (answer.status == 200).then(|| answer.json())
+                })
+                .await;
+            let plain = text(&captured["text"]);
+            assert_eq!(plain.matches("/unsubscribe/").count(), 1, "{body}: {plain}");
+            let html = text(&captured["html"]);
+            let footer = html.find("<div lang").unwrap_or_else(|| panic!("{html}"));
+            let trap = ["<!--", "<div style", "<style"].iter().filter_map(|trap| html.find(trap)).min();
+            assert!(!visible || trap.is_some_and(|trap| footer < trap), "{html}");
+        }
+    }
 }

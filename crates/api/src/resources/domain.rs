@@ -50,7 +50,7 @@ pub(crate) struct RecordView {
     /// Preference of an MX record.
     #[serde(skip_serializing_if = "Option::is_none")]
     priority: Option<u16>,
-    /// `dkim`, `spf`, `dmarc` or `return_path`.
+    /// `dkim`, `spf` or `dmarc`.
     purpose: String,
     /// Whether the domain is verified only with it.
     required: bool,

@@ -1,5 +1,7 @@
 //! `/health`, `/ready` and `/metrics`.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
@@ -34,6 +36,8 @@ pub(crate) struct Readiness {
     database: bool,
     /// Its schema is the one of this program.
     migrated: bool,
+    /// The database takes writes.
+    writable: bool,
     /// The background work is alive.
     worker: bool,
     /// The clock of this machine agrees with the database's. No mail is delivered while it does not.
@@ -42,23 +46,31 @@ pub(crate) struct Readiness {
     staying: bool,
 }
 
+/// How long the database has to answer. Whoever asks wants to know now.
+const PATIENCE: Duration = Duration::from_secs(2);
+
 /// Whether the process can serve
 #[utoipa::path(get, path = "/ready", tag = "Service", operation_id = "getReadiness",
     responses((status = 200, body = Readiness), (status = 503, description = "Not now", body = Readiness)))]
 pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
-    let schema = app.is_ready().await;
+    let schema = tokio::time::timeout(PATIENCE, app.is_ready()).await;
     let worker = app.worker_is_alive();
-    let (database, migrated) = (schema.is_ok(), schema.unwrap_or(false));
+    let (database, migrated) = match schema {
+        Ok(Ok(migrated)) => (true, migrated),
+        Ok(Err(_)) | Err(_) => (false, false),
+    };
+    let writable = app.is_writable();
     let (clock, staying) = (app.clock_is_right(), !app.is_leaving());
-    let ready = migrated && worker && clock && staying;
+    let ready = migrated && writable && worker && clock && staying;
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    (status, Json(Readiness { ready, database, migrated, worker, clock, staying }))
+    (status, Json(Readiness { ready, database, migrated, writable, worker, clock, staying }))
 }
 
 /// Figures for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "Service", operation_id = "getMetrics",
     responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {
+    app.metrics().writable(app.is_writable());
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], app.metrics().render())
 }

@@ -162,6 +162,18 @@ pub(crate) struct SendRequest {
     attachments: Option<Vec<Attachment>>,
 }
 
+/// Whether there are more headers than a mail may have.
+fn too_many_headers(headers: &std::collections::BTreeMap<String, HeaderValue>) -> Option<Issue> {
+    let bytes: usize = headers.iter().map(|(name, value)| name.len() + value.0.len()).sum();
+    let is_too_much = headers.len() > header::MAX_HEADERS || bytes > header::MAX_BYTES;
+    is_too_much.then(|| {
+        let (most, kilobytes) = (header::MAX_HEADERS, header::MAX_BYTES / 1024);
+        let message =
+            format!("Must have at most {most} headers, and {kilobytes} KB of names and values together.");
+        Issue::new("headers", "too_big", message)
+    })
+}
+
 impl Payload for SendRequest {
     // attachments in base64 included
     const MAX_BODY: usize = 50 * 1024 * 1024;
@@ -171,6 +183,7 @@ impl Payload for SendRequest {
         if let Some(DataObject(data)) = &self.data {
             issues.extend(custom_data::check(data, "data"));
         }
+        issues.extend(self.headers.as_ref().and_then(too_many_headers));
         for (name, value) in self.headers.iter().flatten() {
             if let Err(error) = header::check(name, &value.0) {
                 let code = if error == HeaderError::Reserved { "custom" } else { "invalid_string" };

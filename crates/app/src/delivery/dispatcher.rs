@@ -2,13 +2,12 @@
 //!
 //! In all of them projects take turns (`turns.rs`): in the claims, and again among what was claimed.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
-use mailwright_core::time::Timestamp;
 use mailwright_store::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -50,8 +49,8 @@ pub(crate) struct Dispatcher {
     wanted: [Notify; 3],
     /// Mails wait for the instance's rate.
     held_up: Notify,
-    /// When the feeders were last seen; 0 when this process has none.
-    seen: [AtomicI64; 3],
+    /// When the feeders were last seen; nothing when this process has none.
+    seen: [Mutex<Option<Instant>>; 3],
     /// The database has a schema that a newer program made: its rows may say what this one does not understand.
     superseded: AtomicBool,
 }
@@ -72,12 +71,11 @@ impl Dispatcher {
         }
     }
 
-    pub(crate) fn is_alive(&self, now: Timestamp) -> bool {
-        let seen_lately = self
-            .seen
-            .iter()
-            .map(|seen| seen.load(Ordering::Relaxed))
-            .all(|seen| seen == 0 || now.since(Timestamp(seen)) < DEAD_AFTER);
+    pub(crate) fn is_alive(&self) -> bool {
+        let seen_lately = self.seen.iter().all(|seen| {
+            let seen = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.is_none_or(|at| at.elapsed() < DEAD_AFTER)
+        });
         seen_lately && !self.is_superseded()
     }
 
@@ -91,8 +89,8 @@ impl Dispatcher {
         self.superseded.swap(superseded, Ordering::Relaxed) != superseded
     }
 
-    pub(super) fn feeder_seen(&self, lane: Lane, now: Timestamp) {
-        self.seen[index(lane)].store(now.0, Ordering::Relaxed);
+    pub(super) fn feeder_seen(&self, lane: Lane) {
+        *self.seen[index(lane)].lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     /// Adds projects that have mail due. Those that were known keep their place.

@@ -48,7 +48,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
     };
     while !delivery.tasks.is_stopping() {
         let now = delivery.now();
-        dispatcher.feeder_seen(lane, now);
+        dispatcher.feeder_seen(lane);
         let pause = match feeder.feed(now).await {
             Ok(true) => continue,
             Ok(false) => feeder.next_look().since(delivery.now()).min(SWEEP),

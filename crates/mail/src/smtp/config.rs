@@ -41,7 +41,7 @@ impl fmt::Debug for Credentials {
 /// (10 min); for `command` it recommends 5 min.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Resolving the name and connecting, and the TLS handshake; each. Default 30 s.
+    /// Resolving the name and connecting, the reply to STARTTLS, and the TLS handshake; each. Default 30 s.
     pub connect: Duration,
     /// The greeting, and the reply to each command. Default 60 s.
     pub command: Duration,

@@ -26,7 +26,7 @@ const PER_ADDRESS: Duration = Duration::from_secs(10);
 pub enum OpenStage {
     /// Resolving the name and connecting.
     Connect,
-    /// STARTTLS or the handshake.
+    /// STARTTLS or the handshake; where TLS is opportunistic, also a connection that breaks at the first EHLO after it.
     Tls,
     /// The server's greeting.
     Greeting,
@@ -128,11 +128,22 @@ async fn dial(config: &RelayConfig, with_tls: bool) -> Result<Connection, OpenEr
         if starts {
             wire = start_tls(wire, config).await?;
             // What was said before does not count (RFC 3207 section 4.2).
-            (capabilities, offer) = hello(&mut wire, &helo, limit).await?;
+            (capabilities, offer) = if may_fall_back(config) {
+                hello(&mut wire, &helo, config.timeouts.connect).await.map_err(blame_tls)?
+            } else {
+                hello(&mut wire, &helo, limit).await?
+            };
         }
     }
     log_in(&mut wire, config, offer.mechanisms).await?;
     Ok(Connection::new(wire, capabilities, config.timeouts))
+}
+
+/// A server that does not like the handshake may say so only after its end: in TLS 1.3 it judges the client when the
+/// client believes to be done. The first thing said under TLS then meets a broken connection.
+fn blame_tls(error: OpenError) -> OpenError {
+    let is_broken = error.stage == OpenStage::Hello && error.reply.is_none();
+    if is_broken { OpenError { stage: OpenStage::Tls, ..error } } else { error }
 }
 
 async fn connect(config: &RelayConfig) -> Result<TcpStream, OpenError> {
@@ -186,7 +197,7 @@ async fn greeting(wire: &mut Wire, limit: Duration) -> Result<(), OpenError> {
 
 async fn start_tls(mut wire: Wire, config: &RelayConfig) -> Result<Wire, OpenError> {
     let broken = |error: WireError| OpenError::broken(OpenStage::Tls, error);
-    let reply = command(&mut wire, "STARTTLS", config.timeouts.command).await.map_err(broken)?;
+    let reply = command(&mut wire, "STARTTLS", config.timeouts.connect).await.map_err(broken)?;
     if reply.code != 220 {
         return Err(OpenError::refused(OpenStage::Tls, reply.into()));
     }

@@ -239,7 +239,7 @@ fn is_same(name: &str, other: &str) -> bool {
 }
 
 /// Elements that have no content and no end tag.
-fn is_void(name: &str) -> bool {
+pub(super) fn is_void(name: &str) -> bool {
     const VOID: [&str; 13] = [
         "br", "img", "hr", "meta", "link", "input", "col", "area", "base", "wbr", "source", "embed", "track",
     ];

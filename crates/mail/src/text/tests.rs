@@ -44,6 +44,12 @@ fn html_becomes_text() {
         (r#"<a href="https://example.com/"><img src=x></a>"#, "https://example.com/"),
         (r#"<a href="https://example.com/"><img alt="Our shop"></a>"#, "Our shop (https://example.com/)"),
         (r#"<img alt="Logo">x"#, "x"),
+        (
+            r#"<img src=a alt="Sale &amp; more"> <img src=b><img alt="<b>Today</b>"><p></p>"#,
+            "Sale & more\n\n<b>Today</b>",
+        ),
+        (r#"<div style="display:none"><img alt="Logo"></div>"#, ""),
+        (r#"<img alt=" ">"#, ""),
         (r#"<a href="mailto:a@example.com">Write</a>"#, "Write (a@example.com)"),
         (r#"<a href="MAILTO:a%2Bb@example.com?subject=x">Write</a>"#, "Write (a+b@example.com)"),
         (r#"<a href="mailto:a@example.com">A@example.com</a>"#, "A@example.com"),

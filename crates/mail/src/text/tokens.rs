@@ -23,17 +23,22 @@ pub(super) struct Tag<'a> {
 pub(super) struct Tokens<'a> {
     html: &'a str,
     at: usize,
+    /// Where the last token begins.
+    start: usize,
+    /// Where that begins which is never closed and so has all of the rest.
+    swallowed: Option<usize>,
     /// No `"` (first) or `'` (second) closes beyond this place any more.
     unclosed: [bool; 2],
 }
 
 impl<'a> Tokens<'a> {
     pub(super) fn new(html: &'a str) -> Self {
-        Self { html, at: 0, unclosed: [false; 2] }
+        Self { html, at: 0, start: 0, swallowed: None, unclosed: [false; 2] }
     }
 
     pub(super) fn next(&mut self) -> Option<Token<'a>> {
         loop {
+            self.start = self.at;
             let rest = &self.html[self.at..];
             let bytes = rest.as_bytes();
             if *bytes.first()? != b'<' {
@@ -50,6 +55,27 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// Where the scan is: behind the last token.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Where the last token begins.
+    pub(super) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Where that begins which is never closed and so has all of the rest: a comment, a tag, an element of raw text.
+    pub(super) fn swallowed(&self) -> Option<usize> {
+        self.swallowed
+    }
+
+    /// Takes the rest for the content of the element that was just opened.
+    pub(super) fn swallow(&mut self) {
+        self.swallowed = Some(self.start);
+        self.at = self.html.len();
+    }
+
     /// Moves past the end tag of the element that was just opened, or to the end when it has none.
     pub(super) fn skip_past_end_of(&mut self, name: &str) {
         let rest = &self.html.as_bytes()[self.at..];
@@ -58,11 +84,11 @@ impl<'a> Tokens<'a> {
             tag.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()))
                 && !tag.get(name.len()).is_some_and(u8::is_ascii_alphanumeric)
         });
-        self.at = match end {
+        match end {
             // The end tag itself is left for `next`: a close of a dropped element says nothing.
-            Some(end) => self.at + end,
-            None => self.html.len(),
-        };
+            Some(end) => self.at += end,
+            None => self.swallow(),
+        }
     }
 
     /// Text up to the next `<`, looked for from `skip` bytes on.
@@ -77,7 +103,7 @@ impl<'a> Tokens<'a> {
     fn take_tag(&mut self, skip: usize) -> Option<Tag<'a>> {
         let start = self.at + skip;
         let Some(end) = self.tag_end(start) else {
-            self.at = self.html.len();
+            self.swallow();
             return None;
         };
         self.at = end + 1;
@@ -116,7 +142,10 @@ impl<'a> Tokens<'a> {
         } else {
             memchr(b'>', rest).map(|end| end + 1)
         };
-        self.at = length.map_or(self.html.len(), |length| self.at + length);
+        match length {
+            Some(length) => self.at += length,
+            None => self.swallow(),
+        }
     }
 }
 

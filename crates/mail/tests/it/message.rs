@@ -161,6 +161,40 @@ fn files_keep_their_names_types_and_bytes() {
 }
 
 #[test]
+fn a_media_type_is_one_or_it_fits_everything() {
+    for (given, written) in [
+        ("text/plain; name=\"x y;\\\" z\"", "text/plain"),
+        ("text/plain; charset=utf-8 ; format=flowed", "text/plain"),
+        ("text/plain; name=\"x", "application/octet-stream"),
+        ("text/plain;;x", "application/octet-stream"),
+        ("text/plain;", "application/octet-stream"),
+        ("text/plain; x", "application/octet-stream"),
+        ("text/plain; name=x y", "application/octet-stream"),
+        ("text/plain; name=\"x\" y", "application/octet-stream"),
+    ] {
+        let raw = message("Hi", &[], &[attachment("a", given, None)]).to_mime();
+        assert_sendable(&raw);
+        let parsed = MessageParser::default().parse(&raw).unwrap();
+        let kind = parsed.attachment(0).unwrap().content_type().unwrap();
+        assert_eq!(format!("{}/{}", kind.ctype(), kind.subtype().unwrap()), written, "{given}");
+    }
+}
+
+#[test]
+fn a_file_name_that_looks_encoded_is_not_decoded() {
+    let long = "=?utf-8?Q?=41?= ".repeat(10);
+    for name in ["=?utf-8?B?ZXZpbC5leGU=?=", "a =?x?= \"b\" % ' *.txt", &long] {
+        let raw = message("Hi", &[], &[attachment(name, "text/plain", None)]).to_mime();
+        assert_sendable(&raw);
+        let raw = String::from_utf8(raw).unwrap();
+        let written = raw.split("Content-Disposition:").nth(1).unwrap().split("\r\n\r\n").next().unwrap();
+        assert!(!written.contains("=?"), "{written}");
+        let parsed = MessageParser::default().parse(raw.as_bytes()).unwrap();
+        assert_eq!(parsed.attachment(0).unwrap().attachment_name(), Some(name.trim()), "{written}");
+    }
+}
+
+#[test]
 fn text_files_in_ascii_are_not_hidden_in_base64() {
     let long = format!("{}\n", "word ".repeat(400));
     for (content_type, content, encoding) in [

@@ -87,13 +87,35 @@ async fn required_tls_is_required() {
 #[tokio::test]
 async fn opportunistic_tls_falls_back_but_never_with_credentials() {
     let plain = "S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250 STARTTLS\n";
-    for broken in ["C: STARTTLS\nS: 454 not now\nS: [close]", "C: STARTTLS\nS: 220 go\nS: [close]"] {
+    for broken in [
+        "C: STARTTLS\nS: 454 not now\nS: [close]",
+        "C: STARTTLS\nS: 220 go\nS: [close]",
+        // right after the handshake, as a server does in TLS 1.3 that demands a certificate of the client
+        "C: STARTTLS\nS: 220 go\nS: [tls]\nS: [close]",
+        "C: STARTTLS\nS: 220 go\nS: [tls]\nC: EHLO client.test\nS: [close]",
+    ] {
         let server = Server::run(&[&format!("{OFFER}{broken}"), &format!("{plain}{QUIT}")]).await;
         let connection = Connection::open(&server.config(Security::Plain)).await.unwrap();
         assert!(!connection.tls());
         connection.quit().await;
         server.contents().await;
     }
+    // what is asked for is not given up
+    let server = Server::run(&[&format!("{OFFER}{START}C: EHLO client.test\nS: [close]")]).await;
+    let error = Connection::open(&server.trusted(Security::StartTls)).await.unwrap_err();
+    assert_eq!((error.stage, error.permanent), (OpenStage::Hello, false), "{error}");
+    // and a server that says no under TLS says it about something else
+    let refusal = format!("{OFFER}{START}C: EHLO client.test\nS: 421 too busy\nS: [hold]");
+    let server = Server::run(&[&refusal]).await;
+    let error = Connection::open(&server.config(Security::Plain)).await.unwrap_err();
+    assert_eq!((error.stage, error.permanent), (OpenStage::Hello, false), "{error}");
+    // a server that is silent about STARTTLS has the time of a handshake, not that of a reply
+    let silent = format!("{OFFER}C: STARTTLS\nS: [hold]");
+    let server = Server::run(&[&silent, &format!("{plain}{QUIT}")]).await;
+    let mut config = server.config(Security::Plain);
+    config.timeouts.connect = std::time::Duration::from_millis(300);
+    let connection = tokio::time::timeout(std::time::Duration::from_secs(5), Connection::open(&config)).await;
+    connection.expect("the connection is opened in time").unwrap().quit().await;
     let server =
         Server::run(&["S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250 AUTH PLAIN\nS: [hold]"]).await;
     let mut config = server.config(Security::Plain);

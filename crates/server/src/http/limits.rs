@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::BEYOND_CAP;
+use super::beyond::BEYOND_CAP;
 use super::connection::Bounds;
 
 /// What connections are held to.

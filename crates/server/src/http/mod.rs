@@ -3,6 +3,7 @@
 //! One connection costs a descriptor and some memory for as long as it is open, whoever holds it, so everything about
 //! it is bounded: how many there are ([`places`]), how long a header, a pause and an answer may take ([`connection`]).
 
+mod beyond;
 mod connection;
 mod limits;
 mod places;
@@ -14,24 +15,22 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use self::beyond::Seats;
 pub(crate) use self::connection::Bounds;
 use self::connection::{Conditions, Seat};
 pub(crate) use self::limits::{Limits, connections, raise_open_files};
 use self::places::Places;
 
-/// Connections beyond the cap that are served all the same: probes are answered, everything else is told to come
-/// again.
-pub(crate) const BEYOND_CAP: usize = 32;
 /// What a client is told for whom there is not even that.
 const TURNED_AWAY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-/// How long accepting rests when it fails.
+/// How long accepting rests when it fails, or while others leave, at most.
 const REST: Duration = Duration::from_millis(50);
-/// How many connections that only wait are closed when there are no descriptors left.
+/// How many connections that wait are closed when there are no descriptors left.
 const CLOSED_AT_ONCE: usize = 32;
 /// How often the same trouble is logged.
 const TOLD_EVERY: Duration = Duration::from_secs(10);
@@ -40,7 +39,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(10);
 pub(crate) struct Server {
     listener: TcpListener,
     places: Arc<Places>,
-    beyond_cap: Arc<Semaphore>,
+    beyond_cap: Arc<Seats>,
     conditions: Arc<Conditions>,
     bounds: Bounds,
     connections: JoinSet<()>,
@@ -59,7 +58,7 @@ impl Server {
         Self {
             listener,
             places: Arc::new(Places::new(limits.connections, limits.connections_per_client)),
-            beyond_cap: Arc::new(Semaphore::new(BEYOND_CAP)),
+            beyond_cap: Seats::new(limits.connections_per_client.is_some()),
             conditions: Arc::new(Conditions { router, stopping: watch::Sender::new(false) }),
             bounds: limits.bounds,
             connections: JoinSet::new(),
@@ -72,6 +71,8 @@ impl Server {
     pub(crate) async fn accept_until(&mut self, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {
+            // newcomers wait where they are: the system has a queue for them
+            let _ = tokio::time::timeout(REST, self.places.wait_for_leaving()).await;
             tokio::select! {
                 () = &mut stop => return,
                 accepted = self.listener.accept() => match accepted {
@@ -114,7 +115,7 @@ impl Server {
                  away; MAILWRIGHT_HTTP_CONNECTIONS and the limit on open files say how many there are"
             );
         }
-        Arc::clone(&self.beyond_cap).try_acquire_owned().ok().map(Seat::BeyondCap)
+        self.beyond_cap.take(peer.ip()).map(Seat::BeyondCap)
     }
 
     /// What to do about a connection that could not be accepted.

@@ -1,12 +1,17 @@
 //! Who may have a connection: so many in all, and so many for one client. Where they are all taken, the connection that
-//! has waited longest for a request makes room.
+//! has waited longest for a request makes room, and where none does, the one that has waited longest for more of a body.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
+/// How long a connection that waits for a request does so before it goes ahead of those that wait for a body: whoever has
+/// just come is about to ask.
+const FRESH: Duration = Duration::from_secs(1);
 /// Connections that were told to leave and are not gone yet: each still has its descriptor.
 const MOST_LEAVING: usize = 32;
 
@@ -16,6 +21,8 @@ pub(super) struct Places {
     most: usize,
     per_client: Option<usize>,
     taken: Mutex<Taken>,
+    /// A connection that was told to leave is gone.
+    gone: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -23,8 +30,7 @@ struct Taken {
     /// Counts up: names places, and says which connection has waited longer.
     turn: u64,
     open: HashMap<u64, Open>,
-    /// Connections that wait for a request, in the order in which they began to.
-    waiting: BTreeMap<u64, u64>,
+    waiting: Waiting,
     clients: HashMap<IpAddr, OfClient>,
     leaving: usize,
 }
@@ -32,8 +38,8 @@ struct Taken {
 #[derive(Debug)]
 struct Open {
     client: IpAddr,
-    /// Since which turn it waits; `None` while a request is under way.
-    waits_since: Option<u64>,
+    /// For what it waits, and since which turn; `None` while a request is worked on.
+    waits: Option<(Wait, u64)>,
     leaving: bool,
     leave: Arc<Notify>,
 }
@@ -41,16 +47,43 @@ struct Open {
 #[derive(Debug, Default)]
 struct OfClient {
     open: usize,
-    waiting: BTreeMap<u64, u64>,
+    waiting: Waiting,
+}
+
+/// For what a connection waits that makes room. The lesser ones go first: nothing is lost with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wait {
+    Request,
+    Body,
+}
+
+/// Connections that make room, those for each reason in the order in which they do, and since when they wait.
+type Waiting = BTreeMap<(Wait, u64), (u64, Instant)>;
+
+/// The one that makes room next.
+fn next_of(waiting: &Waiting) -> Option<u64> {
+    let first = waiting.values().next().copied();
+    let is_fresh = first.is_some_and(|(_, since)| since.elapsed() < FRESH);
+    let of_bodies = || waiting.range((Wait::Body, 0)..).next().map(|(_, found)| *found);
+    let found = if is_fresh { of_bodies().or(first) } else { first };
+    found.map(|(id, _)| id)
 }
 
 impl Places {
     pub(super) fn new(most: usize, per_client: Option<usize>) -> Self {
-        Self { most, per_client, taken: Mutex::default() }
+        Self { most, per_client, taken: Mutex::default(), gone: Notify::new() }
     }
 
     fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while as many connections are leaving as may: then there is a place for the next one. They have little left
+    /// to do.
+    pub(super) async fn wait_for_leaving(&self) {
+        while self.taken().leaving >= MOST_LEAVING {
+            self.gone.notified().await;
+        }
     }
 
     /// A place for a connection from an address, if need be that of a connection that only waits.
@@ -59,31 +92,31 @@ impl Places {
         let mut taken = self.taken();
         let has = taken.clients.get(&client).map_or(0, |of| of.open);
         if self.per_client.is_some_and(|most| has >= most) {
-            let longest = taken.clients.get(&client).and_then(|of| of.waiting.values().next().copied());
+            let longest = taken.clients.get(&client).and_then(|of| next_of(&of.waiting));
             if !taken.dismiss(longest) {
                 return None;
             }
         } else if taken.open.len() - taken.leaving >= self.most {
-            let longest = taken.waiting.values().next().copied();
+            let longest = next_of(&taken.waiting);
             if !taken.dismiss(longest) {
                 return None;
             }
         }
         let id = taken.next_turn();
         let leave = Arc::new(Notify::new());
-        let open = Open { client, waits_since: None, leaving: false, leave: Arc::clone(&leave) };
+        let open = Open { client, waits: None, leaving: false, leave: Arc::clone(&leave) };
         taken.open.insert(id, open);
         taken.clients.entry(client).or_default().open += 1;
-        taken.waits(id);
+        taken.waits(id, Wait::Request);
         Some(Place { places: Arc::clone(self), id, leave })
     }
 
-    /// Tells up to `wanted` connections that only wait to leave; how many.
+    /// Tells up to `wanted` connections that wait to leave; how many.
     pub(super) fn make_room(&self, wanted: usize) -> usize {
         let mut taken = self.taken();
         (0..wanted)
             .take_while(|_| {
-                let longest = taken.waiting.values().next().copied();
+                let longest = next_of(&taken.waiting);
                 taken.dismiss(longest)
             })
             .count()
@@ -121,25 +154,25 @@ impl Taken {
         }
     }
 
-    fn waits(&mut self, id: u64) {
+    fn waits(&mut self, id: u64, wait: Wait) {
         let turn = self.next_turn();
-        let Some(open) = self.open.get_mut(&id).filter(|open| !open.leaving && open.waits_since.is_none())
-        else {
+        let Some(open) = self.open.get_mut(&id).filter(|open| !open.leaving && open.waits.is_none()) else {
             return;
         };
-        open.waits_since = Some(turn);
-        self.waiting.insert(turn, id);
+        open.waits = Some((wait, turn));
+        let now = Instant::now();
+        self.waiting.insert((wait, turn), (id, now));
         if let Some(of) = self.clients.get_mut(&open.client) {
-            of.waiting.insert(turn, id);
+            of.waiting.insert((wait, turn), (id, now));
         }
     }
 
     fn is_busy(&mut self, id: u64) {
         let Some(open) = self.open.get_mut(&id) else { return };
-        let Some(turn) = open.waits_since.take() else { return };
-        self.waiting.remove(&turn);
+        let Some(wait) = open.waits.take() else { return };
+        self.waiting.remove(&wait);
         if let Some(of) = self.clients.get_mut(&open.client) {
-            of.waiting.remove(&turn);
+            of.waiting.remove(&wait);
         }
     }
 }
@@ -153,19 +186,24 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Whether somebody else needs the place: then a connection that only waits is to be closed.
+    /// Whether somebody else needs the place: then a connection that waits is to be closed.
     pub(super) async fn is_needed(&self) {
         self.leave.notified().await;
     }
 
-    /// A request came.
+    /// A request came, or more of its body.
     pub(super) fn is_busy(&self) {
         self.places.taken().is_busy(self.id);
     }
 
     /// The request is answered.
     pub(super) fn waits(&self) {
-        self.places.taken().waits(self.id);
+        self.places.taken().waits(self.id, Wait::Request);
+    }
+
+    /// The client is to send more of a request's body.
+    pub(super) fn waits_for_body(&self) {
+        self.places.taken().waits(self.id, Wait::Body);
     }
 }
 
@@ -176,6 +214,7 @@ impl Drop for Place {
         let Some(open) = taken.open.remove(&self.id) else { return };
         if open.leaving {
             taken.leaving -= 1;
+            self.places.gone.notify_one();
         } else {
             taken.left(open.client);
         }
@@ -183,7 +222,7 @@ impl Drop for Place {
 }
 
 /// Whose an address is: of IPv6, one customer is given a network of 64 bits.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {
@@ -222,6 +261,36 @@ mod tests {
         assert!(places.take(address(4)).is_none());
         drop(third);
         assert!(places.take(address(4)).is_some());
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_a_body_makes_room_after_what_waits_for_a_request() {
+        let places = Arc::new(Places::new(3, None));
+        let [first, second, third] = [1, 2, 3].map(|client| places.take(address(client)).unwrap());
+        for place in [&first, &second] {
+            place.is_busy();
+            place.waits_for_body();
+        }
+        tokio::time::sleep(FRESH).await;
+        let fourth = places.take(address(4)).unwrap();
+        assert!(is_needed(&third).await && !is_needed(&first).await);
+        drop(third);
+        // who has just come is left alone
+        let fifth = places.take(address(5)).unwrap();
+        assert!(!is_needed(&fourth).await && is_needed(&first).await);
+        drop(first);
+        fifth.is_busy();
+        fifth.waits_for_body();
+        fourth.is_busy();
+        // more of the second body came, so that the fifth has waited longer
+        second.is_busy();
+        second.waits_for_body();
+        let sixth = places.take(address(6)).unwrap();
+        assert!(is_needed(&fifth).await && !is_needed(&second).await);
+        drop((second, fifth, sixth));
+        drop(fourth);
+        let taken = places.taken();
+        assert!(taken.open.is_empty() && taken.clients.is_empty() && taken.waiting.is_empty());
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -45,12 +45,61 @@ struct State {
     blocked: Option<Instant>,
     /// The client will send nothing more.
     ended: bool,
+    /// The connection is to end, and nothing more of a body is waited for.
+    dismissed: bool,
+    /// Who waits for more of a body.
+    reader: Option<Waker>,
+    /// What the header says that is coming, or came last.
+    head: Head,
+}
+
+/// A header as it comes, looked at for `Content-Length`: where there is a `Transfer-Encoding` too, hyper takes it out.
+#[derive(Debug, Default)]
+struct Head {
+    /// How much of the name a line has begun with; `None` for another line.
+    matched: Option<usize>,
+    /// The line is empty so far.
+    is_empty: bool,
+    ended: bool,
+    has_length: bool,
+}
+
+impl Head {
+    const NAME: &[u8] = b"content-length:";
+
+    fn begin() -> Self {
+        // the first line is the request's
+        Self { is_empty: true, ..Self::default() }
+    }
+
+    fn read(&mut self, bytes: &[u8]) {
+        let mut is_first = self.is_empty && self.matched.is_none();
+        for &byte in bytes {
+            match byte {
+                _ if self.ended => return,
+                // empty lines before the first one do not count
+                b'\n' if self.is_empty => self.ended = !is_first,
+                b'\n' => (self.matched, self.is_empty) = (Some(0), true),
+                b'\r' => {}
+                _ => {
+                    (self.is_empty, is_first) = (false, false);
+                    self.matched = self.matched.filter(|at| Self::NAME[*at] == byte.to_ascii_lowercase());
+                    self.matched = self.matched.map(|at| at + 1);
+                    if self.matched == Some(Self::NAME.len()) {
+                        (self.has_length, self.matched) = (true, None);
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl Pulse {
     pub(super) fn new() -> Arc<Self> {
         let phase = Phase::Header(Instant::now());
-        Arc::new(Self(Mutex::new(State { phase, blocked: None, ended: false })))
+        let state =
+            State { phase, blocked: None, ended: false, dismissed: false, reader: None, head: Head::begin() };
+        Arc::new(Self(Mutex::new(state)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -65,6 +114,27 @@ impl Pulse {
         self.state().phase = Phase::Idle(Instant::now());
     }
 
+    /// Has whoever waits for more of a body told that nothing more is waited for.
+    pub(super) fn dismiss(&self) {
+        let reader = {
+            let mut state = self.state();
+            state.dismissed = true;
+            state.reader.take()
+        };
+        if let Some(reader) = reader {
+            reader.wake();
+        }
+    }
+
+    /// Whether nothing more of a body is waited for; where it is, `reader` is told when that changes.
+    pub(super) fn is_dismissed(&self, reader: &Waker) -> bool {
+        let mut state = self.state();
+        if !state.reader.as_ref().is_some_and(|known| known.will_wake(reader)) {
+            state.reader = Some(reader.clone());
+        }
+        state.dismissed
+    }
+
     /// Whether the client has said that it sends nothing more.
     pub(super) fn is_ended(&self) -> bool {
         self.state().ended
@@ -74,6 +144,11 @@ impl Pulse {
     pub(super) fn only_waits(&self) -> bool {
         let state = self.state();
         state.phase != Phase::Busy && state.blocked.is_none()
+    }
+
+    /// Whether the client takes nothing of what is to be written.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.state().blocked.is_some()
     }
 
     /// When to look again; `None` when a bound is passed.
@@ -94,12 +169,29 @@ impl Pulse {
         Some(due.map_or(soon, |due| due.min(soon)))
     }
 
-    fn read(&self, bytes: usize) {
+    /// Whether a request is under way.
+    pub(super) fn is_busy(&self) -> bool {
+        self.state().phase == Phase::Busy
+    }
+
+    /// Whether the header that came last has a `Content-Length`. Of one that came together with the end of the body
+    /// before it that is not known.
+    pub(super) fn has_length(&self) -> bool {
+        self.state().head.has_length
+    }
+
+    fn read(&self, bytes: &[u8]) {
         let mut state = self.state();
-        if bytes == 0 {
+        if bytes.is_empty() {
             state.ended = true;
-        } else if let Phase::Idle(_) = state.phase {
+            return;
+        }
+        if let Phase::Idle(_) = state.phase {
             state.phase = Phase::Header(Instant::now());
+            state.head = Head::begin();
+        }
+        if state.phase != Phase::Busy {
+            state.head.read(bytes);
         }
     }
 
@@ -125,7 +217,7 @@ impl AsyncRead for Watched {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
         if matches!(read, Poll::Ready(Ok(()))) && buf.remaining() + (buf.filled().len() - before) > 0 {
-            self.pulse.read(buf.filled().len() - before);
+            self.pulse.read(&buf.filled()[before..]);
         }
         read
     }
@@ -166,6 +258,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_length_is_seen_however_the_header_comes() {
+        for (header, has) in [
+            ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello", true),
+            ("POST / HTTP/1.1\r\ncontent-LENGTH:5\r\n\r\n", true),
+            ("POST / HTTP/1.1\nContent-Length: 5\n\n", true),
+            ("\r\n\r\nPOST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", true),
+            ("POST / HTTP/1.1\r\nX: Content-Length: 5\r\n\r\nContent-Length: 5\r\n", false),
+            ("POST / HTTP/1.1\r\nX-Content-Length: 5\r\n\r\n", false),
+            ("Content-Length: / HTTP/1.1\r\n\r\n", false),
+        ] {
+            for piece in [1, 3, 1000] {
+                let pulse = Pulse::new();
+                header.as_bytes().chunks(piece).for_each(|piece| pulse.read(piece));
+                assert_eq!(pulse.has_length(), has, "{header:?} in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
     fn each_phase_has_its_bound() {
         // hours, so that it does not matter how long the test takes
         let hour = Duration::from_hours(1);
@@ -181,10 +292,10 @@ mod tests {
         pulse.wrote(false);
         pulse.end();
         assert!(pulse.only_waits() && !overdue(&pulse, 74) && overdue(&pulse, 76), "a kept connection");
-        pulse.read(1);
+        pulse.read(b"G");
         assert!(!overdue(&pulse, 9) && overdue(&pulse, 11), "the next header");
         assert!(!pulse.is_ended());
-        pulse.read(0);
+        pulse.read(b"");
         assert!(pulse.is_ended());
     }
 }

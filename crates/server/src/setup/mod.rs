@@ -68,6 +68,12 @@ pub(crate) async fn open_existing(config: &Config) -> Result<Setup> {
     Ok(setup)
 }
 
+/// Fails when the embedded database is there and this process has no right to write it.
+pub(crate) fn assert_writable(config: &Config) -> Result<()> {
+    let Location::Sqlite(file) = config.location()? else { return Ok(()) };
+    if file.exists() { private::assert_writable(&file) } else { Ok(()) }
+}
+
 impl Setup {
     /// Waits a while for a database that cannot be reached. Returns at once where waiting does not help.
     async fn reach(&self) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::fs::Permissions;
 use std::io::{Error, Result};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -65,6 +65,44 @@ pub(super) fn tighten(folder: &Path) {
             ),
         }
     }
+}
+
+/// Fails where this process may not write a database file, or make and write the files beside it, and says whose they
+/// are.
+pub(super) fn assert_writable(file: &Path) -> anyhow::Result<()> {
+    let beside = ["-wal", "-shm"].map(|end| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(end);
+        PathBuf::from(name)
+    });
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let paths =
+        [file, folder].into_iter().chain(beside.iter().map(PathBuf::as_path).filter(|path| path.exists()));
+    for path in paths {
+        let (access, flags) = (rustix::fs::Access::WRITE_OK, rustix::fs::AtFlags::EACCESS);
+        if let Err(error) = rustix::fs::accessat(rustix::fs::CWD, path, access, flags) {
+            let owner =
+                path.metadata().map_or_else(|_| "nobody we know".to_owned(), |found| user(found.uid()));
+            let we = user(rustix::process::geteuid().as_raw());
+            anyhow::bail!(
+                "{} cannot be written ({error}): it belongs to {owner}, and this program runs as {we}; run it as the owner, or \
+                 give the files to the user that it runs as",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A user by name and number.
+fn user(id: u32) -> String {
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    });
+    name.map_or_else(|| format!("user {id}"), |name| format!("{name} (user {id})"))
 }
 
 fn is_open(path: &Path) -> bool {

@@ -109,6 +109,10 @@ impl Postgres {
         let client = scopeguard::guard(self.connection().await?, roll_back);
         let outcome = transact(&client, &self.texts, plans, body).await;
         let client = ScopeGuard::into_inner(client);
+        if let Err(Error::ReadOnly(_)) = &outcome {
+            // the server became a standby, or was told to: new connections find the new primary, or what it was told now
+            self.pool.retain(|_, _| false);
+        }
         if leaves_doubt(&outcome) {
             give_up(client, self.tls.clone());
         }
@@ -342,9 +346,12 @@ async fn commit(client: &Object) -> Result<()> {
 }
 
 /// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
-/// next would wait behind that statement.
+/// next would wait behind that statement. Nor must one that can write nothing.
 fn leaves_doubt<T>(outcome: &Result<T>) -> bool {
-    matches!(outcome, Err(Error::Unavailable(_) | Error::Unknown(_) | Error::Panicked(_)))
+    matches!(
+        outcome,
+        Err(Error::Unavailable(_) | Error::Unknown(_) | Error::ReadOnly(_) | Error::Panicked(_))
+    )
 }
 
 /// A panic in a body must not take its caller down: a coalescer's task would leave every later call without an answer.

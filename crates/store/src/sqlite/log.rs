@@ -5,6 +5,7 @@
 //! without a pause there is none. So when the log is much longer than it should be, new reads are held back: slow ones
 //! until it was started anew, and fast ones, once no slow one runs any more, for some milliseconds now and then.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +19,12 @@ use crate::error::{Error, Result};
 /// Pages in the log from which on it is copied into the database: 160 MB. Rarer is better, since a page that changed
 /// often is copied once.
 pub(super) const LOG_PAGES: i64 = 40_000;
+/// The same where the disk is nearly full: 1 MB.
+const FEWEST_PAGES: i64 = 250;
+/// Bytes that a page takes in the log.
+const PAGE: u64 = 4096 + 24;
+/// What part of the room that there is, its own included, the log may have before it is copied.
+const PART_OF_ROOM: u64 = 4;
 /// So many times as long, reads are held back.
 const TOO_LONG: i64 = 3;
 /// Pages left to copy that the writer may copy by itself: a pause of a few milliseconds.
@@ -128,7 +135,7 @@ impl Log {
 
 /// Copies the log when it is long, then asks the writer to start it anew. Ends when the writer does.
 pub(super) fn copy_loop(connection: &Connection, log: &Log, stopped: &Receiver<()>) {
-    let mut copier = Copier { connection, log, length: 0, held_at: None };
+    let mut copier = Copier { connection, log, file: file_of(connection), length: 0, held_at: None };
     while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
         if let Err(error) = copier.look() {
             tracing::warn!(%error, "the write-ahead log could not be copied, trying again");
@@ -139,6 +146,8 @@ pub(super) fn copy_loop(connection: &Connection, log: &Log, stopped: &Receiver<(
 struct Copier<'l> {
     connection: &'l Connection,
     log: &'l Log,
+    /// Where the log is; `None` for a database in memory.
+    file: Option<PathBuf>,
     /// How long the log was at the last look.
     length: i64,
     /// When fast reads were held back the last time.
@@ -150,11 +159,12 @@ impl Copier<'_> {
         let (mut length, mut copied) = checkpoint(self.connection, "noop")?;
         let grows = length > self.length;
         self.length = length;
-        if length >= self.log.pages && !self.log.restart.load(Ordering::Relaxed) {
+        let pages = self.pages();
+        if length >= pages && !self.log.restart.load(Ordering::Relaxed) {
             (length, copied) = self.copy(copied)?;
         }
         // a log that is in the database as a whole is nobody's obstacle: the next write starts it anew
-        let too_long = length >= TOO_LONG * self.log.pages && (copied < length || grows);
+        let too_long = length >= TOO_LONG * pages && (copied < length || grows);
         self.log.too_long.send_if_modified(|known| std::mem::replace(known, too_long) != too_long);
         let rested = self.held_at.is_none_or(|at| at.elapsed() >= HOLDS_APART);
         if too_long && grows && rested && self.log.slow_reads.load(Ordering::SeqCst) == 0 {
@@ -163,6 +173,13 @@ impl Copier<'_> {
             self.log.restart.store(true, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Pages from which on the log is copied: fewer where there is little room on the disk, so that the log, which grows to
+    /// several times as much while reads overlap, does not fill it.
+    fn pages(&self) -> i64 {
+        let room = self.file.as_deref().and_then(room);
+        room.map_or(self.log.pages, |room| pages_in(room).min(self.log.pages))
     }
 
     /// Copies the log, and again what was written meanwhile, until little is left for the writer, which is then asked to
@@ -184,7 +201,45 @@ impl Copier<'_> {
     }
 }
 
+/// The log of a database.
+fn file_of(connection: &Connection) -> Option<PathBuf> {
+    let database = connection.path().filter(|path| !path.is_empty())?;
+    Some(PathBuf::from(format!("{database}-wal")))
+}
+
+/// The bytes that the log has and could have.
+fn room(file: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(file).ok()?;
+    let own = file.metadata().map_or(0, |log| log.len());
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize).saturating_add(own))
+}
+
+fn pages_in(room: u64) -> i64 {
+    i64::try_from(room / PART_OF_ROOM / PAGE).unwrap_or(i64::MAX).max(FEWEST_PAGES)
+}
+
 /// Pages in the log, and how many of them are in the database too.
 fn checkpoint(connection: &Connection, mode: &str) -> rusqlite::Result<(i64, i64)> {
     connection.query_row(&format!("pragma wal_checkpoint({mode})"), [], |row| Ok((row.get(1)?, row.get(2)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_leaves_most_of_the_room_to_others() {
+        const MB: u64 = 1024 * 1024;
+        assert_eq!(pages_in(0), FEWEST_PAGES);
+        assert_eq!(pages_in(2 * MB), FEWEST_PAGES);
+        assert_eq!(pages_in(64 * MB), 4072);
+        assert!(pages_in(1024 * MB) > LOG_PAGES);
+        let folder = tempfile::tempdir().unwrap();
+        let connection = Connection::open(folder.path().join("test.sqlite")).unwrap();
+        connection.execute_batch("pragma journal_mode = wal; create table t (n int)").unwrap();
+        let file = file_of(&connection).unwrap();
+        assert!(file.exists(), "{}", file.display());
+        assert!(room(&file).unwrap() > 0);
+        assert_eq!(file_of(&Connection::open_in_memory().unwrap()), None);
+    }
 }

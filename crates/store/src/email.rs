@@ -464,6 +464,21 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
     Ok(())
 }
 
+/// Gives claims back of which nothing was tried, and says why they wait.
+pub async fn hold(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp, error: &str) -> Result<()> {
+    let [projects, ids, numbers] = claim_columns(claims);
+    tx.each(
+        "update emails set due_at = $4, claim = emails.claim + 1, \
+         error = case when emails.recipient = '' then null else $5 end \
+         from {rows r: project_id int, email_id id, claim int} \
+         where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
+         and emails.due_at is not null",
+        &[projects, ids, numbers, due_at.into(), error.into()],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Gives a claim back whose mail was refused for a reason that is not its own, and says why it waits. It counts as no
 /// attempt, also where the content was on its way already.
 pub async fn postpone(

@@ -2,6 +2,7 @@
 //! what a receiver gets to see.
 
 mod hop;
+mod isolation;
 mod message;
 mod outcomes;
 mod pace;

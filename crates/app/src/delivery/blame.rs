@@ -2,11 +2,13 @@
 
 use mailwright_mail::smtp::{Reply, Stage};
 
+use super::wording::Wording;
+
 /// What the next hop objects to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blame {
-    /// There is no such address.
-    Address,
+    /// There is no such address. Not `certain` where only the text says so, or where the text says something else.
+    Address { certain: bool },
     /// The recipient, whose address exists or may exist: a full mailbox, an unreachable host, greylisting.
     Recipient,
     /// The sender's address.
@@ -15,7 +17,7 @@ pub(super) enum Blame {
     Size,
     /// What the message says.
     Content,
-    /// That it is us, or this sender, who sends: a permanent refusal that says nothing of the recipient.
+    /// That it is us, or this sender, who sends: a refusal that says nothing of the recipient.
     Policy,
     /// The session or the rate: a temporary refusal that says nothing of the mail.
     Session,
@@ -41,6 +43,7 @@ fn temporary(stage: Stage, reply: &Reply) -> Blame {
         // 454 is how large services say that mail comes too fast
         (Stage::Data, _) if reply.code == 454 => Blame::Session,
         (Stage::Data, _) => Blame::Content,
+        (Stage::RcptTo, _) if Wording::of(&reply.text).speaks_of_the_host() => Blame::Policy,
         (Stage::RcptTo, _) => Blame::Recipient,
     }
 }
@@ -50,49 +53,71 @@ fn permanent(stage: Stage, reply: &Reply) -> Blame {
     if matches!(reply.code, 530 | 534 | 535 | 538) {
         return Blame::Policy;
     }
-    match reply.enhanced {
-        Some((_, 3, 4) | (_, 2, 3)) => Blame::Size,
-        Some((_, 1, _)) if stage == Stage::MailFrom => Blame::Sender,
-        Some((_, 1, 7 | 8)) => Blame::Sender,
-        Some((_, 1, _) | (_, 2, 1)) => Blame::Address,
-        Some((_, 2 | 4, _)) if stage != Stage::MailFrom => Blame::Recipient,
-        Some((_, 3 | 5, _)) => Blame::Policy,
-        Some((_, 6, _)) => Blame::Content,
+    let detail = reply.enhanced.map(|(_, subject, detail)| (subject, detail));
+    if let Some((3, 4) | (2, 3)) = detail {
+        return Blame::Size;
+    }
+    let wording = Wording::of(&reply.text);
+    let is_full = detail == Some((2, 2)) || detail.is_none() && reply.code == 552;
+    if wording.speaks_of_our_limit(is_full) {
+        return Blame::Policy;
+    }
+    match detail {
+        // large services say so when a sender has sent enough; 5.4.6 is a mail that goes round, otherwise
+        Some((4, 5) | (1, 90) | (2, 0)) => Blame::Policy,
+        Some((4, 6)) if !wording.speaks_of_a_loop() => Blame::Policy,
+        Some((1, _)) if stage == Stage::MailFrom => Blame::Sender,
+        Some((2, _)) if stage == Stage::MailFrom => Blame::Policy,
+        Some((1, 7 | 8)) => Blame::Sender,
+        Some((1, 1 | 2 | 3 | 6 | 10) | (2, 1)) => Blame::Address { certain: !wording.speaks_of_us() },
+        Some((0, _) | (1, 0)) if stage == Stage::RcptTo && may_be_missing(reply, &wording) => {
+            Blame::Address { certain: false }
+        }
+        Some((1, 0)) => Blame::Policy,
+        Some((1, _)) => Blame::Recipient,
+        Some((2 | 4, _)) if stage != Stage::MailFrom => Blame::Recipient,
+        Some((3 | 5, _)) => Blame::Policy,
+        Some((6, _)) => Blame::Content,
         // 552 to the sender or the content means its size, whatever the enhanced code says
-        Some((_, 0, _)) | None if reply.code == 552 && stage != Stage::RcptTo => Blame::Size,
-        Some(_) if stage == Stage::Data => Blame::Content,
-        Some(_) => Blame::Policy,
-        None => without_detail(stage, reply),
+        Some((0, _)) | None if reply.code == 552 && stage != Stage::RcptTo => Blame::Size,
+        Some(_) | None if stage == Stage::Data => {
+            if wording.speaks_of_the_host() {
+                Blame::Policy
+            } else {
+                Blame::Content
+            }
+        }
+        None if stage == Stage::RcptTo && may_be_missing(reply, &wording) => {
+            Blame::Address { certain: false }
+        }
+        None if stage == Stage::RcptTo && reply.code == 552 => Blame::Recipient,
+        Some(_) | None => Blame::Policy,
     }
 }
 
-fn without_detail(stage: Stage, reply: &Reply) -> Blame {
-    match stage {
-        Stage::MailFrom => Blame::Policy,
-        Stage::Data => Blame::Content,
-        Stage::RcptTo if speaks_of_us(reply) => Blame::Policy,
-        Stage::RcptTo => match reply.code {
-            550 | 551 | 553 => Blame::Address,
-            552 => Blame::Recipient,
-            _ => Blame::Policy,
-        },
-    }
-}
-
-/// Servers without enhanced codes say "relay not permitted", "relay access denied", "authentication required".
-fn speaks_of_us(reply: &Reply) -> bool {
-    let text = reply.text.to_ascii_lowercase();
-    ["relay", "authenticat"].iter().any(|word| text.contains(word))
+/// Servers without enhanced codes refuse with the same few codes an address that does not exist, us, and whatever else
+/// they do not like: only the text tells.
+fn may_be_missing(reply: &Reply, wording: &Wording) -> bool {
+    matches!(reply.code, 550 | 551 | 553) && wording.speaks_of_the_recipient()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const KNOWN: Blame = Blame::Address { certain: true };
+    const GUESSED: Blame = Blame::Address { certain: false };
+
     fn reply(text: &str) -> Reply {
         let (code, rest) = text.split_once(' ').unwrap();
-        let numbers: Vec<u16> =
-            rest.split(' ').next().unwrap().split('.').filter_map(|part| part.parse().ok()).collect();
+        let numbers: Vec<u16> = rest
+            .trim_start_matches('#')
+            .split(' ')
+            .next()
+            .unwrap()
+            .split('.')
+            .filter_map(|part| part.parse().ok())
+            .collect();
         let enhanced = match numbers[..] {
             [class, subject, detail] => Some((class as u8, subject, detail)),
             _ => None,
@@ -101,14 +126,106 @@ mod tests {
     }
 
     #[test]
+    fn only_what_speaks_of_the_recipient_is_about_the_address() {
+        use Stage::{Data, MailFrom, RcptTo};
+        for (stage, text, blame) in [
+            (RcptTo, "550 rejected because 127.0.0.1 is in a black list at zen.spamhaus.org", Blame::Policy),
+            (RcptTo, "550 Sender verify failed", Blame::Policy),
+            (
+                RcptTo,
+                "550 Verification failed for <user@x.example>\nNo such domain\nSender verify failed",
+                Blame::Policy,
+            ),
+            (RcptTo, "550 Administrative prohibition", Blame::Policy),
+            (RcptTo, "550 Access denied - Invalid HELO name (See RFC2821 4.1.1.1)", Blame::Policy),
+            (RcptTo, "550 SPF check failed", Blame::Policy),
+            (RcptTo, "550 Your IP is blocked, see https://x.example/unknown-user", Blame::Policy),
+            (RcptTo, "550 Message rejected due to local policy", Blame::Policy),
+            (RcptTo, "550 Too many messages from this sender, try tomorrow", Blame::Policy),
+            (RcptTo, "550 <unknown.user@x.example>", Blame::Policy),
+            (RcptTo, "553 5.7.1 sorry, that domain isn't in my list of allowed rcpthosts", Blame::Policy),
+            (
+                RcptTo,
+                "550 #5.7.1 Your access to submit messages to this e-mail system has been rejected.",
+                Blame::Policy,
+            ),
+            (RcptTo, "550 #5.1.0 Address rejected.", Blame::Policy),
+            (
+                RcptTo,
+                "550 Requested action not taken: mailbox unavailable\nSender address is not allowed.",
+                Blame::Policy,
+            ),
+            (RcptTo, "550 Requested action not taken: mailbox unavailable", GUESSED),
+            (
+                RcptTo,
+                "550 Requested action not taken: mailbox unavailable (e.g., mailbox not found, no access, or \
+                      command rejected for policy reasons)",
+                GUESSED,
+            ),
+            (RcptTo, "551 User not local; please try <forward@x.example>", GUESSED),
+            (RcptTo, "550 Unrouteable address", GUESSED),
+            (RcptTo, "550 No such recipient here", GUESSED),
+            (RcptTo, "550 5.0.0 <ada@x.example>... User unknown", GUESSED),
+            (RcptTo, "550 5.1.0 Address does not exist", GUESSED),
+            (RcptTo, "550 5.1.1 Recipient address rejected: Access denied", GUESSED),
+            (RcptTo, "556 5.1.10 null MX", KNOWN),
+            (RcptTo, "550 5.1.6 Mailbox moved", KNOWN),
+            (RcptTo, "550 5.1.2 bad domain", KNOWN),
+            (RcptTo, "550 5.1.9 it cannot be relayed in this form", Blame::Recipient),
+            (MailFrom, "550 5.2.1 mailbox disabled", Blame::Policy),
+            (RcptTo, "454 4.7.1 Relay access denied", Blame::Policy),
+            (RcptTo, "450 4.7.1 Client host rejected: cannot find your hostname", Blame::Policy),
+            (RcptTo, "450 4.2.0 Recipient address rejected: Greylisted", Blame::Recipient),
+            (Data, "550 no such user here", Blame::Content),
+        ] {
+            assert_eq!(Blame::of(stage, &reply(text)), blame, "{stage:?} {text}");
+        }
+    }
+
+    #[test]
+    fn who_sent_enough_is_told_from_a_mailbox_that_is_full() {
+        use Stage::{Data, MailFrom, RcptTo};
+        for (stage, text, blame) in [
+            (RcptTo, "550 5.4.5 Daily user sending limit exceeded.", Blame::Policy),
+            (Data, "550 5.4.5 Daily user sending limit exceeded.", Blame::Policy),
+            (RcptTo, "550 5.4.6 Unusual sending activity detected", Blame::Policy),
+            (RcptTo, "554 5.4.6 too many hops", Blame::Recipient),
+            (
+                RcptTo,
+                "550 5.1.90 Your message can't be sent because you've reached your daily limit for message recipients",
+                Blame::Policy,
+            ),
+            (RcptTo, "550 5.2.2 Submission quota exceeded", Blame::Policy),
+            (Data, "554 5.2.0 STOREDRV.Submission.Exception:SubmissionQuotaExceededException", Blame::Policy),
+            (Data, "554 Transaction failed: Maximum sending rate exceeded", Blame::Policy),
+            (
+                Data,
+                "554 Message rejected: Email address is not verified. The following identities failed the check",
+                Blame::Policy,
+            ),
+            (Data, "550 5.7.26 Unauthenticated email from x.example is not accepted", Blame::Policy),
+            (MailFrom, "550 5.7.1 sender over quota", Blame::Policy),
+            (RcptTo, "552 5.2.2 Over quota", Blame::Recipient),
+            (RcptTo, "552 5.2.2 The email account that you tried to reach is over quota", Blame::Recipient),
+            (RcptTo, "552 Quota exceeded", Blame::Recipient),
+            (RcptTo, "554 5.2.2 mailbox over quota", Blame::Recipient),
+            (MailFrom, "552 message size limit exceeded", Blame::Size),
+            (Data, "554 5.6.0 line length limit exceeded", Blame::Content),
+            (Data, "554 5.7.1 an unsolicited mail, generated at scale", Blame::Content),
+        ] {
+            assert_eq!(Blame::of(stage, &reply(text)), blame, "{stage:?} {text}");
+        }
+    }
+
+    #[test]
     fn refusals_are_understood() {
         use Stage::{Data, MailFrom, RcptTo};
         for (stage, text, blame) in [
-            (RcptTo, "550 5.1.1 no such user", Blame::Address),
-            (RcptTo, "550 no such user", Blame::Address),
-            (RcptTo, "553 5.1.3 bad address", Blame::Address),
-            (RcptTo, "550 5.2.1 mailbox disabled", Blame::Address),
-            (Data, "550 5.1.1 no such user", Blame::Address),
+            (RcptTo, "550 5.1.1 no such user", KNOWN),
+            (RcptTo, "550 no such user", GUESSED),
+            (RcptTo, "553 5.1.3 bad address", KNOWN),
+            (RcptTo, "550 5.2.1 mailbox disabled", KNOWN),
+            (Data, "550 5.1.1 no such user", KNOWN),
             (RcptTo, "552 5.2.2 mailbox full", Blame::Recipient),
             (RcptTo, "552 mailbox full", Blame::Recipient),
             (RcptTo, "550 5.4.1 no answer from host", Blame::Recipient),

@@ -101,17 +101,52 @@ impl Dispatcher {
         }
     }
 
-    /// Whose turn it is in a lane; with `fresh` only among those that had nothing due before. Whoever does not empty
+    /// Whose turn it is in a lane; with `idle` only among those of which nothing is in the queue. Whoever does not empty
     /// the project's outbox has to add it again.
-    pub(super) fn next_due(&self, lane: Lane, fresh: bool) -> Option<Turn> {
-        let due = &mut self.state().due[index(lane)];
-        let project = if fresh { due.next_fresh() } else { due.next() }?;
+    pub(super) fn next_due(&self, lane: Lane, idle: bool) -> Option<Turn> {
+        let state = &mut *self.state();
+        let (due, queue) = (&mut state.due[index(lane)], &state.lanes[index(lane)]);
+        let project = due.next_by(|project| (!idle || queue.queued_for(project) == 0).then_some(0))?;
         Some(Turn { project, among: due.waiting() + 1 })
     }
 
-    /// Whether a project has mail due that had none before.
-    pub(super) fn has_fresh(&self, lane: Lane) -> bool {
-        self.state().due[index(lane)].has_fresh()
+    /// Whether a project has mail due of which nothing is in the queue.
+    pub(super) fn has_idle(&self, lane: Lane) -> bool {
+        let state = self.state();
+        state.due[index(lane)].has(|project| state.lanes[index(lane)].queued_for(project) == 0)
+    }
+
+    /// How many mails of a project are in a lane's queue.
+    pub(super) fn queued_for(&self, lane: Lane, project: ProjectNumber) -> usize {
+        self.state().lanes[index(lane)].queued_for(project)
+    }
+
+    /// How many mails of the projects that `may` names are in the queues of the given lanes.
+    pub(super) fn waiting(&self, lanes: &[Lane], mut may: impl FnMut(ProjectNumber) -> bool) -> usize {
+        let state = self.state();
+        let queued = lanes.iter().flat_map(|lane| state.lanes[index(*lane)].queued());
+        queued.filter(|(project, _)| may(*project)).map(|(_, count)| count).sum()
+    }
+
+    /// Takes back what projects have in the queues beyond so many mails, those for which a number is given.
+    pub(super) fn withdraw(
+        &self,
+        mut keep: impl FnMut(ProjectNumber) -> Option<usize>,
+    ) -> Vec<(ProjectNumber, Vec<Claimed>)> {
+        let mut withdrawn = Vec::new();
+        let mut state = self.state();
+        for lane in &mut state.lanes {
+            let beyond: Vec<_> = lane
+                .queued()
+                .filter_map(|(project, count)| {
+                    keep(project).filter(|keep| *keep < count).map(|k| (project, k))
+                })
+                .collect();
+            for (project, keep) in beyond {
+                withdrawn.push((project, lane.withdraw(project, keep)));
+            }
+        }
+        withdrawn
     }
 
     pub(super) fn depth(&self, lane: Lane) -> usize {
@@ -129,8 +164,13 @@ impl Dispatcher {
         }
     }
 
-    /// The next mail of the given lanes, the first lane first.
-    pub(super) fn try_pop(&self, lanes: &[Lane]) -> Option<Claimed> {
+    /// The next mail of the given lanes, the first lane first, and in it that of the project with the lowest rank whose
+    /// turn it is. Projects without a rank have none now.
+    pub(super) fn try_pop(
+        &self,
+        lanes: &[Lane],
+        mut rank: impl FnMut(ProjectNumber) -> Option<usize>,
+    ) -> Option<Claimed> {
         let mut state = self.state();
         if state.allowance.as_ref().is_some_and(|allowance| allowance.left() == 0) {
             let waits = lanes.iter().any(|lane| state.lanes[index(*lane)].len() > 0);
@@ -140,7 +180,7 @@ impl Dispatcher {
             }
             return None;
         }
-        let found = lanes.iter().find_map(|lane| Some((*lane, state.lanes[index(*lane)].pop()?)));
+        let found = lanes.iter().find_map(|lane| Some((*lane, state.lanes[index(*lane)].pop_by(&mut rank)?)));
         if let (Some(_), Some(allowance)) = (&found, &mut state.allowance) {
             allowance.mails -= 1;
         }
@@ -157,7 +197,7 @@ impl Dispatcher {
             tokio::pin!(filled);
             // registered before looking, so that nothing filled in between is missed
             filled.as_mut().enable();
-            if let Some(mail) = self.try_pop(lanes) {
+            if let Some(mail) = self.try_pop(lanes, |_| Some(0)) {
                 return mail;
             }
             filled.await;

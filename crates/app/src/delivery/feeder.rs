@@ -2,8 +2,8 @@
 //! hundreds of a campaign.
 //!
 //! Projects take turns that survive a round. While there is room, the next in the ring has its turn: a small one, or all
-//! the room when nobody else waits. A project that had nothing due before has its first turn at once, on top of what is
-//! claimed already. What goes wrong with a project, or with one of its rows, is that project's or that row's alone.
+//! the room when nobody else waits. A project of which nothing is claimed has its turn at once, on top of what is claimed
+//! of others already. What goes wrong with a project, or with one of its rows, is that project's or that row's alone.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ const SWEEP: Duration = Duration::from_millis(250);
 const SWEEP_SHARE: u32 = 10;
 /// The longest time between two looks, however costly they are.
 const LONGEST_SWEEP: Duration = Duration::from_secs(30);
-/// How many mails a turn has while several projects wait, at least.
+/// How many mails a turn has while several projects wait, at least; fewer where the next hop is slow.
 const TURN: usize = 8;
 /// How long a project waits whose rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
@@ -104,10 +104,10 @@ impl Feeder<'_> {
             return Ok(false);
         }
         let settings = &self.delivery.app.settings().delivery;
-        let capacity = instance_rate::ahead(settings.connections, settings.instance_per_second);
+        let capacity = instance_rate::ahead(self.delivery.hop.ahead(), settings.instance_per_second);
         let room = capacity.saturating_sub(dispatcher.depth(self.lane));
         if room >= capacity.div_ceil(2) {
-            return self.fill(room, now).await;
+            return self.fill(room, turn(capacity), now).await;
         }
         self.welcome(capacity, now).await
     }
@@ -140,12 +140,12 @@ impl Feeder<'_> {
     }
 
     /// Fills the queue, one project after the other having a turn.
-    async fn fill(&mut self, room: usize, now: Timestamp) -> mailwright_store::Result<bool> {
+    async fn fill(&mut self, room: usize, turn_of: usize, now: Timestamp) -> mailwright_store::Result<bool> {
         let mut left = room;
         let mut worked = false;
         while left > 0 && !self.delivery.tasks.is_stopping() {
             let Some(turn) = self.delivery.app.0.dispatcher.next_due(self.lane, false) else { break };
-            let share = (room / turn.among).max(TURN).min(left);
+            let share = (room / turn.among).max(turn_of).min(left);
             let served = self.serve(turn.project, share, now).await?;
             left = left.saturating_sub(served.unwrap_or(0));
             worked |= served.is_some_and(|served| served > 0);
@@ -153,14 +153,15 @@ impl Feeder<'_> {
         Ok(worked)
     }
 
-    /// While the queue is full of others' mail, claims for those that had nothing due before: as many again as the
-    /// queue has, at most.
+    /// While the queue is full of others' mail, claims for those that have nothing in it, a turn each: as many again as
+    /// the queue has, at most.
     async fn welcome(&mut self, capacity: usize, now: Timestamp) -> mailwright_store::Result<bool> {
         let dispatcher = &self.delivery.app.0.dispatcher;
+        let turn_of = turn(capacity);
         let mut worked = false;
-        while dispatcher.has_fresh(self.lane) && dispatcher.depth(self.lane) + TURN <= 2 * capacity {
+        while dispatcher.has_idle(self.lane) && dispatcher.depth(self.lane) + turn_of <= 2 * capacity {
             let Some(turn) = dispatcher.next_due(self.lane, true) else { break };
-            worked |= self.serve(turn.project, TURN, now).await?.is_some();
+            worked |= self.serve(turn.project, turn_of, now).await?.is_some();
         }
         Ok(worked)
     }
@@ -172,8 +173,17 @@ impl Feeder<'_> {
         wanted: usize,
         now: Timestamp,
     ) -> mailwright_store::Result<Option<usize>> {
-        if self.rests.is_resting(project, now) || self.delivery.hop.keeps_back(project) {
+        if self.rests.is_resting(project, now) {
             return Ok(None);
+        }
+        // of a project that waits or is slow, little is claimed; the next look finds it again
+        let mut wanted = wanted;
+        if let Some(most) = self.delivery.hop.keeps(project) {
+            let queued = self.delivery.app.0.dispatcher.queued_for(self.lane, project);
+            wanted = wanted.min(most.saturating_sub(queued));
+            if wanted == 0 {
+                return Ok(None);
+            }
         }
         let claims = match self.claim(project, wanted, now).await {
             Ok(claims) => claims,
@@ -273,6 +283,12 @@ impl Feeder<'_> {
             Err(error) => tracing::error!(%error, project = project.0, "a mail that cannot be read stays"),
         }
     }
+}
+
+/// How many mails a turn has while several projects wait, where so many are claimed ahead: fewer where few leave in a
+/// second, so that there is room for several.
+fn turn(capacity: usize) -> usize {
+    (capacity / 4).clamp(1, TURN)
 }
 
 /// What follows a project's turn.

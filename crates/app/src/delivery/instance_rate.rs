@@ -64,12 +64,11 @@ fn handful(waiting: [i64; 3], per_second: i64) -> [i64; 3] {
     })
 }
 
-/// How many mails of a lane are claimed ahead: enough for all connections, and no more than leave in a second, so that
-/// what is paused or cancelled does not leave long after.
-pub(super) fn ahead(connections: usize, per_second: i64) -> usize {
-    let most = connections.max(8) * 4;
+/// How many mails of a lane are claimed ahead where so many would be otherwise: no more than the rate lets out in a
+/// second, so that what is paused or cancelled does not leave long after.
+pub(super) fn ahead(most: usize, per_second: i64) -> usize {
     match usize::try_from(per_second) {
-        Ok(per_second @ 1..) => per_second.clamp(8, most),
+        Ok(per_second @ 1..) => per_second.max(8).min(most),
         _ => most,
     }
 }
@@ -92,8 +91,8 @@ mod tests {
     #[test]
     fn no_more_is_claimed_ahead_than_leaves_soon() {
         assert_eq!(
-            [ahead(32, 0), ahead(32, 50), ahead(32, 1), ahead(32, 9999), ahead(1, 0)],
-            [128, 50, 8, 128, 32]
+            [ahead(128, 0), ahead(128, 50), ahead(128, 1), ahead(128, 9999), ahead(4, 1)],
+            [128, 50, 8, 128, 4]
         );
     }
 }

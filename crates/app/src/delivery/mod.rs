@@ -20,6 +20,7 @@ mod press;
 mod rests;
 mod sender;
 mod turns;
+mod wording;
 mod worker;
 
 use std::collections::HashMap;
@@ -177,18 +178,29 @@ impl Delivery {
 
     /// Gives mails back to the outbox, due at `due_at`.
     async fn release(&self, mails: &[ClaimRef], due_at: Timestamp) {
+        self.hand_back(mails, due_at, None).await;
+    }
+
+    /// Gives mails back to the outbox of which nothing was tried, due at `due_at`, and says why they wait.
+    async fn hold_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: String) {
+        self.hand_back(mails, due_at, Some(why)).await;
+    }
+
+    async fn hand_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: Option<String>) {
         for mail in mails {
             self.let_go(mail.id);
         }
         for part in mails.chunks(500) {
-            let part = part.to_vec();
-            let released = self
-                .app
-                .0
-                .db
-                .write(move |tx| Box::pin(async move { email::release(tx, &part, due_at).await }))
-                .await;
-            if let Err(error) = released {
+            let (part, why) = (part.to_vec(), why.clone());
+            let given_back = self.app.0.db.write(move |tx| {
+                Box::pin(async move {
+                    match &why {
+                        None => email::release(tx, &part, due_at).await,
+                        Some(why) => email::hold(tx, &part, due_at, why).await,
+                    }
+                })
+            });
+            if let Err(error) = given_back.await {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
         }

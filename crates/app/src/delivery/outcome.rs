@@ -217,7 +217,7 @@ fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, spent: bo
         End::Accepted(_) => Verdict { event: Some(EMAIL_SENT), ..verdict(EmailStatus::Sent, "sent", None) },
         End::Refused(_, reply) if !reply.is_permanent() => later(reply.to_string()),
         End::Refused(stage, reply) => match Blame::of(*stage, reply) {
-            Blame::Address => Verdict {
+            Blame::Address { .. } => Verdict {
                 event: Some(EMAIL_BOUNCE),
                 unsubscribe: true,
                 reason: Some(Reason::Bounced),

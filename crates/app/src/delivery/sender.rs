@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mailwright_core::email::Reason;
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::{Connection, EnvelopeError, OpenError, OpenStage, RelayConfig};
 use mailwright_store::email::{ClaimRef, Claimed};
 
 use super::blame::Blame;
-use super::hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble};
+use super::hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
 use super::ledger::Record;
 use super::outcome::{Circumstances, End};
 use super::worker::Message;
@@ -112,13 +113,14 @@ impl<'d> Sender<'d> {
         // registered before looking, so that nothing that happens in between is missed
         filled.as_mut().enable();
         changed.as_mut().enable();
+        let withdrawn = hop.withdraw(dispatcher);
+        if !withdrawn.is_empty() {
+            self.give_back(withdrawn).await;
+            return Next::Again;
+        }
         let wait = if self.line.is_some() {
             match hop.take(dispatcher) {
                 Take::Mail(mail, busy) => return Next::Mail(delivery.dated(*mail), busy),
-                Take::Back(mails) => {
-                    self.give_back(mails).await;
-                    return Next::Again;
-                }
                 Take::Wait(wait) => wait,
             }
         } else {
@@ -143,27 +145,30 @@ impl<'d> Sender<'d> {
             return Next::Again;
         }
         let pause = [wait, idle].into_iter().flatten().min();
-        tokio::select! {
+        let is_over = tokio::select! {
             biased;
-            () = delivery.tasks.stopping() => Next::Stop,
-            () = filled => Next::Again,
-            () = changed => Next::Again,
+            () = delivery.tasks.stopping() => return Next::Stop,
+            () = filled => false,
+            () = changed => false,
+            () = interrupted(self.line.as_mut()) => true,
             // not at once: a pause of some microseconds would be asked for again and again
             () = tokio::time::sleep(pause.unwrap_or_default().max(Duration::from_millis(1))), if pause.is_some() => {
-                Next::Again
+                false
             }
+        };
+        if is_over {
+            // the next hop has closed it, and it counts no longer
+            self.line = None;
         }
+        Next::Again
     }
 
     /// Gives mails back that are not to be tried yet.
-    async fn give_back(&self, mails: Vec<(Claimed, Duration)>) {
-        let Some(longest) = mails.iter().map(|(_, wait)| *wait).max() else { return };
-        let (later, now): (Vec<_>, Vec<_>) = mails.into_iter().partition(|(_, wait)| !wait.is_zero());
-        let claims = |mails: Vec<(Claimed, Duration)>| -> Vec<_> {
-            mails.iter().map(|(mail, _)| reference(mail)).collect()
-        };
-        self.delivery.release(&claims(later), self.delivery.now().plus(longest)).await;
-        self.delivery.release(&claims(now), self.delivery.now()).await;
+    async fn give_back(&self, withdrawn: Vec<Withdrawn>) {
+        for Withdrawn { mails, wait, why } in withdrawn {
+            let claims: Vec<_> = mails.iter().map(reference).collect();
+            self.delivery.hold_back(&claims, self.delivery.now().plus(wait), why).await;
+        }
     }
 
     async fn flush(&mut self) {
@@ -185,11 +190,14 @@ impl<'d> Sender<'d> {
         }
         let mut envelope = self.envelope(&mut line.connection, &mail, size).await;
         let is_fresh = line.carried == 0 && self.delivery.now().since(line.heard_at) < QUIET;
-        if !is_fresh && is_about_the_connection(&envelope) {
+        if !is_fresh && self.may_be_the_connections(&envelope, mail.project) {
             // the next hop had enough of the connection, which says nothing about the mail
             let Some(fresh) = self.exchange(line).await else { return self.put_back(&mail).await };
             line = fresh;
             envelope = self.envelope(&mut line.connection, &mail, size).await;
+            if is_for_now(&envelope) {
+                self.delivery.hop.exchanged_in_vain(mail.project);
+            }
         }
         if !matches!(&envelope, Err(EnvelopeError::Lost { .. })) && !is_closing(&envelope) {
             self.delivery.hop.worked();
@@ -226,6 +234,14 @@ impl<'d> Sender<'d> {
                 self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken }).await;
             }
         }
+    }
+
+    /// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with 421
+    /// (RFC 5321 section 3.8), or refused for what happened on it before. Where a fresh one was of no use either, a
+    /// refusal of the same project is no longer taken for that.
+    fn may_be_the_connections(&self, envelope: &Result<(), EnvelopeError>, project: ProjectNumber) -> bool {
+        matches!(envelope, Err(EnvelopeError::Lost { .. }))
+            || is_for_now(envelope) && self.delivery.hop.may_exchange(project)
     }
 
     /// Whether a mail may wait so long, all pauses together.
@@ -298,6 +314,14 @@ impl<'d> Sender<'d> {
     }
 }
 
+/// Resolves when the next hop closes an idle connection; never without one.
+async fn interrupted(line: Option<&mut Line>) {
+    match line {
+        Some(line) => line.connection.interrupted().await,
+        None => std::future::pending().await,
+    }
+}
+
 fn trouble(error: &OpenError) -> Trouble {
     match &error.reply {
         // the server knows us and does not let us in
@@ -306,12 +330,10 @@ fn trouble(error: &OpenError) -> Trouble {
     }
 }
 
-/// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with 421
-/// (RFC 5321 section 3.8), or refused for what happened on it before.
-fn is_about_the_connection(envelope: &Result<(), EnvelopeError>) -> bool {
+/// Whether the session or the rate was refused for now.
+fn is_for_now(envelope: &Result<(), EnvelopeError>) -> bool {
     match envelope {
-        Ok(()) => false,
-        Err(EnvelopeError::Lost { .. }) => true,
+        Ok(()) | Err(EnvelopeError::Lost { .. }) => false,
         Err(EnvelopeError::Refused { stage, reply }) => {
             !reply.is_permanent() && Blame::of(*stage, reply) == Blame::Session
         }

@@ -36,27 +36,54 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         is_news
     }
 
-    /// Whose turn it is. Whoever is not done with it joins again, and so does whoever gets more to do meanwhile.
-    pub(super) fn next(&mut self) -> Option<K> {
-        self.next_fresh().or_else(|| self.next_in_ring())
-    }
-
-    /// The same among those that were in no list.
-    pub(super) fn next_fresh(&mut self) -> Option<K> {
-        let key = self.fresh.pop_front()?;
+    /// Whose turn it is among those that have a rank: of the lowest, the first. Who has none now keeps its place. Whoever
+    /// is not done with the turn joins again, and so does whoever gets more to do meanwhile.
+    pub(super) fn next_by(&mut self, mut rank: impl FnMut(K) -> Option<usize>) -> Option<K> {
+        while self.ring.front().is_some_and(|key| self.known.get(key) == Some(&false))
+            && self.fresh.is_empty()
+        {
+            self.ring.pop_front().and_then(|key| self.known.remove(&key));
+        }
+        let mut best: Option<(usize, usize)> = None;
+        for (place, key) in self.fresh.iter().chain(&self.ring).enumerate() {
+            if self.known.get(key) == Some(&true)
+                && let Some(rank) = rank(*key)
+                && best.is_none_or(|(lowest, _)| rank < lowest)
+            {
+                best = Some((rank, place));
+                if rank == 0 {
+                    break;
+                }
+            }
+        }
+        let (_, place) = best?;
+        if let Some(key) = (place < self.fresh.len()).then(|| self.fresh.remove(place)).flatten() {
+            self.end_turn(key);
+            return Some(key);
+        }
+        let mut place = place - self.fresh.len();
+        // those that have nothing to do have come up, unless they are behind one that is passed over
+        while place > 0 && self.ring.front().is_some_and(|key| self.known.get(key) == Some(&false)) {
+            self.ring.pop_front().and_then(|key| self.known.remove(&key));
+            place -= 1;
+        }
+        let key = self.ring.remove(place)?;
         self.end_turn(key);
         Some(key)
     }
 
-    fn next_in_ring(&mut self) -> Option<K> {
-        while let Some(key) = self.ring.pop_front() {
-            if self.known.get(&key) == Some(&true) {
-                self.end_turn(key);
-                return Some(key);
-            }
-            self.known.remove(&key);
+    /// There is nothing to do for a key any more, which was not served.
+    pub(super) fn leave(&mut self, key: K) {
+        if self.known.get(&key) != Some(&true) {
+            return;
         }
-        None
+        self.known.insert(key, false);
+        self.waiting -= 1;
+        let before = self.fresh.len();
+        self.fresh.retain(|fresh| *fresh != key);
+        if self.fresh.len() < before {
+            self.ring.push_back(key);
+        }
     }
 
     /// A turn ends as it begins: what is said during it, by whomever, is about the next one.
@@ -71,9 +98,9 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         self.waiting
     }
 
-    /// Whether somebody waits who was in no list.
-    pub(super) fn has_fresh(&self) -> bool {
-        !self.fresh.is_empty()
+    /// Whether there is something to do for somebody whom `is_meant` names.
+    pub(super) fn has(&self, mut is_meant: impl FnMut(K) -> bool) -> bool {
+        self.known.iter().any(|(key, has_work)| *has_work && is_meant(*key))
     }
 }
 
@@ -99,7 +126,12 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
     }
 
     pub(super) fn pop(&mut self) -> Option<T> {
-        let key = self.turns.next()?;
+        self.pop_by(|_| Some(0))
+    }
+
+    /// The next piece among the keys that have a rank: of the lowest, that whose turn it is.
+    pub(super) fn pop_by(&mut self, rank: impl FnMut(K) -> Option<usize>) -> Option<T> {
+        let key = self.turns.next_by(rank)?;
         let queue = self.queues.get_mut(&key)?;
         let piece = queue.pop_front();
         if queue.is_empty() {
@@ -109,6 +141,28 @@ impl<K: Copy + Eq + Hash, T> Shares<K, T> {
         }
         self.len -= usize::from(piece.is_some());
         piece
+    }
+
+    /// Takes back what a key has beyond so many pieces, the last ones.
+    pub(super) fn withdraw(&mut self, key: K, keep: usize) -> Vec<T> {
+        let Some(queue) = self.queues.get_mut(&key) else { return Vec::new() };
+        let withdrawn: Vec<T> = queue.split_off(keep.min(queue.len())).into();
+        if queue.is_empty() {
+            self.queues.remove(&key);
+            self.turns.leave(key);
+        }
+        self.len -= withdrawn.len();
+        withdrawn
+    }
+
+    /// Each key with how many pieces it has.
+    pub(super) fn queued(&self) -> impl Iterator<Item = (K, usize)> {
+        self.queues.iter().map(|(key, queue)| (*key, queue.len()))
+    }
+
+    /// How many pieces a key has.
+    pub(super) fn queued_for(&self, key: K) -> usize {
+        self.queues.get(&key).map_or(0, VecDeque::len)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -129,6 +183,12 @@ mod tests {
 
     use super::*;
 
+    impl<K: Copy + Eq + Hash> Turns<K> {
+        fn next(&mut self) -> Option<K> {
+            self.next_by(|_| Some(0))
+        }
+    }
+
     #[test]
     fn who_comes_anew_is_served_before_those_with_a_backlog() {
         let mut shares = Shares::default();
@@ -143,6 +203,27 @@ mod tests {
         assert_eq!(shares.pop(), Some(1000));
         assert_eq!((shares.len(), shares.drain().len(), shares.len()), (196, 196, 0));
         assert_eq!(shares.pop(), None);
+    }
+
+    #[test]
+    fn who_has_the_lowest_rank_is_served_and_what_is_withdrawn_leaves_no_trace() {
+        let mut shares = Shares::default();
+        for key in ["a", "b", "c"] {
+            (0..3).for_each(|piece| shares.push(key, (key, piece)));
+        }
+        let rank = |key| match key {
+            "a" => Some(2),
+            "b" => None,
+            _ => Some(1),
+        };
+        let served: Vec<_> = (0..4).filter_map(|_| shares.pop_by(rank)).map(|(key, _)| key).collect();
+        assert_eq!(served, ["c", "c", "c", "a"]);
+        assert_eq!(shares.withdraw("b", 1), [("b", 1), ("b", 2)]);
+        assert_eq!(shares.withdraw("a", 0), [("a", 1), ("a", 2)]);
+        assert_eq!((shares.len(), shares.queued_for("b"), shares.queued_for("a")), (1, 1, 0));
+        assert_eq!((shares.pop(), shares.pop(), shares.len()), (Some(("b", 0)), None, 0));
+        shares.push("a", ("a", 9));
+        assert_eq!(shares.pop(), Some(("a", 9)));
     }
 
     #[test]
@@ -170,18 +251,18 @@ mod tests {
         // told while the turn's work goes on, which finds nothing more
         assert!(turns.join(1));
         assert!(!turns.join(1));
-        assert_eq!((turns.waiting(), turns.has_fresh()), (1, false));
+        assert_eq!(turns.waiting(), 1);
         assert_eq!(turns.next(), Some(1));
         assert_eq!((turns.next(), turns.waiting()), (None, 0));
         assert!(turns.join(1));
-        assert!(turns.has_fresh(), "it came up with nothing to do and left");
+        assert!(!turns.fresh.is_empty(), "it came up with nothing to do and left");
     }
 
     proptest! {
         /// Somebody joins, or the next one has a turn and has more to do or not: between joining and being served,
         /// nobody else is served twice.
         #[test]
-        fn nobody_waits_for_more_than_one_turn_of_each(steps in prop::collection::vec((0..8_u8, any::<bool>(), 0..3_u8), 1..400)) {
+        fn nobody_waits_for_more_than_one_turn_of_each(steps in prop::collection::vec((0..8_u8, any::<bool>(), 0..2_u8), 1..400)) {
             let mut turns = Turns::default();
             let mut waiting: BTreeMap<u8, BTreeMap<u8, u32>> = BTreeMap::new();
             for (key, has_more, step) in steps {
@@ -190,9 +271,8 @@ mod tests {
                     waiting.entry(key).or_default();
                     continue;
                 }
-                let served = if step == 1 { turns.next() } else { turns.next_fresh() };
-                let Some(served) = served else {
-                    prop_assert!(step == 2 || waiting.is_empty(), "nobody is forgotten");
+                let Some(served) = turns.next() else {
+                    prop_assert!(waiting.is_empty(), "nobody is forgotten");
                     continue;
                 };
                 prop_assert!(waiting.remove(&served).is_some(), "only who waits is served");
@@ -204,6 +284,49 @@ mod tests {
                 if has_more {
                     turns.join(served);
                     waiting.insert(served, BTreeMap::new());
+                }
+                prop_assert_eq!(turns.waiting(), waiting.len());
+            }
+        }
+
+        /// The same where some may not be served for a while: they lose nothing but that time, and keep nobody
+        /// waiting. Only who waits since before it could be served counts.
+        #[test]
+        fn who_may_not_be_served_keeps_its_place(steps in prop::collection::vec((0..6_u8, any::<u8>(), 0..3_u8), 1..400)) {
+            let mut turns = Turns::default();
+            let mut waiting: BTreeMap<u8, BTreeMap<u8, u32>> = BTreeMap::new();
+            for (key, may, step) in steps {
+                match step {
+                    0 => {
+                        turns.join(key);
+                        waiting.entry(key).or_default();
+                    }
+                    1 if may % 8 == 0 => {
+                        turns.leave(key);
+                        waiting.remove(&key);
+                    }
+                    _ => {
+                        let is_served = |key: u8| may & (1 << key) != 0;
+                        let Some(served) = turns.next_by(|key| is_served(key).then_some(0)) else {
+                            prop_assert!(!waiting.keys().any(|key| is_served(*key)), "nobody is forgotten");
+                            continue;
+                        };
+                        prop_assert!(is_served(served) && waiting.remove(&served).is_some());
+                        for (who, seen) in &mut waiting {
+                            if is_served(*who) {
+                                let times = seen.entry(served).or_default();
+                                *times += 1;
+                                prop_assert!(*times <= 1, "{served} had {times} turns while {who} waited");
+                            } else {
+                                // it is ahead of whoever is served while it may not be
+                                seen.remove(&served);
+                            }
+                        }
+                        if may % 2 == 0 {
+                            turns.join(served);
+                            waiting.insert(served, BTreeMap::new());
+                        }
+                    }
                 }
                 prop_assert_eq!(turns.waiting(), waiting.len());
             }

@@ -198,6 +198,7 @@ async fn capture(delivery: &Delivery) {
         if AssertUnwindSafe(keep(delivery, mail)).catch_unwind().await.is_err() {
             delivery.panicked(claim);
         }
+        delivery.hop.ended();
     }
 }
 

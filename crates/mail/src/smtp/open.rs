@@ -73,7 +73,12 @@ impl OpenError {
     }
 
     fn refused(stage: OpenStage, reply: Reply) -> Self {
-        Self { stage, error: reply.to_string(), permanent: reply.is_permanent(), reply: Some(reply) }
+        Self {
+            stage,
+            error: reply.to_string().trim_end().to_owned(),
+            permanent: reply.is_permanent(),
+            reply: Some(reply),
+        }
     }
 }
 
@@ -223,7 +228,8 @@ async fn log_in(wire: &mut Wire, config: &RelayConfig, mechanisms: Mechanisms) -
     let reply = auth::authenticate(wire, mechanisms, credentials, config.timeouts.command)
         .await
         .map_err(|error| OpenError::broken(OpenStage::Auth, error))?;
-    if reply.is_positive() { Ok(()) } else { Err(OpenError::refused(OpenStage::Auth, reply)) }
+    // some servers repeat the line they refuse, and the password is in it
+    if reply.is_positive() { Ok(()) } else { Err(OpenError::refused(OpenStage::Auth, reply.without_text())) }
 }
 
 /// What the server offers that only matters while the connection is opened.

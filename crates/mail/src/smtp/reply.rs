@@ -16,7 +16,8 @@ const MAX_TEXT: usize = 2 * 1024;
 pub struct Reply {
     /// Three digits, 200 to 599; that of the last line.
     pub code: u16,
-    /// The enhanced status code, such as `5.1.1`, when the text begins with one that fits `code`.
+    /// The enhanced status code, such as `5.1.1`, when the text begins with one that fits `code`, or names one as
+    /// `#5.1.1` does.
     pub enhanced: Option<(u8, u16, u16)>,
     /// The text of all lines, enhanced code included, joined by `\n`; at most 2 KiB, control characters as spaces, and so
     /// invisible ones and those that turn the direction of writing around: it is shown to people and stands in logs.
@@ -42,6 +43,20 @@ impl Reply {
     /// 421: the server closes the connection (RFC 5321 section 3.8).
     pub fn is_closing(&self) -> bool {
         self.code == 421
+    }
+
+    /// The codes without the text, which may name a recipient, or repeat what we said.
+    pub fn codes(&self) -> String {
+        match self.enhanced {
+            Some((class, subject, detail)) => format!("{} {class}.{subject}.{detail}", self.code),
+            None => self.code.to_string(),
+        }
+    }
+
+    /// The same reply with nothing but its codes.
+    pub(super) fn without_text(self) -> Self {
+        let text = self.enhanced.map(|(class, subject, detail)| format!("{class}.{subject}.{detail}"));
+        Self { text: text.unwrap_or_default(), ..self }
     }
 
     /// A refusal: 4yz or 5yz.
@@ -88,9 +103,20 @@ impl From<RawReply> for Reply {
     }
 }
 
-/// The status code that `text` begins with; its class has to be that of `code` (RFC 2034 section 4).
+/// The status code that `text` begins with (RFC 2034 section 4), or one that is written as `#5.7.1`, which servers did
+/// before there was a standard, mostly in brackets at the end.
 fn enhanced(code: u16, text: &str) -> Option<(u8, u16, u16)> {
-    let mut parts = text.split([' ', '\n']).next()?.split('.');
+    let first = text.split([' ', '\n']).next().unwrap_or_default();
+    let marked = text.split('#').skip(1).filter_map(|rest| {
+        let is_part = |c: char| c.is_ascii_digit() || c == '.';
+        rest.split(|c| !is_part(c)).next().map(|status| status.trim_end_matches('.'))
+    });
+    std::iter::once(first).chain(marked).find_map(|status| read_status(code, status))
+}
+
+/// Reads a status code, whose class has to be that of `code`.
+fn read_status(code: u16, status: &str) -> Option<(u8, u16, u16)> {
+    let mut parts = status.split('.');
     let class: u8 = parts.next()?.parse().ok()?;
     let number = |part: Option<&str>| part.filter(|p| p.len() <= 3)?.parse().ok();
     let (subject, detail) = (number(parts.next())?, number(parts.next())?);
@@ -160,6 +186,10 @@ mod tests {
             ("450 4.1 short\r\n", 450, None, "4.1 short"),
             ("450 4.1.1.1 long\r\n", 450, None, "4.1.1.1 long"),
             ("450 4.1.1000 wide\r\n", 450, None, "4.1.1000 wide"),
+            ("550 #5.1.0 Rejected.\r\n", 550, Some((5, 1, 0)), "#5.1.0 Rejected."),
+            ("553 sorry. (#5.7.1)\r\n", 553, Some((5, 7, 1)), "sorry. (#5.7.1)"),
+            ("553 ticket #12, see #5.7.1.\r\n", 553, Some((5, 7, 1)), "ticket #12, see #5.7.1."),
+            ("450 no (#5.7.1)\r\n", 450, None, "no (#5.7.1)"),
             ("554 a\u{1b}[31mb\tc\u{9f}\r\n", 554, None, "a [31mb c "),
             ("554 a\u{202e}b\u{2066}c\u{200b}\r\n", 554, None, "a b c "),
         ] {

@@ -126,6 +126,12 @@ impl Connection {
         matches!(self.state, State::Idle | State::Stale)
     }
 
+    /// Resolves when the server closes the connection, or says something, although it was not asked: the connection is
+    /// of no use any more then.
+    pub async fn interrupted(&mut self) {
+        self.wire.interrupted().await;
+    }
+
     /// Whether the connection is encrypted.
     pub fn tls(&self) -> bool {
         self.wire.is_tls()

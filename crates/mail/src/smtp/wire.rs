@@ -99,6 +99,11 @@ impl Wire {
         poll_fn(|cx| Poll::Ready(self.poll_input(cx).is_ready())).await
     }
 
+    /// Resolves when the server says something or closes the connection although it was not asked.
+    pub(super) async fn interrupted(&mut self) {
+        poll_fn(|cx| self.poll_input(cx).map(drop)).await;
+    }
+
     /// Writes all of `data` unless the server says something first, before or meanwhile.
     pub(super) async fn write_unless_answered(
         &mut self,

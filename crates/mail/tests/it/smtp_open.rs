@@ -86,6 +86,12 @@ async fn logins_succeed_by_plain_and_by_login() {
 async fn logins_that_fail_say_why() {
     for (script, permanent) in [
         (format!("{LOGIN} PLAIN\nC: AUTH PLAIN AHVzZXIAcGFzcw==\nS: 535 5.7.8 wrong"), true),
+        (
+            format!(
+                "{LOGIN} PLAIN\nC: AUTH PLAIN AHVzZXIAcGFzcw==\nS: 535 5.7.8 not AUTH PLAIN AHVzZXIAcGFzcw=="
+            ),
+            true,
+        ),
         (format!("{LOGIN} PLAIN\nC: AUTH PLAIN AHVzZXIAcGFzcw==\nS: 454 4.7.0 later"), false),
         (format!("{LOGIN} LOGIN\nC: AUTH LOGIN\nS: 334 x\nC: dXNlcg==\nS: 535 unknown"), true),
         (
@@ -103,6 +109,7 @@ async fn logins_that_fail_say_why() {
         let error = Connection::open(&config).await.unwrap_err();
         assert_eq!((error.stage, error.permanent), (OpenStage::Auth, permanent), "{error}");
         assert!(!error.to_string().contains("pass") || error.reply.is_none());
+        assert!(!format!("{error:?}").contains("AHVz"), "a server may repeat what we said: {error:?}");
     }
 }
 

@@ -10,6 +10,7 @@ mod pool;
 mod refusals;
 mod report;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,12 +25,14 @@ use tokio::sync::futures::Notified;
 use super::blame::Blame;
 use super::dispatcher::Dispatcher;
 use super::outcome::End;
+use super::wording::Wording;
 use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
-use pace::Pace;
+use pace::{Meter, Paces, Slowed};
 pub(super) use pool::Trouble;
 use pool::{Ask, Pauses, Pool, Purpose, Rules};
-use refusals::{Kind, Refusals, Verdict};
+use refusals::{Extent, Missing, Refusals, Verdict};
+use report::News;
 pub(super) use report::keep_informed;
 
 /// How often a feeder looks whether the next hop is back.
@@ -38,6 +41,12 @@ const LOOK: Duration = Duration::from_millis(250);
 const OUTAGE: Pauses = Pauses { first: Duration::from_secs(1), longest: Duration::from_secs(30) };
 /// Until one more connection is tried than the next hop took so far.
 const GROWTH: Pauses = Pauses { first: Duration::from_secs(1), longest: Duration::from_mins(10) };
+/// Mails claimed ahead for each connection that the next hop takes, at most; and for how many connections at least.
+const AHEAD: (usize, usize) = (4, 8);
+/// The fewest mails claimed ahead.
+const FEWEST_AHEAD: usize = 4;
+/// When a mail is looked at again whose project has no turn for so long that it does not wait in memory.
+const LATER: Duration = Duration::from_secs(1);
 
 /// The next hop, as this process knows it.
 pub(super) struct Hop {
@@ -53,18 +62,68 @@ pub(super) struct Hop {
 
 struct State {
     pool: Pool,
-    pace: Pace,
+    paces: Paces,
     refusals: Refusals,
+    /// Hand-overs that ended, however.
+    ended: Meter,
     /// What was said when the next hop was last found unusable.
     error: String,
+    /// What is to be told of single projects.
+    news: News,
+}
+
+impl State {
+    /// Whether mail of a project may be handed over now; otherwise when that may have changed.
+    fn may_try(&self, project: ProjectNumber, now: Timestamp) -> Result<(), Timestamp> {
+        if let Some(wait) = self.refusals.waits(project, now) {
+            return Err(now.plus(wait));
+        }
+        self.paces.ready_at(project, now).map_or(Ok(()), Err)
+    }
+
+    /// How many mails of a project are held in memory, at most, and when the others are looked at again: all but where
+    /// the project waits.
+    fn keeps(&self, project: ProjectNumber, now: Timestamp) -> Option<(usize, Duration)> {
+        if self.refusals.codes(project).is_some() {
+            // one is tried when the time has come
+            return Some(match self.refusals.waits(project, now) {
+                Some(wait) => (0, wait),
+                None => (1, LATER),
+            });
+        }
+        let rate = self.paces.rate_of(project)?;
+        let wait = self.paces.ready_at(project, now).map_or(LATER, |at| at.since(now).max(LATER));
+        Some((rate.ceil().max(1.0) as usize, wait))
+    }
+
+    /// Takes out of the queues what is not to be tried for a while.
+    fn withdraw(&self, dispatcher: &Dispatcher, now: Timestamp) -> Vec<Withdrawn> {
+        if !self.refusals.is_any_kept_back() && !self.paces.is_any_slow() {
+            return Vec::new();
+        }
+        let withdrawn = dispatcher.withdraw(|project| self.keeps(project, now).map(|(keep, _)| keep));
+        let explained = withdrawn.into_iter().map(|(project, mails)| {
+            let codes =
+                self.refusals.codes(project).or_else(|| self.paces.codes(project)).unwrap_or_default();
+            let why = format!("It waits, since the next hop refuses mail of this project. Last: {codes}");
+            let wait = self.keeps(project, now).map_or(Duration::ZERO, |(_, wait)| wait);
+            Withdrawn { mails, wait, why }
+        });
+        explained.collect()
+    }
+}
+
+/// Mails of a project that are given back, since none is to be tried for a while.
+pub(super) struct Withdrawn {
+    pub(super) mails: Vec<Claimed>,
+    pub(super) wait: Duration,
+    pub(super) why: String,
 }
 
 /// What a worker that has a connection gets.
 pub(super) enum Take {
     /// A mail to hand over.
     Mail(Box<Claimed>, Busy),
-    /// Mails that are not to be tried before some time, to be given back.
-    Back(Vec<(Claimed, Duration)>),
     /// Nothing now. Ask again after that time, and whenever something changed.
     Wait(Option<Duration>),
 }
@@ -96,9 +155,11 @@ impl Hop {
             configured: settings.connections,
             state: Mutex::new(State {
                 pool: Pool::new(rules),
-                pace: Pace::default(),
+                paces: Paces::default(),
                 refusals: Refusals::new(refusal),
+                ended: Meter::default(),
                 error: String::new(),
+                news: News::default(),
             }),
             changed: Notify::new(),
             news: Notify::new(),
@@ -131,7 +192,7 @@ impl Hop {
         self.metrics.next_hop_connections(state.pool.open(), state.pool.allowed(), self.configured);
         let trouble = state.pool.trouble().map(Trouble::as_str);
         self.metrics.next_hop_state(trouble.or(state.refusals.is_any_kept_back().then_some("refused")));
-        self.metrics.next_hop_rate(state.pace.rate().unwrap_or(0.0));
+        self.metrics.next_hop_rate(state.paces.rate(self.now()).unwrap_or(0.0));
     }
 
     /// Begins with a limit that was learnt before.
@@ -150,10 +211,41 @@ impl Hop {
         self.state().pool.rests(now).map(|rest| rest.max(LOOK))
     }
 
-    /// Whether nothing of a project is to be claimed for now.
-    pub(super) fn keeps_back(&self, project: ProjectNumber) -> bool {
+    /// Notes whether there is but one project.
+    fn set_alone(&self, is_alone: bool) {
+        self.state().pool.set_alone(is_alone);
+    }
+
+    /// How many mails of a project are to be in memory, at most; `None` for any number.
+    pub(super) fn keeps(&self, project: ProjectNumber) -> Option<usize> {
         let now = self.now();
-        self.state().refusals.keeps_back(project, now)
+        let state = self.state();
+        let (most, _) = state.keeps(project, now)?;
+        // nothing is claimed long before it may be tried
+        let is_soon = state.may_try(project, now).map_or_else(|at| at.since(now) <= LOOK, |()| true);
+        Some(if is_soon { most } else { 0 })
+    }
+
+    /// How many mails of a lane are claimed ahead: what leaves in a second, but no fewer than there are connections, and
+    /// no more than a few for each.
+    pub(super) fn ahead(&self) -> usize {
+        let now = self.now();
+        let state = self.state();
+        let allowed = state.pool.allowed();
+        let most = AHEAD.0 * allowed.max(AHEAD.1);
+        (state.ended.per_second(now).ceil() as usize).clamp(allowed.max(FEWEST_AHEAD), most)
+    }
+
+    /// Takes out of the queues what is not to be tried for a while, to be given back.
+    pub(super) fn withdraw(&self, dispatcher: &Dispatcher) -> Vec<Withdrawn> {
+        let now = self.now();
+        self.state().withdraw(dispatcher, now)
+    }
+
+    /// A mail has left, or was refused.
+    pub(super) fn ended(&self) {
+        let now = self.now();
+        self.state().ended.count(now);
     }
 
     /// The next mail for a worker that has a connection.
@@ -163,38 +255,40 @@ impl Hop {
         if let Err(until) = state.pool.admit(now) {
             return Take::Wait(until.map(|until| until.since(now)));
         }
-        if let Some(at) = state.pace.ready_at(now) {
-            return Take::Wait(Some(at.since(now)));
-        }
-        let mut back = Vec::new();
-        while let Some((lane, mail)) = pop(dispatcher, state.pool.lanes()) {
-            match state.refusals.admit(mail.id, mail.project, now) {
-                Err(wait) => back.push((mail, wait)),
-                Ok(()) if back.is_empty() => {
-                    state.pool.begin(lane);
-                    state.pace.took(now);
-                    let busy = Busy { hop: Arc::clone(self), lane, mail: mail.id, project: mail.project };
-                    return Take::Mail(Box::new(mail), busy);
-                }
-                Ok(()) => {
-                    // after those that were found before it
-                    state.refusals.ended(mail.id, mail.project);
-                    back.push((mail, Duration::ZERO));
-                    break;
-                }
+        let mut until: Option<Timestamp> = None;
+        let lanes = state.pool.lanes();
+        let found = pop(dispatcher, lanes, |project| match state.may_try(project, now) {
+            Ok(()) => state.pool.has_room_for(project).then(|| state.pool.held_by(project)),
+            Err(at) => {
+                until = Some(until.map_or(at, |until| until.min(at)));
+                None
             }
-        }
-        if back.is_empty() { Take::Wait(None) } else { Take::Back(back) }
+        });
+        let Some((lane, mail)) = found else { return Take::Wait(until.map(|until| until.since(now))) };
+        state.pool.begin(lane, mail.project);
+        state.paces.took(mail.project, now);
+        state.refusals.begun(mail.id, mail.project);
+        let busy = Busy { hop: Arc::clone(self), lane, mail: mail.id, project: mail.project };
+        Take::Mail(Box::new(mail), busy)
     }
 
     /// Whether a worker without a connection may open one.
     pub(super) fn ask(self: &Arc<Self>, dispatcher: &Dispatcher) -> Leave {
         let now = self.now();
         let mut state = self.state();
-        let waiting = state.pool.lanes().iter().map(|lane| dispatcher.depth(*lane)).sum();
+        let mut soon: Option<Timestamp> = None;
+        let waiting = dispatcher.waiting(state.pool.lanes(), |project| match state.may_try(project, now) {
+            Ok(()) => true,
+            Err(at) => {
+                soon = Some(soon.map_or(at, |soon| soon.min(at)));
+                false
+            }
+        });
         match state.pool.ask(waiting, now) {
             Ask::Open(purpose) => Leave::Open(Permit { hop: Arc::clone(self), purpose, used: false }),
-            Ask::Wait(until) => Leave::Wait(until.map(|until| until.since(now))),
+            Ask::Wait(until) => {
+                Leave::Wait([until, soon].into_iter().flatten().min().map(|at| at.since(now)))
+            }
         }
     }
 
@@ -209,6 +303,17 @@ impl Hop {
         }
     }
 
+    /// Whether a mail of a project that was refused on a used connection may be tried at once on a fresh one.
+    pub(super) fn may_exchange(&self, project: ProjectNumber) -> bool {
+        self.state().paces.may_exchange(project)
+    }
+
+    /// A fresh connection was of no use.
+    pub(super) fn exchanged_in_vain(&self, project: ProjectNumber) {
+        let now = self.now();
+        self.state().paces.exchanged_in_vain(project, now);
+    }
+
     /// Draws conclusions from the end of a hand-over.
     pub(super) fn judge(&self, mail: &Claimed, end: &End) -> Judgement {
         let own = Judgement::Own { overtaken: false };
@@ -218,16 +323,9 @@ impl Hop {
                 own
             }
             End::Refused(stage, reply) => match Blame::of(*stage, reply) {
-                Blame::Session => {
-                    let wait = self.change(|state, now| state.pace.refused(mail.id, now));
-                    wait.map_or(own, Judgement::NotOwn)
-                }
-                Blame::Address => {
-                    self.state().refusals.served(mail.project);
-                    own
-                }
-                Blame::Policy => self.refused(mail, Kind::Policy, reply),
-                Blame::Content if reply.is_permanent() => self.refused(mail, Kind::Content, reply),
+                Blame::Session => self.slow_down(mail, reply),
+                Blame::Address { certain } => self.missing(mail, certain, reply),
+                Blame::Policy => self.refused(mail, reply),
                 Blame::Content | Blame::Recipient | Blame::Sender | Blame::Size => own,
             },
             End::Lost(_) | End::InDoubt(_) | End::Withheld(_) | End::Impossible(..) => own,
@@ -237,45 +335,81 @@ impl Hop {
     fn accepted(&self, mail: &Claimed) {
         let now = self.now();
         let mut state = self.state();
-        let before = (state.pool.trouble(), state.refusals.is_any_kept_back(), state.pace.rate().is_some());
-        state.pool.accepted();
-        state.pace.accepted(mail.id, now);
-        state.refusals.served(mail.project);
-        let after = (state.pool.trouble(), state.refusals.is_any_kept_back(), state.pace.rate().is_some());
-        if before == after {
+        let facts = |state: &State| {
+            (state.refusals.is_any_kept_back(), state.refusals.extent(now), state.paces.is_any_slow())
+        };
+        let before = facts(&state);
+        state.pool.worked();
+        state.paces.accepted(mail.id, mail.project, now);
+        state.refusals.served(mail.project, now);
+        if before == (false, Extent::Nobody, false) {
             return;
         }
+        let is_news = before != facts(&state);
         self.measure(&state);
         drop(state);
+        // somebody may have waited for the project's turn
         self.changed.notify_waiters();
-        self.news.notify_one();
+        if is_news {
+            self.news.notify_one();
+        }
     }
 
-    fn refused(&self, mail: &Claimed, kind: Kind, reply: &Reply) -> Judgement {
+    fn slow_down(&self, mail: &Claimed, reply: &Reply) -> Judgement {
+        self.change(|state, now| match state.paces.refused(mail.id, mail.project, reply.codes(), now) {
+            Slowed::No => Judgement::Own { overtaken: false },
+            Slowed::Yes { wait, begins } => {
+                if begins {
+                    state.news.slowed(mail.project, reply.codes());
+                }
+                Judgement::NotOwn(wait)
+            }
+        })
+    }
+
+    fn missing(&self, mail: &Claimed, certain: bool, reply: &Reply) -> Judgement {
+        let recipient = mail.recipient.as_str();
+        let mut hasher = DefaultHasher::new();
+        recipient.hash(&mut hasher);
+        let words = Wording::of(&reply.text).likeness(recipient);
+        let missing = Missing { certain, recipient: hasher.finish(), words };
         self.change(|state, now| {
-            let wait = match state.refusals.refused(mail.id, mail.project, kind, now) {
-                Verdict::Mail { overtaken } => return Judgement::Own { overtaken },
-                Verdict::Project(wait) => wait,
-                Verdict::Everybody => state.pool.trip(Trouble::Refused, now).since(now),
-            };
-            // the text may name a recipient; each mail shows it
-            state.error = code(reply);
-            Judgement::NotOwn(wait)
+            let verdict = state.refusals.missing(mail.id, mail.project, missing, reply.codes(), now);
+            state.conclude(mail.project, verdict, reply)
+        })
+    }
+
+    fn refused(&self, mail: &Claimed, reply: &Reply) -> Judgement {
+        self.change(|state, now| {
+            let verdict = state.refusals.refused(mail.id, mail.project, reply.codes(), now);
+            state.conclude(mail.project, verdict, reply)
         })
     }
 }
 
-/// The codes of a reply, without its text.
-fn code(reply: &Reply) -> String {
-    match reply.enhanced {
-        Some((class, subject, detail)) => format!("{} {class}.{subject}.{detail}", reply.code),
-        None => reply.code.to_string(),
+impl State {
+    fn conclude(&mut self, project: ProjectNumber, verdict: Verdict, reply: &Reply) -> Judgement {
+        match verdict {
+            Verdict::Mail { overtaken } => Judgement::Own { overtaken },
+            Verdict::Project { wait, begins } => {
+                // the text may name a recipient; each mail shows it
+                self.error = reply.codes();
+                if begins {
+                    self.news.held(project, reply.codes());
+                }
+                Judgement::NotOwn(wait)
+            }
+        }
     }
 }
 
-/// The next mail of the given lanes, the first lane first.
-fn pop(dispatcher: &Dispatcher, lanes: &[Lane]) -> Option<(Lane, Claimed)> {
-    let mail = dispatcher.try_pop(lanes)?;
+/// The next mail of the given lanes, the first lane first, and in it the project of the lowest rank.
+fn pop(
+    dispatcher: &Dispatcher,
+    lanes: &[Lane],
+    rank: impl FnMut(ProjectNumber) -> Option<usize>,
+) -> Option<(Lane, Claimed)> {
+    let mail = dispatcher.try_pop(lanes, rank)?;
     let lane = match mail.source {
         EmailSource::Transactional if mail.campaign.is_none() => Lane::Transactional,
         EmailSource::Workflow => Lane::Workflow,
@@ -355,9 +489,11 @@ pub(super) struct Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        let now = self.hop.now();
         let mut state = self.hop.state();
-        state.pool.end(self.lane);
+        state.pool.end(self.lane, self.project);
         state.refusals.ended(self.mail, self.project);
+        state.ended.count(now);
         // for the end of a trial; for anything else, this worker takes the next mail itself
         let somebody_waits = state.pool.trouble().is_some() || state.refusals.is_any_kept_back();
         drop(state);

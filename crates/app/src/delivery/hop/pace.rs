@@ -1,15 +1,19 @@
-//! How fast this process hands mail over.
+//! How fast the mail of each project is handed over.
 //!
 //! As fast as it goes, until the next hop says that it is too much: then half as fast, and a little faster again with
 //! every mail that is taken. A refusal that is about the rate or the session is not held against the mail.
+//!
+//! Each project has a pace of its own, so that one that may send no more slows down nobody else. Where the next hop has
+//! a limit for all of us, the projects find it together, as flows find that of a line they share. Those of which nothing
+//! is taken any more rest, and are tried one after the other.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use mailwright_core::ids::EmailId;
+use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
-/// Different mails that have to be refused in a row before it is the process that is too fast.
+/// Different mails of a project that have to be refused in a row before it is the project that is too fast.
 const SEVERAL: usize = 3;
 /// The slowest, in mails a second.
 const SLOWEST: f64 = 0.2;
@@ -23,14 +27,47 @@ const ONE_REASON: Duration = Duration::from_secs(1);
 const CALM: Duration = Duration::from_mins(10);
 /// Over how long it is counted how fast mail was taken.
 const WINDOW: Duration = Duration::from_secs(5);
-/// Most mails that are remembered as refused.
+/// Most mails that are remembered as refused, and most projects.
 const REMEMBERED: usize = 10_000;
 /// When a mail is tried again that was refused because it came too early.
 const AGAIN: Duration = Duration::from_secs(5);
+/// After so many refusals in a row at its slowest, a project rests ever longer.
+const PATIENT: i32 = 6;
+/// The longest such rest.
+const LONGEST_REST: Duration = Duration::from_mins(1);
+/// The shortest time between two mails of projects that rest, whichever they are.
+const PROBES_APART: Duration = Duration::from_secs(1);
+/// For this long after a project was refused, another's refusal is taken for the same.
+const LATELY: Duration = Duration::from_secs(10);
 
-/// The pace.
+/// How many a second there were lately.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(super) struct Meter {
+    window: (Timestamp, u32),
+    before: f64,
+}
+
+impl Meter {
+    pub(super) fn count(&mut self, now: Timestamp) {
+        if now.since(self.window.0) >= WINDOW {
+            self.before = f64::from(self.window.1) / now.since(self.window.0).as_secs_f64();
+            self.window = (now, 0);
+        }
+        self.window.1 += 1;
+    }
+
+    pub(super) fn per_second(&self, now: Timestamp) -> f64 {
+        (f64::from(self.window.1) / now.since(self.window.0).as_secs_f64().max(1.0)).max(self.before)
+    }
+
+    fn is_idle(&self, now: Timestamp) -> bool {
+        now.since(self.window.0) >= 2 * WINDOW
+    }
+}
+
+/// The pace of a project.
+#[derive(Debug, Default)]
+struct Pace {
     /// Mails a second; `None` for no limit.
     rate: Option<f64>,
     step: f64,
@@ -40,83 +77,183 @@ pub(super) struct Pace {
     /// The different mails that were refused since the last one was taken.
     streak: Vec<EmailId>,
     taken: u64,
-    /// Mails that were spared, and how many had been taken before. One that is refused again although others were
-    /// taken meanwhile is at fault itself.
-    spared: HashMap<EmailId, u64>,
-    order: VecDeque<EmailId>,
-    window: (Timestamp, u32),
-    window_before: Option<f64>,
+    meter: Meter,
+    /// How often it was refused at its slowest, since the last mail was taken.
+    rests: i32,
+    /// Whether a fresh connection was of no use since the last mail was taken.
+    exchanged_in_vain: bool,
+    /// What was said.
+    codes: String,
 }
 
-impl Pace {
-    /// Mails a second; `None` for no limit.
-    pub(super) fn rate(&self) -> Option<f64> {
-        self.rate
+/// What follows from a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slowed {
+    /// It is the mail's own, as far as can be told.
+    No,
+    /// The mail is tried again after this time. `begins` when the project was not slowed down before.
+    Yes { wait: Duration, begins: bool },
+}
+
+/// The paces of all projects.
+#[derive(Debug, Default)]
+pub(super) struct Paces {
+    projects: HashMap<ProjectNumber, Pace>,
+    /// How many of them are limited.
+    slow: usize,
+    /// When the next mail of a project that rests may be handed over.
+    probe_at: Timestamp,
+    /// Mails that were spared, and how many of their project had been taken before. One that is refused again although
+    /// others were taken meanwhile is at fault itself.
+    spared: HashMap<EmailId, u64>,
+    order: VecDeque<EmailId>,
+}
+
+impl Paces {
+    /// Whether any project is slowed down.
+    pub(super) fn is_any_slow(&self) -> bool {
+        self.slow > 0
     }
 
-    /// When the next mail may be handed over; `None` for now.
-    pub(super) fn ready_at(&self, now: Timestamp) -> Option<Timestamp> {
-        (self.rate.is_some() && now < self.next_at).then_some(self.next_at)
+    /// Mails a second of all projects, when all of which mail was tried lately are slowed down; otherwise `None`.
+    pub(super) fn rate(&self, now: Timestamp) -> Option<f64> {
+        if self.slow == 0 {
+            return None;
+        }
+        let is_free = |pace: &Pace| pace.rate.is_none() && !pace.meter.is_idle(now);
+        let rate = |pace: &Pace| pace.rate.filter(|_| now.since(pace.refused_at) < CALM);
+        let sum: f64 = self.projects.values().filter_map(rate).sum();
+        (sum > 0.0 && !self.projects.values().any(is_free)).then_some(sum)
     }
 
-    /// A mail is handed over.
-    pub(super) fn took(&mut self, now: Timestamp) {
-        if let Some(rate) = self.rate {
-            self.next_at = self.next_at.max(now).plus(Duration::from_secs_f64(1.0 / rate));
+    /// Mails a second of a project; `None` for no limit.
+    pub(super) fn rate_of(&self, project: ProjectNumber) -> Option<f64> {
+        self.projects.get(&project)?.rate
+    }
+
+    /// Why a project is slowed down: the codes of what was said.
+    pub(super) fn codes(&self, project: ProjectNumber) -> Option<&str> {
+        self.projects.get(&project).filter(|pace| pace.rate.is_some()).map(|pace| pace.codes.as_str())
+    }
+
+    /// When the next mail of a project may be handed over; `None` for now.
+    pub(super) fn ready_at(&self, project: ProjectNumber, now: Timestamp) -> Option<Timestamp> {
+        let pace = self.projects.get(&project).filter(|pace| pace.rate.is_some())?;
+        let at = if pace.rests > 0 { pace.next_at.max(self.probe_at) } else { pace.next_at };
+        (now < at).then_some(at)
+    }
+
+    /// A mail of a project is handed over.
+    pub(super) fn took(&mut self, project: ProjectNumber, now: Timestamp) {
+        let Some(pace) = self.projects.get_mut(&project) else { return };
+        let Some(rate) = pace.rate else { return };
+        pace.next_at = pace.next_at.max(now).plus(pause(rate, pace.rests));
+        if pace.rests > 0 {
+            self.probe_at = now.plus(PROBES_APART);
         }
     }
 
     /// The next hop took a mail.
-    pub(super) fn accepted(&mut self, mail: EmailId, now: Timestamp) {
-        self.taken += 1;
-        self.streak.clear();
+    pub(super) fn accepted(&mut self, mail: EmailId, project: ProjectNumber, now: Timestamp) {
         self.spared.remove(&mail);
-        self.count(now);
-        let Some(rate) = self.rate else { return };
-        if now.since(self.refused_at) >= CALM {
-            self.rate = None;
-        } else {
-            // `rate` times a second this makes one step
-            self.rate = Some(rate + (self.step / rate).min(rate));
+        let Some(pace) = self.pace(project, now) else { return };
+        pace.taken += 1;
+        pace.streak.clear();
+        pace.meter.count(now);
+        pace.exchanged_in_vain = false;
+        let Some(rate) = pace.rate else { return };
+        if now.since(pace.refused_at) >= CALM {
+            pace.rate = None;
+            self.slow -= 1;
+            return;
+        }
+        // `rate` times a second this makes one step
+        let faster = rate + (pace.step / rate).min(rate);
+        pace.rate = Some(faster);
+        if pace.rests > 0 {
+            pace.rests = 0;
+            pace.next_at = now.plus(pause(faster, 0));
         }
     }
 
-    /// The next hop refused a mail for a reason that is not the mail's. When it is to be tried again; `None` when the
-    /// refusal is the mail's after all, as far as can be told.
-    pub(super) fn refused(&mut self, mail: EmailId, now: Timestamp) -> Option<Duration> {
-        if self.spared.remove(&mail).is_some_and(|taken| taken < self.taken) {
-            return None;
+    /// The next hop refused a mail for a reason that is not the mail's.
+    pub(super) fn refused(
+        &mut self,
+        mail: EmailId,
+        project: ProjectNumber,
+        codes: String,
+        now: Timestamp,
+    ) -> Slowed {
+        let before = self.spared.remove(&mail);
+        // next to others that come too fast, it is not the first that is at fault
+        let is_crowded = before.is_none() && self.is_other_slow(project, now);
+        let Some(pace) = self.pace(project, now) else { return Slowed::No };
+        if before.is_some_and(|taken| taken < pace.taken) {
+            return Slowed::No;
         }
-        if self.rate.is_none() {
-            if !self.streak.contains(&mail) {
-                self.streak.push(mail);
+        let begins = pace.rate.is_none();
+        let taken = pace.taken;
+        if begins {
+            if !pace.streak.contains(&mail) {
+                pace.streak.push(mail);
             }
-            if self.streak.len() < SEVERAL {
+            if pace.streak.len() < SEVERAL {
+                if is_crowded {
+                    self.spare(mail, taken);
+                    return Slowed::Yes { wait: again(), begins: false };
+                }
+                return Slowed::No;
+            }
+            pace.streak.clear();
+            pace.rate = Some(pace.meter.per_second(now).max(2.0 * SLOWEST));
+            pace.halved_at = now.minus(ONE_REASON);
+        }
+        pace.codes = codes;
+        pace.slow_down(now);
+        let wait = again().max(pace.next_at.since(now));
+        self.slow += usize::from(begins);
+        self.spare(mail, taken);
+        Slowed::Yes { wait, begins }
+    }
+
+    /// Whether a mail of a project that was refused on a used connection may be tried at once on a fresh one.
+    pub(super) fn may_exchange(&self, project: ProjectNumber) -> bool {
+        !self.projects.get(&project).is_some_and(|pace| pace.exchanged_in_vain)
+    }
+
+    /// A fresh connection was of no use.
+    pub(super) fn exchanged_in_vain(&mut self, project: ProjectNumber, now: Timestamp) {
+        if let Some(pace) = self.pace(project, now) {
+            pace.exchanged_in_vain = true;
+        }
+    }
+
+    fn is_other_slow(&self, project: ProjectNumber, now: Timestamp) -> bool {
+        self.slow > 0
+            && self.projects.iter().any(|(other, pace)| {
+                *other != project && pace.rate.is_some() && now.since(pace.refused_at) < LATELY
+            })
+    }
+
+    /// The pace of a project; `None` when too many are limited to remember another.
+    fn pace(&mut self, project: ProjectNumber, now: Timestamp) -> Option<&mut Pace> {
+        if self.projects.len() >= REMEMBERED && !self.projects.contains_key(&project) {
+            self.projects.retain(|_, pace| {
+                pace.rate.is_some() && now.since(pace.refused_at) < CALM || !pace.meter.is_idle(now)
+            });
+            if self.projects.len() >= REMEMBERED {
+                self.projects.retain(|_, pace| pace.rate.is_some());
+            }
+            self.slow = self.projects.values().filter(|pace| pace.rate.is_some()).count();
+            if self.projects.len() >= REMEMBERED {
                 return None;
             }
-            self.streak.clear();
-            self.rate = Some(self.measured(now).max(2.0 * SLOWEST));
-            self.halved_at = now.minus(ONE_REASON);
         }
-        self.slow_down(now);
-        self.spare(mail);
-        Some(AGAIN.mul_f64(0.9 + rand::random::<f64>() * 0.2))
+        Some(self.projects.entry(project).or_default())
     }
 
-    fn slow_down(&mut self, now: Timestamp) {
-        self.refused_at = now;
-        let Some(rate) = self.rate else { return };
-        if now.since(self.halved_at) >= ONE_REASON {
-            self.step = (rate / 2.0 / SECONDS_BACK).max(STEP);
-            let slower = (rate / 2.0).max(SLOWEST);
-            self.rate = Some(slower);
-            self.next_at = now.plus(Duration::from_secs_f64(1.0 / slower));
-            self.halved_at = now;
-        }
-    }
-
-    fn spare(&mut self, mail: EmailId) {
-        if self.spared.insert(mail, self.taken).is_none() {
+    fn spare(&mut self, mail: EmailId, taken: u64) {
+        if self.spared.insert(mail, taken).is_none() {
             self.order.push_back(mail);
         }
         while self.order.len() > REMEMBERED {
@@ -125,114 +262,40 @@ impl Pace {
             }
         }
     }
+}
 
-    fn count(&mut self, now: Timestamp) {
-        if now.since(self.window.0) >= WINDOW {
-            self.window_before = Some(f64::from(self.window.1) / now.since(self.window.0).as_secs_f64());
-            self.window = (now, 0);
+impl Pace {
+    fn slow_down(&mut self, now: Timestamp) {
+        self.refused_at = now;
+        let Some(rate) = self.rate else { return };
+        if now.since(self.halved_at) < ONE_REASON {
+            return;
         }
-        self.window.1 += 1;
+        if rate <= SLOWEST {
+            self.rests = self.rests.saturating_add(1);
+        }
+        self.step = (rate / 2.0 / SECONDS_BACK).max(STEP);
+        let slower = (rate / 2.0).max(SLOWEST);
+        self.rate = Some(slower);
+        self.next_at = now.plus(pause(slower, self.rests));
+        self.halved_at = now;
     }
+}
 
-    /// Mails that were taken a second lately.
-    fn measured(&self, now: Timestamp) -> f64 {
-        let lately = f64::from(self.window.1) / now.since(self.window.0).as_secs_f64().max(1.0);
-        lately.max(self.window_before.unwrap_or(0.0))
+/// The time between two mails: at the slowest, after some refusals, twice as long with every further one.
+fn pause(rate: f64, rests: i32) -> Duration {
+    let pause = Duration::from_secs_f64(1.0 / rate);
+    if rests > PATIENT {
+        pause.mul_f64(2.0_f64.powi((rests - PATIENT).min(10))).min(LONGEST_REST)
+    } else {
+        pause
     }
+}
+
+fn again() -> Duration {
+    AGAIN.mul_f64(0.9 + rand::random::<f64>() * 0.2)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(millis: i64) -> Timestamp {
-        Timestamp(1_000_000 + millis)
-    }
-
-    fn mail() -> EmailId {
-        EmailId::new(Timestamp(1))
-    }
-
-    /// Hands over for `seconds` at a next hop that takes `limit` mails in each minute. How many were taken in each
-    /// minute, and how many were refused as the mail's own fault.
-    fn minutes(limit: u32, seconds: i64) -> (Vec<u32>, u32) {
-        let mut pace = Pace::default();
-        let (mut taken, mut own) = (vec![0; seconds as usize / 60], 0);
-        for millis in (0..seconds * 1000).step_by(20) {
-            let now = at(millis);
-            if pace.ready_at(now).is_some() {
-                continue;
-            }
-            pace.took(now);
-            let minute = millis as usize / 60_000;
-            let mail = mail();
-            if taken[minute] < limit {
-                taken[minute] += 1;
-                pace.accepted(mail, now);
-            } else {
-                own += u32::from(pace.refused(mail, now).is_none());
-            }
-        }
-        (taken, own)
-    }
-
-    #[test]
-    fn a_limit_by_the_minute_is_used_and_blames_no_mail() {
-        let (taken, own) = minutes(60, 600);
-        assert!(taken.iter().all(|taken| *taken >= 50), "{taken:?}");
-        assert!(own < SEVERAL as u32, "{own} were blamed");
-        let (taken, _) = minutes(600, 600);
-        assert!(taken.iter().all(|taken| *taken >= 400), "{taken:?}");
-    }
-
-    #[test]
-    fn nothing_is_slowed_down_by_one_mail() {
-        let mut pace = Pace::default();
-        let stubborn = mail();
-        for round in 0..100 {
-            assert_eq!(pace.refused(stubborn, at(round)), None);
-        }
-        assert_eq!(pace.rate(), None);
-        for _ in 0..100 {
-            assert_eq!(pace.refused(mail(), at(200)), None);
-            pace.accepted(mail(), at(200));
-        }
-        assert_eq!(pace.rate(), None, "others are taken in between");
-    }
-
-    #[test]
-    fn a_mail_that_others_overtake_is_blamed() {
-        let mut pace = Pace::default();
-        let stubborn = mail();
-        for _ in 0..SEVERAL {
-            let _ = pace.refused(mail(), at(0));
-        }
-        assert!(pace.refused(stubborn, at(1)).is_some());
-        assert!(pace.refused(stubborn, at(2)).is_some(), "nothing was taken in between");
-        pace.accepted(mail(), at(3));
-        assert_eq!(pace.refused(stubborn, at(4)), None);
-    }
-
-    #[test]
-    fn it_is_bounded_below_and_forgets() {
-        let mut pace = Pace::default();
-        for second in 0..100 {
-            let _ = pace.refused(mail(), at(second * 1000));
-        }
-        assert!(pace.rate().is_some_and(|rate| (rate - SLOWEST).abs() < 1e-9));
-        assert!(pace.spared.len() <= REMEMBERED);
-        pace.accepted(mail(), at(100_000).plus(CALM));
-        assert_eq!(pace.rate(), None);
-    }
-
-    #[test]
-    fn what_is_refused_together_halves_once() {
-        let mut pace = Pace::default();
-        (0..1000).for_each(|_| pace.accepted(mail(), at(0)));
-        for _ in 0..64 {
-            let _ = pace.refused(mail(), at(10));
-        }
-        let rate = pace.rate().expect("it is slower now");
-        assert!(rate > 50.0, "{rate}");
-    }
-}
+#[path = "pace_tests.rs"]
+mod tests;

@@ -5,9 +5,11 @@
 //!
 //! Times are those of a clock that only goes forward; what has to happen at a time is asked for again then.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
 /// Pauses that double with every failure.
@@ -33,7 +35,7 @@ pub(super) struct Rules {
     pub(super) growth: Pauses,
     /// Until a next hop is tried again that could not be reached.
     pub(super) outage: Pauses,
-    /// Until one is tried again that refused the login, or everything we sent.
+    /// Until one is tried again that refused the login.
     pub(super) refusal: Pauses,
 }
 
@@ -44,8 +46,6 @@ pub(in super::super) enum Trouble {
     Unreachable,
     /// It refuses our name and password.
     Login,
-    /// It takes connections and refuses the mail of everybody.
-    Refused,
 }
 
 impl Trouble {
@@ -54,7 +54,6 @@ impl Trouble {
         match self {
             Self::Unreachable => "unreachable",
             Self::Login => "login",
-            Self::Refused => "refused",
         }
     }
 }
@@ -65,7 +64,7 @@ enum Breaker {
     Closed,
     /// Nothing is tried until then.
     Open { trouble: Trouble, until: Timestamp, failures: u32 },
-    /// One connection, or where mail is refused one mail, is being tried.
+    /// One connection is being tried.
     HalfOpen { trouble: Trouble, failures: u32 },
 }
 
@@ -102,6 +101,12 @@ pub(super) struct Pool {
     breaker: Breaker,
     /// Mails on the wire by lane.
     busy: [usize; 3],
+    /// Mails on the wire by project.
+    held: HashMap<ProjectNumber, usize>,
+    /// Whether there is but one project, so that nothing has to be kept for others.
+    is_alone: bool,
+    /// The project of the mail that was handed over last.
+    last: Option<ProjectNumber>,
 }
 
 impl Pool {
@@ -117,6 +122,9 @@ impl Pool {
             grow_failures: 0,
             breaker: Breaker::Closed,
             busy: [0; 3],
+            held: HashMap::new(),
+            is_alone: false,
+            last: None,
         }
     }
 
@@ -147,13 +155,6 @@ impl Pool {
         match self.breaker {
             Breaker::Closed => self.ask_working(waiting, now),
             Breaker::Open { until, .. } if now < until => Ask::Wait(Some(until)),
-            // the trial is a mail: with none, or with a connection for it, there is nothing to open
-            Breaker::Open { trouble: Trouble::Refused, .. }
-            | Breaker::HalfOpen { trouble: Trouble::Refused, .. }
-                if waiting == 0 || self.open + self.opening > 0 =>
-            {
-                Ask::Wait(None)
-            }
             Breaker::HalfOpen { .. } if self.opening > 0 => Ask::Wait(None),
             Breaker::Open { trouble, failures, .. } | Breaker::HalfOpen { trouble, failures } => {
                 self.breaker = Breaker::HalfOpen { trouble, failures };
@@ -193,9 +194,7 @@ impl Pool {
             self.grow_failures = 0;
             self.grow_at = now.plus(self.rules.growth.after(0));
         }
-        if self.trouble().is_some_and(|trouble| trouble != Trouble::Refused) {
-            self.breaker = Breaker::Closed;
-        }
+        self.breaker = Breaker::Closed;
     }
 
     /// A connection could not be opened.
@@ -227,9 +226,7 @@ impl Pool {
     /// A connection is no longer tried to be opened, for a reason on our side.
     pub(super) fn gave_up(&mut self, purpose: Purpose, now: Timestamp) {
         self.end_of_opening(purpose);
-        if let Breaker::HalfOpen { trouble, failures } = self.breaker
-            && trouble != Trouble::Refused
-        {
+        if let Breaker::HalfOpen { trouble, failures } = self.breaker {
             self.breaker = Breaker::Open { trouble, until: now.plus(self.rules.outage.first), failures };
         }
     }
@@ -255,18 +252,9 @@ impl Pool {
         self.unproven = None;
     }
 
-    /// A mail was taken.
-    pub(super) fn accepted(&mut self) {
-        self.worked();
-        if self.trouble() == Some(Trouble::Refused) {
-            self.breaker = Breaker::Closed;
-        }
-    }
-
-    /// Opens the breaker; until when. What follows from the same outage counts once.
-    pub(super) fn trip(&mut self, trouble: Trouble, now: Timestamp) -> Timestamp {
+    /// Opens the breaker.
+    fn trip(&mut self, trouble: Trouble, now: Timestamp) {
         let failures = match self.breaker {
-            Breaker::Open { trouble: known, until, .. } if known == trouble && now < until => return until,
             Breaker::Open { trouble: known, failures, .. }
             | Breaker::HalfOpen { trouble: known, failures }
                 if known == trouble =>
@@ -277,39 +265,47 @@ impl Pool {
         };
         let pauses = match trouble {
             Trouble::Unreachable => self.rules.outage,
-            Trouble::Login | Trouble::Refused => self.rules.refusal,
+            Trouble::Login => self.rules.refusal,
         };
         let until = now.plus(pauses.after(failures));
         self.breaker = Breaker::Open { trouble, until, failures: failures.saturating_add(1) };
         self.limit = self.unproven.take().unwrap_or(self.limit);
-        until
     }
 
-    /// For how long no mail should be claimed; `None` while mail may go out, a trial included.
+    /// For how long no mail should be claimed; `None` while mail may go out.
     pub(super) fn rests(&self, now: Timestamp) -> Option<Duration> {
         match self.breaker {
+            Breaker::Closed => None,
             Breaker::Open { until, .. } if now < until => Some(until.since(now)),
-            Breaker::Closed
-            | Breaker::Open { trouble: Trouble::Refused, .. }
-            | Breaker::HalfOpen { trouble: Trouble::Refused, .. } => None,
             Breaker::Open { .. } | Breaker::HalfOpen { .. } => Some(Duration::ZERO),
         }
     }
 
-    /// Whether a mail may be handed over now; otherwise when that may have changed.
-    pub(super) fn admit(&mut self, now: Timestamp) -> Result<(), Option<Timestamp>> {
+    /// Whether mail may be handed over now; otherwise when that may have changed.
+    pub(super) fn admit(&self, now: Timestamp) -> Result<(), Option<Timestamp>> {
         match self.breaker {
             Breaker::Closed => Ok(()),
             Breaker::Open { until, .. } if now < until => Err(Some(until)),
-            Breaker::Open { trouble: Trouble::Refused, failures, .. }
-            | Breaker::HalfOpen { trouble: Trouble::Refused, failures }
-                if self.busy.iter().sum::<usize>() == 0 =>
-            {
-                self.breaker = Breaker::HalfOpen { trouble: Trouble::Refused, failures };
-                Ok(())
-            }
             Breaker::Open { .. } | Breaker::HalfOpen { .. } => Err(None),
         }
+    }
+
+    /// Notes whether there is but one project.
+    pub(super) fn set_alone(&mut self, is_alone: bool) {
+        self.is_alone = is_alone;
+    }
+
+    /// How many connections are busy with a project's mail.
+    pub(super) fn held_by(&self, project: ProjectNumber) -> usize {
+        self.held.get(&project).copied().unwrap_or_default()
+    }
+
+    /// Whether a further connection may become busy with a project's mail. A project that has some leaves an eighth of
+    /// what the next hop takes, one at least, to those that have none: a recipient's host may take minutes to answer,
+    /// and mail to many such recipients would keep everybody waiting.
+    pub(super) fn has_room_for(&self, project: ProjectNumber) -> bool {
+        let reserved = if self.is_alone || self.limit < 2 { 0 } else { self.limit.div_ceil(8) };
+        self.held_by(project) == 0 || self.busy.iter().sum::<usize>() + reserved < self.limit
     }
 
     /// The lanes whose mail may be handed over now, the most urgent first. Of every eight connections that the next
@@ -328,15 +324,25 @@ impl Pool {
         }
     }
 
-    /// A mail of a lane is handed over from now on.
-    pub(super) fn begin(&mut self, lane: Lane) {
+    /// A mail is handed over from now on.
+    pub(super) fn begin(&mut self, lane: Lane, project: ProjectNumber) {
         self.busy[lane.number() as usize] += 1;
+        *self.held.entry(project).or_default() += 1;
+        // another may have begun to send since the projects were counted
+        self.is_alone &= self.last.is_none_or(|last| last == project);
+        self.last = Some(project);
     }
 
-    /// The hand-over of a mail of a lane has ended.
-    pub(super) fn end(&mut self, lane: Lane) {
+    /// The hand-over of a mail has ended.
+    pub(super) fn end(&mut self, lane: Lane, project: ProjectNumber) {
         let busy = &mut self.busy[lane.number() as usize];
         *busy = busy.saturating_sub(1);
+        if let Some(held) = self.held.get_mut(&project) {
+            *held = held.saturating_sub(1);
+            if *held == 0 {
+                self.held.remove(&project);
+            }
+        }
     }
 }
 

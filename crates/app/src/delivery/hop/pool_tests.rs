@@ -168,27 +168,36 @@ fn a_refused_login_is_repeated_after_minutes() {
 }
 
 #[test]
-fn what_is_refused_is_tried_with_one_mail() {
-    let mut sketch = Sketch::new(8, 8);
-    sketch.fill(at(0));
-    assert_eq!(sketch.pool.trip(Trouble::Refused, at(0)), at(120));
-    assert_eq!(sketch.pool.trip(Trouble::Refused, at(1)), at(120), "those under way count once");
-    assert_eq!(sketch.pool.admit(at(1)), Err(Some(at(120))));
-    assert_eq!(sketch.pool.rests(at(120)), None, "the trial needs a mail");
-    assert_eq!(sketch.pool.admit(at(120)), Ok(()));
-    sketch.pool.begin(Lane::Transactional);
-    assert_eq!(sketch.pool.admit(at(120)), Err(None));
-    assert_eq!(sketch.pool.trip(Trouble::Refused, at(121)), at(361), "twice as long");
-    sketch.pool.end(Lane::Transactional);
-    assert_eq!(sketch.pool.admit(at(361)), Ok(()));
-    sketch.pool.accepted();
-    assert_eq!((sketch.pool.trouble(), sketch.pool.admit(at(362))), (None, Ok(())));
-    // without any connection left, one is opened when there is a mail
-    sketch.pool.trip(Trouble::Refused, at(400));
-    (0..8).for_each(|_| sketch.pool.closed());
-    assert_eq!(sketch.pool.ask(0, at(600)), Ask::Wait(None));
-    assert_eq!(sketch.pool.ask(3, at(600)), Ask::Open(Purpose::Serve));
-    assert_eq!(sketch.pool.ask(3, at(600)), Ask::Wait(None));
+fn a_project_leaves_connections_to_those_that_have_none() {
+    for (takes, most) in [(1, 1), (2, 1), (3, 2), (5, 4), (8, 7), (10, 8), (32, 28)] {
+        let mut sketch = Sketch::new(32, takes);
+        sketch.fill(at(0));
+        let pool = &mut sketch.pool;
+        let [first, second, third] = [1, 2, 3].map(ProjectNumber);
+        let fill = |pool: &mut Pool, project| {
+            let before = pool.held_by(project);
+            while pool.busy.iter().sum::<usize>() < takes && pool.has_room_for(project) {
+                pool.begin(Lane::Transactional, project);
+            }
+            pool.held_by(project) - before
+        };
+        assert_eq!(fill(pool, first), most, "of {takes}");
+        if takes > 1 {
+            assert_eq!(fill(pool, second), 1, "of {takes}, one that has none has room");
+        }
+        pool.end(Lane::Transactional, first);
+        assert_eq!(fill(pool, third), 1, "of {takes}");
+        // alone, it has all
+        (0..most.saturating_sub(1)).for_each(|_| pool.end(Lane::Transactional, first));
+        for project in [second, third] {
+            pool.end(Lane::Transactional, project);
+        }
+        pool.busy = [0; 3];
+        pool.held.clear();
+        pool.last = None;
+        pool.set_alone(true);
+        assert_eq!(fill(pool, first), takes);
+    }
 }
 
 #[test]
@@ -201,7 +210,7 @@ fn urgent_lanes_have_capacity_of_their_own_within_what_is_allowed() {
         let mut begun = [0, 0];
         for (count, lane) in begun.iter_mut().zip([Lane::Campaign, Lane::Workflow]) {
             while pool.busy.iter().sum::<usize>() < takes && pool.lanes().contains(&lane) {
-                pool.begin(lane);
+                pool.begin(lane, ProjectNumber(1));
                 *count += 1;
             }
         }

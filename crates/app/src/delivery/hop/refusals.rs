@@ -1,9 +1,11 @@
-//! Permanent refusals that are not about an address.
+//! Refusals that are not about one mail: permanent ones that are not about an address, and what is said of so many
+//! addresses that it is hardly about them.
 //!
-//! Whether one is about the mail, about its project or about all of us shows in who else is refused. Mail of a project
-//! of which nothing is taken waits; where several projects are refused and nobody is taken, the next hop refuses us.
+//! They are counted by project. Mail of a project of which nothing is taken waits, and one of it is tried from time to
+//! time. Nobody else's mail waits for it: where the next hop refuses everybody, each project's own first refusals hold
+//! its mail back, and nothing that one project does can stop another.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
@@ -11,45 +13,51 @@ use mailwright_core::time::Timestamp;
 
 use super::pool::Pauses;
 
-/// Different mails that have to be refused in a row.
+/// Different mails of a project that have to be refused in a row.
 const SEVERAL: usize = 3;
-/// As many where each refusal could be about what the mail says.
-const MANY: usize = 10;
-/// Most refusals that are looked at.
-const LOOKED_AT: usize = 64;
+/// Different recipients of a project that have to be refused in a row in the same words.
+const ALIKE: usize = 5;
+/// Fruitless trials after which the words are believed, of one mail at a time.
+const TRIALS: u32 = 10;
 /// Refusals that are longer ago than this tell nothing any more.
 const FORGOTTEN: Duration = Duration::from_mins(10);
-/// Most mails that are remembered as refused.
+/// For this long after a mail was taken, the next hop does not refuse everybody.
+const LATELY: Duration = Duration::from_mins(1);
+/// Most mails that are remembered as refused, and most projects.
 const REMEMBERED: usize = 10_000;
 /// When mail of a project is looked at again while one of its mails is tried.
 const AFTER_TRIAL: Duration = Duration::from_secs(5);
-
-/// What a refusal can be about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// What the mail says.
-    Content,
-    /// Who sends: the mail's sender, its project, or all of us.
-    Policy,
-}
 
 /// Whose refusal it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The mail's. `overtaken` when others were served since it was refused before, so that it is hardly about us.
     Mail { overtaken: bool },
-    /// The project's: its mail waits so long.
-    Project(Duration),
-    /// Everybody's.
-    Everybody,
+    /// The project's: its mail waits so long. `begins` when it did not wait before.
+    Project { wait: Duration, begins: bool },
 }
 
-#[derive(Debug)]
-struct Refusal {
-    mail: EmailId,
-    project: ProjectNumber,
-    kind: Kind,
-    at: Timestamp,
+/// The refusal of an address.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Missing {
+    /// Whether the code leaves no doubt that there is no such address.
+    pub(super) certain: bool,
+    /// A number for the recipient.
+    pub(super) recipient: u64,
+    /// A number for what was said, without what differs between recipients.
+    pub(super) words: u64,
+}
+
+/// How many projects' mail waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Extent {
+    /// Nobody's.
+    #[default]
+    Nobody,
+    /// That of some.
+    Some,
+    /// Of several, while of none mail was taken lately.
+    All,
 }
 
 #[derive(Debug)]
@@ -57,212 +65,224 @@ struct Bench {
     until: Timestamp,
     failures: u32,
     trial: Option<EmailId>,
+    /// What was said.
+    codes: String,
+}
+
+/// How a project stands.
+#[derive(Debug, Default)]
+struct Standing {
+    /// The different mails that were refused in a row.
+    refused: Vec<EmailId>,
+    /// What was said of addresses last, and of whose.
+    words: u64,
+    recipients: Vec<u64>,
+    refused_at: Timestamp,
+    bench: Option<Bench>,
 }
 
 /// What was refused lately.
 #[derive(Debug)]
 pub(super) struct Refusals {
     pauses: Pauses,
-    streak: Vec<Refusal>,
-    benched: HashMap<ProjectNumber, Bench>,
-    /// How often somebody was served.
+    projects: HashMap<ProjectNumber, Standing>,
+    benched: usize,
+    /// How often somebody was served, and when last.
     served: u64,
+    served_at: Option<Timestamp>,
     /// What that was when a mail was refused.
     seen: HashMap<EmailId, u64>,
+    /// Mails whose address was said not to exist, which was not believed.
+    doubted: HashMap<EmailId, ProjectNumber>,
 }
 
 impl Refusals {
     pub(super) fn new(pauses: Pauses) -> Self {
-        Self { pauses, streak: Vec::new(), benched: HashMap::new(), served: 0, seen: HashMap::new() }
+        Self {
+            pauses,
+            projects: HashMap::new(),
+            benched: 0,
+            served: 0,
+            served_at: None,
+            seen: HashMap::new(),
+            doubted: HashMap::new(),
+        }
     }
 
-    /// Whether mail of a project waits, so that none is to be claimed.
-    pub(super) fn keeps_back(&self, project: ProjectNumber, now: Timestamp) -> bool {
-        self.benched.get(&project).is_some_and(|bench| now < bench.until || bench.trial.is_some())
+    fn bench(&self, project: ProjectNumber) -> Option<&Bench> {
+        self.projects.get(&project)?.bench.as_ref()
+    }
+
+    /// How long mail of a project waits; `None` when one of it may be tried.
+    pub(super) fn waits(&self, project: ProjectNumber, now: Timestamp) -> Option<Duration> {
+        let bench = self.bench(project)?;
+        if now < bench.until { Some(bench.until.since(now)) } else { bench.trial.map(|_| AFTER_TRIAL) }
+    }
+
+    /// Why mail of a project waits: the codes of what was said.
+    pub(super) fn codes(&self, project: ProjectNumber) -> Option<&str> {
+        self.bench(project).map(|bench| bench.codes.as_str())
+    }
+
+    /// How many projects' mail waits.
+    pub(super) fn extent(&self, now: Timestamp) -> Extent {
+        let is_served = self.served_at.is_some_and(|at| now.since(at) < LATELY);
+        match self.benched {
+            0 => Extent::Nobody,
+            2.. if !is_served => Extent::All,
+            _ => Extent::Some,
+        }
     }
 
     /// Whether the mail of any project waits.
     pub(super) fn is_any_kept_back(&self) -> bool {
-        !self.benched.is_empty()
+        self.benched > 0
     }
 
-    /// Whether a mail may be tried; otherwise in how long to look again.
-    pub(super) fn admit(
-        &mut self,
-        mail: EmailId,
-        project: ProjectNumber,
-        now: Timestamp,
-    ) -> Result<(), Duration> {
-        match self.benched.get_mut(&project) {
-            None => Ok(()),
-            Some(bench) if now < bench.until => Err(bench.until.since(now)),
-            Some(Bench { trial: Some(_), .. }) => Err(AFTER_TRIAL),
-            Some(bench) => {
-                bench.trial = Some(mail);
-                Ok(())
-            }
+    /// A mail is handed over. Of a project whose mail waits, it is the one that is tried.
+    pub(super) fn begun(&mut self, mail: EmailId, project: ProjectNumber) {
+        if let Some(bench) = self.projects.get_mut(&project).and_then(|standing| standing.bench.as_mut()) {
+            bench.trial = Some(mail);
         }
     }
 
     /// A mail's hand-over has ended, however.
     pub(super) fn ended(&mut self, mail: EmailId, project: ProjectNumber) {
-        if let Some(bench) = self.benched.get_mut(&project)
+        if let Some(bench) = self.projects.get_mut(&project).and_then(|standing| standing.bench.as_mut())
             && bench.trial == Some(mail)
         {
             bench.trial = None;
         }
     }
 
-    /// A mail was taken, or refused because its address does not exist: the next hop serves the project.
-    pub(super) fn served(&mut self, project: ProjectNumber) {
+    /// A mail was taken, or refused because its address certainly does not exist: the next hop serves the project.
+    pub(super) fn served(&mut self, project: ProjectNumber, now: Timestamp) {
+        let was_all = self.extent(now) == Extent::All;
         self.served += 1;
-        self.streak.clear();
-        self.benched.remove(&project);
+        self.served_at = Some(now);
+        if self.projects.remove(&project).is_some_and(|standing| standing.bench.is_some()) {
+            self.benched -= 1;
+        }
+        if was_all {
+            // what held up everybody seems to be repaired: each tries one mail
+            for bench in self.projects.values_mut().filter_map(|standing| standing.bench.as_mut()) {
+                bench.until = now;
+            }
+        }
     }
 
-    /// A mail was refused.
+    /// A mail was refused for a reason that is not its address, nor its content.
     pub(super) fn refused(
         &mut self,
         mail: EmailId,
         project: ProjectNumber,
-        kind: Kind,
+        codes: String,
         now: Timestamp,
     ) -> Verdict {
-        self.streak.retain(|refusal| refusal.mail != mail && now.since(refusal.at) < FORGOTTEN);
-        if self.streak.len() >= LOOKED_AT {
-            self.streak.remove(0);
+        let overtaken = self.is_overtaken(mail);
+        if let Some(wait) = self.fails_again(mail, project, now) {
+            return wait;
         }
-        self.streak.push(Refusal { mail, project, kind, at: now });
-        if self.is_everybody() {
-            self.benched.clear();
-            return Verdict::Everybody;
+        let Some(standing) = self.standing(project, now) else { return Verdict::Mail { overtaken } };
+        if !standing.refused.contains(&mail) {
+            standing.refused.push(mail);
         }
-        if kind == Kind::Content {
-            return Verdict::Mail { overtaken: true };
+        if standing.refused.len() < SEVERAL {
+            Verdict::Mail { overtaken }
+        } else {
+            self.hold(project, codes, now)
         }
-        if let Some(bench) = self.benched.get_mut(&project) {
-            if bench.trial == Some(mail) {
-                bench.failures += 1;
-                bench.until = now.plus(self.pauses.after(bench.failures));
+    }
+
+    /// A mail was refused because its address does not exist. That is believed, unless the same is said of every
+    /// address and the code leaves room for doubt.
+    pub(super) fn missing(
+        &mut self,
+        mail: EmailId,
+        project: ProjectNumber,
+        missing: Missing,
+        codes: String,
+        now: Timestamp,
+    ) -> Verdict {
+        let own = Verdict::Mail { overtaken: false };
+        if missing.certain {
+            self.served(project, now);
+            return own;
+        }
+        if self.bench(project).is_none() && self.doubted.remove(&mail) == Some(project) {
+            return own; // others of the project were taken since
+        }
+        if self.bench(project).is_some_and(|bench| bench.failures >= TRIALS && bench.trial == Some(mail)) {
+            let _ = self.fails_again(mail, project, now);
+            return own;
+        }
+        let verdict = self.fails_again(mail, project, now).or_else(|| {
+            let standing = self.standing(project, now)?;
+            if standing.words != missing.words {
+                standing.words = missing.words;
+                standing.recipients.clear();
             }
-            return Verdict::Project(bench.until.since(now).max(AFTER_TRIAL));
+            if !standing.recipients.contains(&missing.recipient) {
+                standing.recipients.push(missing.recipient);
+            }
+            (standing.recipients.len() >= ALIKE).then(|| self.hold(project, codes, now))
+        });
+        if verdict.is_some() {
+            make_room(&mut self.doubted);
+            self.doubted.insert(mail, project);
         }
-        let of_project =
-            self.streak.iter().filter(|r| r.kind == Kind::Policy && r.project == project).count();
-        if of_project < SEVERAL {
-            return Verdict::Mail { overtaken: self.is_overtaken(mail) };
+        verdict.unwrap_or(own)
+    }
+
+    /// What follows where the project's mail waits already. A trial that fails makes it wait for longer.
+    fn fails_again(&mut self, mail: EmailId, project: ProjectNumber, now: Timestamp) -> Option<Verdict> {
+        let bench = self.projects.get_mut(&project)?.bench.as_mut()?;
+        if bench.trial == Some(mail) {
+            bench.failures = bench.failures.saturating_add(1);
+            bench.until = now.plus(self.pauses.after(bench.failures));
         }
-        let pause = self.pauses.after(0);
-        self.benched.insert(project, Bench { until: now.plus(pause), failures: 0, trial: None });
-        Verdict::Project(pause)
+        Some(Verdict::Project { wait: bench.until.since(now).max(AFTER_TRIAL), begins: false })
+    }
+
+    /// How a project stands; `None` when too many are remembered.
+    fn standing(&mut self, project: ProjectNumber, now: Timestamp) -> Option<&mut Standing> {
+        let is_stale = |standing: &Standing| now.since(standing.refused_at) >= FORGOTTEN;
+        if self.projects.len() >= REMEMBERED && !self.projects.contains_key(&project) {
+            self.projects.retain(|_, standing| standing.bench.is_some() || !is_stale(standing));
+            if self.projects.len() >= REMEMBERED {
+                return None;
+            }
+        }
+        let standing = self.projects.entry(project).or_default();
+        if is_stale(standing) {
+            *standing = Standing { bench: standing.bench.take(), ..Standing::default() };
+        }
+        standing.refused_at = now;
+        Some(standing)
+    }
+
+    fn hold(&mut self, project: ProjectNumber, codes: String, now: Timestamp) -> Verdict {
+        let wait = self.pauses.after(0);
+        if let Some(standing) = self.projects.get_mut(&project) {
+            standing.bench = Some(Bench { until: now.plus(wait), failures: 0, trial: None, codes });
+            self.benched += 1;
+        }
+        Verdict::Project { wait, begins: true }
     }
 
     fn is_overtaken(&mut self, mail: EmailId) -> bool {
-        if self.seen.len() >= REMEMBERED {
-            self.seen.clear();
-        }
+        make_room(&mut self.seen);
         self.seen.insert(mail, self.served).is_some_and(|before| before < self.served)
     }
+}
 
-    fn is_everybody(&self) -> bool {
-        let of_several = |refusals: Vec<&Refusal>, least| {
-            let projects: BTreeSet<_> = refusals.iter().map(|refusal| refusal.project).collect();
-            refusals.len() >= least && projects.len() > 1
-        };
-        let policy = self.streak.iter().filter(|refusal| refusal.kind == Kind::Policy).collect();
-        of_several(policy, SEVERAL) || of_several(self.streak.iter().collect(), MANY)
+/// Forgets everything where there is too much.
+fn make_room<V>(mails: &mut HashMap<EmailId, V>) {
+    if mails.len() >= REMEMBERED {
+        mails.clear();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const A: ProjectNumber = ProjectNumber(1);
-    const B: ProjectNumber = ProjectNumber(2);
-    const MAIL: Verdict = Verdict::Mail { overtaken: false };
-
-    fn refusals() -> Refusals {
-        Refusals::new(Pauses { first: Duration::from_mins(2), longest: Duration::from_mins(30) })
-    }
-
-    fn mail() -> EmailId {
-        EmailId::new(Timestamp(1))
-    }
-
-    fn minutes(minutes: u64) -> Timestamp {
-        Timestamp(0).plus(Duration::from_mins(minutes))
-    }
-
-    #[test]
-    fn a_single_mail_is_to_blame_however_often_it_is_refused() {
-        let mut refusals = refusals();
-        let stubborn = mail();
-        for _ in 0..20 {
-            assert_eq!(refusals.refused(stubborn, A, Kind::Policy, minutes(0)), MAIL);
-        }
-        refusals.served(B);
-        let overtaken = Verdict::Mail { overtaken: true };
-        assert_eq!(refusals.refused(stubborn, A, Kind::Policy, minutes(0)), overtaken);
-        assert_eq!(refusals.refused(stubborn, A, Kind::Policy, minutes(0)), MAIL, "since the last time");
-    }
-
-    #[test]
-    fn mail_of_a_project_waits_when_none_of_it_is_taken() {
-        let mut refusals = refusals();
-        let two = Duration::from_mins(2);
-        let verdicts: Vec<_> =
-            (0..4).map(|_| refusals.refused(mail(), A, Kind::Policy, minutes(0))).collect();
-        assert_eq!(verdicts, [MAIL, MAIL, Verdict::Project(two), Verdict::Project(two)]);
-        assert!(refusals.keeps_back(A, minutes(1)) && !refusals.keeps_back(B, minutes(1)));
-        assert_eq!(refusals.admit(mail(), A, minutes(1)), Err(Duration::from_mins(1)));
-        assert_eq!(refusals.admit(mail(), B, minutes(1)), Ok(()), "others go on");
-        let trial = mail();
-        assert_eq!(refusals.admit(trial, A, minutes(2)), Ok(()));
-        assert_eq!(refusals.admit(mail(), A, minutes(2)), Err(AFTER_TRIAL), "one at a time");
-        assert_eq!(
-            refusals.refused(trial, A, Kind::Policy, minutes(2)),
-            Verdict::Project(Duration::from_mins(4))
-        );
-        refusals.ended(trial, A);
-        let trial = mail();
-        assert_eq!(refusals.admit(trial, A, minutes(6)), Ok(()));
-        refusals.served(A);
-        assert_eq!(refusals.admit(mail(), A, minutes(6)), Ok(()));
-        assert!(!refusals.is_any_kept_back());
-    }
-
-    #[test]
-    fn a_trial_that_tells_nothing_is_followed_by_another() {
-        let mut refusals = refusals();
-        for _ in 0..3 {
-            refusals.refused(mail(), A, Kind::Policy, minutes(0));
-        }
-        let trial = mail();
-        assert_eq!(refusals.admit(trial, A, minutes(2)), Ok(()));
-        refusals.ended(trial, A);
-        assert_eq!(refusals.admit(mail(), A, minutes(2)), Ok(()));
-    }
-
-    #[test]
-    fn several_projects_without_a_success_are_everybody() {
-        let mut refusals = refusals();
-        assert_eq!(refusals.refused(mail(), A, Kind::Policy, minutes(0)), MAIL);
-        assert_eq!(refusals.refused(mail(), B, Kind::Policy, minutes(0)), MAIL);
-        assert_eq!(refusals.refused(mail(), B, Kind::Policy, minutes(0)), Verdict::Everybody);
-        refusals.served(A);
-        assert_eq!(refusals.refused(mail(), B, Kind::Policy, minutes(0)), MAIL);
-        assert_eq!(refusals.refused(mail(), A, Kind::Policy, minutes(20)), MAIL);
-        assert_eq!(refusals.refused(mail(), A, Kind::Policy, minutes(20)), MAIL, "long ago");
-    }
-
-    #[test]
-    fn content_that_is_refused_is_the_mails_own_unless_nobody_gets_through() {
-        let mut refusals = refusals();
-        for _ in 0..100 {
-            let verdict = refusals.refused(mail(), A, Kind::Content, minutes(0));
-            assert!(matches!(verdict, Verdict::Mail { .. }));
-        }
-        assert_eq!(refusals.refused(mail(), B, Kind::Content, minutes(0)), Verdict::Everybody);
-    }
-}
+#[path = "refusals_tests.rs"]
+mod tests;

@@ -1,39 +1,78 @@
 //! Tells the operator what is known of the next hop: in the log, and in the database for `mailwright doctor` and for the
 //! next start.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::hop::{self as store, Known};
+use mailwright_store::project;
 
 use super::super::Delivery;
-use super::{Hop, Trouble};
+use super::{Extent, Hop, Trouble};
 
 /// What is told is at least this old, so that what follows from one event is told together.
 const SETTLED: Duration = Duration::from_millis(500);
 /// The shortest time between two lines about the same subject.
 const APART: Duration = Duration::from_mins(1);
+/// The shortest time between two lines that say the same of the same project.
+const PROJECT_APART: Duration = Duration::from_mins(10);
+/// Most projects that lines are written about at a time, and most that are remembered.
+const MOST_LINES: usize = 16;
+const REMEMBERED: usize = 1_000;
+/// In the database, that mail is refused.
+const REFUSED: &str = "refused";
 
 /// What is worth telling.
 #[derive(Debug, Clone, PartialEq)]
 struct Facts {
     allowed: usize,
     trouble: Option<Trouble>,
-    /// Mail of some projects waits because none of it is taken.
-    keeps_back: bool,
+    /// Whose mail waits because none of it is taken.
+    refused: Extent,
     rate: Option<f64>,
     error: String,
 }
 
+/// What is to be told of single projects.
+#[derive(Debug, Default)]
+pub(super) struct News(Vec<(ProjectNumber, Line, String)>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Line {
+    Slowed,
+    Held,
+}
+
+impl News {
+    /// A project is slowed down.
+    pub(super) fn slowed(&mut self, project: ProjectNumber, codes: String) {
+        self.add(project, Line::Slowed, codes);
+    }
+
+    /// Mail of a project waits.
+    pub(super) fn held(&mut self, project: ProjectNumber, codes: String) {
+        self.add(project, Line::Held, codes);
+    }
+
+    fn add(&mut self, project: ProjectNumber, line: Line, codes: String) {
+        if self.0.len() < MOST_LINES {
+            self.0.push((project, line, codes));
+        }
+    }
+}
+
 impl Hop {
     fn facts(&self) -> Facts {
+        let now = self.now();
         let state = self.state();
         Facts {
             allowed: state.pool.allowed(),
             trouble: state.pool.trouble(),
-            keeps_back: state.refusals.is_any_kept_back(),
-            rate: state.pace.rate(),
+            refused: state.refusals.extent(now),
+            rate: state.paces.rate(now),
             error: state.error.clone(),
         }
     }
@@ -45,6 +84,7 @@ struct Told {
     limit_at: Option<Timestamp>,
     trouble_at: Option<Timestamp>,
     rate_at: Option<Timestamp>,
+    projects: HashMap<(ProjectNumber, Line), Timestamp>,
 }
 
 /// Loads what was learnt of the next hop before, and tells what is learnt from now on.
@@ -54,8 +94,19 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
     if let Some(limit) = stored.as_ref().and_then(|known| known.connections) {
         hop.restore(limit.clamp(1, 1000) as usize);
     }
-    let mut told = Told { facts: hop.facts(), limit_at: None, trouble_at: None, rate_at: None };
+    let mut told = Told {
+        facts: hop.facts(),
+        limit_at: None,
+        trouble_at: None,
+        rate_at: None,
+        projects: HashMap::new(),
+    };
+    let mut counted_at = None;
     loop {
+        if counted_at.is_none_or(|at| hop.now().since(at) >= APART) {
+            count_projects(&delivery).await;
+            counted_at = Some(hop.now());
+        }
         tokio::select! {
             () = hop.news.notified() => {}
             // what was held back to keep lines apart
@@ -63,11 +114,21 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
             () = delivery.tasks.stopping() => break,
         }
         let goes_on = delivery.tasks.pause(SETTLED).await;
+        let news = std::mem::take(&mut hop.state().news);
+        told.tell_of_projects(news, &name, hop.now());
         told.tell(&hop.facts(), hop.configured, &name, hop.now());
         keep(&delivery, &name, &mut stored).await;
         if !goes_on {
             break;
         }
+    }
+}
+
+/// Looks whether there are several projects: one that is alone need not leave connections to others.
+async fn count_projects(delivery: &Delivery) {
+    match delivery.app.0.db.read(|rx| Box::pin(async move { project::count(rx).await })).await {
+        Ok(count) => delivery.hop.set_alone(count <= 1),
+        Err(error) => tracing::debug!(%error, "the projects could not be counted"),
     }
 }
 
@@ -83,10 +144,11 @@ async fn load(delivery: &Delivery, name: &str) -> Option<Known> {
 /// Stores what is known where it differs from what is stored.
 async fn keep(delivery: &Delivery, name: &str, stored: &mut Option<Known>) {
     let facts = delivery.hop.facts();
-    let trouble = facts.trouble.or(facts.keeps_back.then_some(Trouble::Refused));
+    let refused = (facts.refused != Extent::Nobody).then_some(REFUSED);
+    let trouble = facts.trouble.map(Trouble::as_str).or(refused);
     let known = Known {
         connections: (facts.allowed < delivery.hop.configured).then_some(facts.allowed as i64),
-        trouble: trouble.map(|trouble| trouble.as_str().to_owned()),
+        trouble: trouble.map(str::to_owned),
         detail: trouble.map(|_| facts.error),
     };
     if *stored == Some(known.clone()) || (stored.is_none() && known == Known::default()) {
@@ -110,8 +172,8 @@ impl Told {
     fn tell(&mut self, facts: &Facts, configured: usize, hop: &str, now: Timestamp) {
         let due = |at: Option<Timestamp>| at.is_none_or(|at| now.since(at) >= APART);
         let told = &mut self.facts;
-        if (facts.trouble, facts.keeps_back) != (told.trouble, told.keeps_back) {
-            let is_over = facts.trouble.is_none() && !facts.keeps_back;
+        if (facts.trouble, facts.refused) != (told.trouble, told.refused) {
+            let is_over = facts.trouble.is_none() && facts.refused == Extent::Nobody;
             if is_over {
                 tracing::info!(hop, "the next hop takes mail again");
             } else if due(self.trouble_at) {
@@ -119,7 +181,7 @@ impl Told {
                 self.trouble_at = Some(now);
             }
             if is_over || self.trouble_at == Some(now) {
-                (told.trouble, told.keeps_back) = (facts.trouble, facts.keeps_back);
+                (told.trouble, told.refused) = (facts.trouble, facts.refused);
             }
         }
         if facts.allowed != self.facts.allowed && due(self.limit_at) {
@@ -143,23 +205,49 @@ impl Told {
             self.rate_at = Some(now);
         }
     }
+
+    fn tell_of_projects(&mut self, news: News, hop: &str, now: Timestamp) {
+        self.projects.retain(|_, at| now.since(*at) < PROJECT_APART);
+        for (project, line, error) in news.0 {
+            if self.projects.len() >= REMEMBERED || self.projects.contains_key(&(project, line)) {
+                continue;
+            }
+            self.projects.insert((project, line), now);
+            match line {
+                Line::Slowed => tracing::warn!(
+                    hop,
+                    project = project.0,
+                    error,
+                    "the next hop takes no more mail of a project for now, the project slows down"
+                ),
+                Line::Held => tracing::warn!(
+                    hop,
+                    project = project.0,
+                    error,
+                    "the next hop refuses mail of a project, which waits"
+                ),
+            }
+        }
+    }
 }
 
 fn warn(facts: &Facts, hop: &str) {
     let error = facts.error.as_str();
-    match facts.trouble {
-        Some(Trouble::Unreachable) => tracing::warn!(hop, error, "the next hop cannot be used, mail waits"),
-        Some(Trouble::Login) => tracing::warn!(
+    match (facts.trouble, facts.refused) {
+        (Some(Trouble::Unreachable), _) => {
+            tracing::warn!(hop, error, "the next hop cannot be used, mail waits")
+        }
+        (Some(Trouble::Login), _) => tracing::warn!(
             hop,
             error,
             "the next hop refuses the login, mail waits: correct name and password in MAILWRIGHT_TRANSPORT"
         ),
-        Some(Trouble::Refused) => tracing::warn!(
+        (None, Extent::All) => tracing::warn!(
             hop,
             error,
             "the next hop refuses all our mail, it waits: may this machine and these senders use it?"
         ),
-        None => tracing::warn!(
+        (None, Extent::Some | Extent::Nobody) => tracing::warn!(
             hop,
             error,
             "the next hop refuses all mail of a project, it waits: may the project's senders use it?"

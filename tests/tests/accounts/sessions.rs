@@ -496,7 +496,8 @@ both_engines! {
         app.restart().await;
         assert_eq!(me(&app, &owner).await, 200);
         app.stop().await;
-        app.restart_with(&[("MAILWRIGHT_SECRET", "another secret of this instance")]).await;
+        let another = [("MAILWRIGHT_SECRET", "another secret of this instance")];
+        app.restart_as(&["--lost-secret"], &another).await;
         assert_eq!(me(&app, &owner).await, 401, "with another secret it was signed by a stranger");
     }
 }

@@ -113,6 +113,7 @@ impl AppBuilder {
         let mut app = App {
             engine: self.engine,
             server: Server {
+                arguments: Vec::new(),
                 binary,
                 wrapper: self.wrapper,
                 env,

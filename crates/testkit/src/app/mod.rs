@@ -259,6 +259,7 @@ impl App {
         let mut node = Self {
             engine: self.engine,
             server: Server {
+                arguments: self.server.arguments.clone(),
                 binary: self.server.binary.clone(),
                 wrapper: self.server.wrapper.clone(),
                 env,
@@ -343,6 +344,12 @@ impl App {
         // Connections kept from before are dead.
         self.client = self.client.anew();
         self.launch(false).await;
+    }
+
+    /// The same with these arguments of `serve` from now on.
+    pub async fn restart_as(&mut self, arguments: &[&str], more: &[(&str, &str)]) {
+        self.server.arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        self.restart_with(more).await;
     }
 
     /// The most memory that the process had at once, in bytes.

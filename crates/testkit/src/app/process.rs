@@ -9,6 +9,8 @@ pub(super) struct Server {
     pub(super) binary: PathBuf,
     pub(super) wrapper: Vec<String>,
     pub(super) env: Vec<(String, String)>,
+    /// What is said to `serve`.
+    pub(super) arguments: Vec<String>,
     pub(super) port: u16,
     pub(super) log: PathBuf,
     pub(super) child: Option<Child>,
@@ -33,7 +35,12 @@ impl Server {
             None => Command::new(&self.binary),
         };
         self.environment(&mut command);
-        command.arg("serve").stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command
+            .arg("serve")
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
         let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} did not start: {error}"));
         self.child = Some(child);
     }

@@ -158,7 +158,7 @@ fn describe_bounds(parameter: &mut Value) {
     let told = parameter["description"].as_str().unwrap_or_default();
     let text = if let (Some(most), Some(default)) = (schema["maximum"].as_i64(), schema["default"].as_i64()) {
         format!(
-            "{told}: 1 to {most}, default {default}. A number out of these bounds counts as the nearest, anything else as the default."
+            "{told}: 1 to {most}, default {default}. More counts as {most}, less than 0 as 1, and 0 and what is no number as the default."
         )
     } else if let (Some(names), Some(default)) = (schema["enum"].as_array(), schema["default"].as_str()) {
         let names = names.iter().filter_map(Value::as_str).map(|name| format!("`{name}`"));
@@ -390,7 +390,8 @@ mod tests {
         let document = document();
         let statuses = |path: &str, method: &str| {
             let responses = document["paths"][path][method]["responses"].as_object().unwrap();
-            responses.keys().map(String::as_str).collect::<Vec<_>>().join(" ")
+            let named: BTreeSet<&str> = responses.keys().map(String::as_str).collect();
+            named.into_iter().collect::<Vec<_>>().join(" ")
         };
         for (path, method, expected) in [
             ("/health", "get", "200 414 431 500 503"),

@@ -157,6 +157,25 @@ both_engines! {
         assert_eq!(read(&app, "/segments").await, json!([]));
     }
 
+    /// PostgreSQL stores none.
+    async fn a_condition_holds_no_nul(engine: Engine) {
+        let app = App::start(engine).await;
+        let with_note = |note: &str| {
+            let mut condition = plan("pro");
+            condition["note"] = json!({ note: [] });
+            condition
+        };
+        assert_eq!(refused(&app, with_note("a\0b")).await, pairs(&[("condition", "invalid_string")]));
+        let made = dynamic(&app, "Noted", &with_note("a b")).await;
+        let changed = patch(&app, &made, json!({"condition": with_note("\0")})).await;
+        changed.assert_error(400, "VALIDATION_ERROR");
+        let campaign = json!({
+            "name": "n", "subject": "s", "body": "b", "from": app.from(),
+            "audienceType": "FILTERED", "audienceCondition": with_note("\0"),
+        });
+        app.post("/campaigns").json(&campaign).send().await.assert_error(422, "VALIDATION_ERROR");
+    }
+
     async fn segments_refer_to_segments_of_their_project(engine: Engine) {
         let app = App::start(engine).await;
         let other = app.bootstrap("Neighbour", "neighbour.example").await;

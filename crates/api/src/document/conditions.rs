@@ -78,9 +78,15 @@ fn of_requests() -> Vec<(&'static str, Value)> {
             "InternalTrack",
             json!({ "allOf": [
                 { "anyOf": [has("email", "string"), has("contactId", "string")] },
-                { "anyOf": [has("event", "string"), has("name", "string")] },
+                { "anyOf": [
+                    { "required": ["event"], "properties": { "event": { "type": "string", "not": reserved() } } },
+                    { "required": ["name"], "properties": {
+                        "event": { "type": "null" }, "name": { "type": "string", "not": reserved() },
+                    } },
+                ] },
             ] }),
         ),
+        ("TrackRequest", json!({ "properties": { "event": { "not": reserved() } } })),
         ("LookupRequest", addresses(contact::MAX_LOOKUP)),
         ("AddMembersRequest", addresses(segment::MAX_EMAILS)),
         ("RemoveRequest", addresses(segment::MAX_EMAILS)),
@@ -106,13 +112,6 @@ fn of_requests() -> Vec<(&'static str, Value)> {
                 "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw](=?=?)|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=?)?$",
             }),
         ),
-        // names of the service's own events
-        (
-            "EventName",
-            json!({ "not": {
-            "pattern": r"^(email\.[\s\S]*|contact\.(un)?subscribed|segment\.([\s\S]*\.)?(entry|exit))$",
-        } }),
-        ),
         (
             "DomainText",
             json!({ "pattern": r"^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?$" }),
@@ -128,6 +127,11 @@ fn of_requests() -> Vec<(&'static str, Value)> {
 
 fn is(field: &str, value: &str) -> Value {
     json!({ "required": [field], "properties": { field: { "const": value } } })
+}
+
+/// Names of the service's own events, as `core::event::is_reserved` knows them.
+fn reserved() -> Value {
+    json!({ "pattern": r"^(email\.[\s\S]*|contact\.(un)?subscribed|segment\.([\s\S]*\.)?(entry|exit))$" })
 }
 
 /// What a new campaign's audience takes with it. A campaign that is changed may have that already.
@@ -244,11 +248,14 @@ fn with_length(field: Value, operators: &[&str]) -> Value {
 fn of_answers() -> Vec<(&'static str, Value)> {
     let one_of = |names: Value| json!({ "enum": names });
     let level = || one_of(json!(["healthy", "warning", "critical"]));
-    let job = || {
+    let job = |mut result: Value| {
+        // null until there is one
+        result["type"] = json!(["object", "null"]);
         json!({ "properties": {
-        "state": one_of(json!(["waiting", "active", "delayed", "completed", "failed"])),
-        "progress": { "minimum": 0, "maximum": 100 },
-    } })
+            "state": one_of(json!(["waiting", "active", "delayed", "completed", "failed"])),
+            "progress": { "minimum": 0, "maximum": 100 },
+            "result": result,
+        } })
     };
     let truth = || json!({ "properties": { "success": { "const": true } } });
     vec![
@@ -292,11 +299,12 @@ fn of_answers() -> Vec<(&'static str, Value)> {
         } }),
         ),
         (
-            "BulkResult",
-            json!({ "properties": { "operation": one_of(json!(["subscribe", "unsubscribe", "delete"])) } }),
+            "JobView_BulkResult",
+            job(json!({
+                "properties": { "operation": one_of(json!(["subscribe", "unsubscribe", "delete"])) },
+            })),
         ),
-        ("JobView_BulkResult", job()),
-        ("JobView_ImportResult", job()),
+        ("JobView_ImportResult", job(json!({}))),
         (
             "LevelsView",
             json!({ "properties": {

@@ -19,7 +19,7 @@ use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
 use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query::{PageNumber, Params, ProjectsPageSize};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, WholeNumber};
 use crate::text::{Language, PlainName};
 
 /// Most mails a second that a project can ask for.
@@ -177,7 +177,7 @@ pub(crate) struct ProjectChange {
     /// instance's own limit holds as well. Null for that alone.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
-    sending_per_second: Given<i64>,
+    sending_per_second: Given<WholeNumber>,
     /// Whether an event with the public key, which everybody can read in the pages that use it, may subscribe a contact
     /// again that is not subscribed. False: `subscribed: true` counts for new contacts alone there.
     public_key_may_resubscribe: Option<bool>,
@@ -189,7 +189,7 @@ impl Payload for ProjectChange {
     fn check(&self) -> Vec<Issue> {
         let mut issues: Vec<Issue> = self.name.as_ref().and_then(link_in).into_iter().collect();
         match self.sending_per_second {
-            Given::Value(rate) if !(1..=MOST_PER_SECOND).contains(&rate) => {
+            Given::Value(WholeNumber(rate)) if !(1..=MOST_PER_SECOND).contains(&rate) => {
                 let (code, text) = if rate < 1 {
                     ("too_small", "Must be at least 1. To stop sending, pause the campaigns.".to_owned())
                 } else {
@@ -218,7 +218,7 @@ pub(crate) async fn update(
         name: body.name.map(|name| name.0.trim().to_owned()),
         tracking: body.tracking.map(Tracking::as_str),
         language: body.language.map(String::from),
-        sending_per_second: body.sending_per_second,
+        sending_per_second: body.sending_per_second.map(|rate| rate.0),
         public_key_may_resubscribe: body.public_key_may_resubscribe,
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))

@@ -3,16 +3,19 @@
 //! A credential that is missing, a body that is no JSON, a request beyond the limit: such answers come from the frame, not
 //! from a handler. They are added here for every operation that can give them, so that no annotation can forget one.
 
+mod conditions;
+
 use std::collections::BTreeSet;
 
-use mailwright_core::{custom_data, filter};
+use axum::http::Method;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
-use crate::resources::{contact, segment};
+use self::conditions::conditions;
+use crate::frame::Manner;
 
 /// The shared answers: name, status and what it means.
-const SHARED: [(&str, &str, &str); 9] = [
+const SHARED: [(&str, &str, &str); 13] = [
     (
         "BadRequest",
         "400",
@@ -25,12 +28,22 @@ const SHARED: [(&str, &str, &str); 9] = [
     ),
     ("Forbidden", "403", "The credential does not allow this, or the project is disabled"),
     ("NotFound", "404", "There is no such thing in this project"),
+    ("TooSlow", "408", "The request body took too long to arrive"),
     ("TooLarge", "413", "The request body is larger than this endpoint takes"),
+    ("PathTooLong", "414", "Path and query are longer than any that the service takes"),
+    ("Misdirected", "421", "The service is not known under the name that the request was sent to"),
     ("Invalid", "422", "The request is not valid; `errors` names every failing field"),
     ("RateLimited", "429", "Too many requests, or too many of this kind"),
+    ("HeaderTooLarge", "431", "The header of the request is larger than the service takes"),
     ("Failed", "500", "The service made a mistake, which is in its log under the request's id"),
     ("Unavailable", "503", "The service cannot do this now, and may soon"),
 ];
+
+/// Where these happen to who wants a page, the answer is a page; from the frame itself it is the envelope.
+const PAGES: [&str; 3] = ["429", "500", "503"];
+
+/// Answers to what is no request yet: they have neither a body nor a request's id.
+const BARE: [&str; 2] = ["414", "431"];
 
 /// The bodies of the legacy shape (contract, Errors) belong to these operations alone, beside the envelope.
 const LEGACY: [&str; 3] = ["upsertContact", "createTemplate", "createSegment"];
@@ -41,13 +54,20 @@ pub(crate) fn complete(document: &OpenApi, base_url: &str) -> Value {
     document["servers"] = json!([{ "url": base_url }]);
     let mut used = BTreeSet::new();
     for (path, item) in entries(&mut document["paths"]) {
-        for (_, operation) in entries(item) {
-            operation_of(path, operation);
+        for (method, operation) in entries(item) {
+            operation_of(method, path, operation);
         }
     }
     for (name, condition) in conditions() {
         merge(&mut document["components"]["schemas"][name], condition);
     }
+    let schemas = document["components"]["schemas"].take();
+    for (_, item) in entries(&mut document["paths"]) {
+        for (_, operation) in entries(item) {
+            ask_for_body(operation, &schemas);
+        }
+    }
+    document["components"]["schemas"] = schemas;
     add_shared(&mut document["components"]);
     collect(&document["paths"], &document["components"], &mut used);
     collect(&document["components"]["responses"], &document["components"], &mut used);
@@ -57,76 +77,25 @@ pub(crate) fn complete(document: &OpenApi, base_url: &str) -> Value {
     document
 }
 
-/// What the types of fields do not say: which fields need each other, and how many of something there are.
-fn conditions() -> Vec<(&'static str, Value)> {
-    let is = |field: &str, value: &str| json!({ "required": [field], "properties": { field: { "const": value } } });
-    let has =
-        |field: &str, kind: &str| json!({ "required": [field], "properties": { field: { "type": kind } } });
-    let audience = json!({ "allOf": [
-        { "if": is("audienceType", "FILTERED"), "then": has("audienceCondition", "object") },
-        { "if": is("audienceType", "SEGMENT"), "then": has("segmentId", "string") },
-    ] });
-    let addresses = |most: usize| json!({ "properties": { "emails": { "minItems": 1, "maxItems": most } } });
-    vec![
-        (
-            "SendRequest",
-            json!({ "anyOf": [has("template", "string"), { "allOf": [
-                has("subject", "string"), has("body", "string"),
-                { "required": ["from"], "properties": { "from": { "type": ["string", "object"] } } },
-            ] }] }),
-        ),
-        ("CreateCampaignRequest", audience),
-        (
-            "CreateSegmentRequest",
-            json!({ "if": is("type", "STATIC"), "then": {}, "else": has("condition", "object") }),
-        ),
-        (
-            "InternalTrack",
-            json!({ "allOf": [
-                { "anyOf": [has("email", "string"), has("contactId", "string")] },
-                { "anyOf": [has("event", "string"), has("name", "string")] },
-            ] }),
-        ),
-        ("LookupRequest", addresses(contact::MAX_LOOKUP)),
-        ("AddMembersRequest", addresses(segment::MAX_EMAILS)),
-        ("RemoveRequest", addresses(segment::MAX_EMAILS)),
-        (
-            "DataObject",
-            json!({
-                "maxProperties": custom_data::MAX_KEYS,
-                "propertyNames": { "minLength": 1, "maxLength": custom_data::MAX_KEY, "pattern": r"^[^\u0000]*$" },
-            }),
-        ),
-        (
-            "UpdateSegmentRequest",
-            json!({ "properties": { "condition": { "oneOf": [{ "$ref": "#/components/schemas/FilterTree" }] } } }),
-        ),
-        ("FilterTree", json!({ "properties": { "groups": { "minItems": 1 } } })),
-        (
-            "FilterGroup",
-            json!({ "anyOf": [{ "properties": { "filters": { "minItems": 1 } } }, has("conditions", "object")] }),
-        ),
-        (
-            "DomainText",
-            json!({ "pattern": r"^([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?$" }),
-        ),
-        ("MailboxText", json!({ "pattern": crate::text::MAILBOX })),
-        (
-            "Filter",
-            json!({ "properties": {
-                "operator": { "enum": filter::operator_names().collect::<Vec<_>>() },
-                "unit": { "enum": ["days", "hours", "minutes", null] },
-            } }),
-        ),
-    ]
+/// A body can be left out where it counts as `{}`, and that is as good as any other.
+fn ask_for_body(operation: &mut Value, schemas: &Value) {
+    let Some(body) = operation.get_mut("requestBody") else { return };
+    let path = body["content"]["application/json"]["schema"]["$ref"].as_str();
+    let Some(name) = path.and_then(|path| path.rsplit('/').next()) else { return };
+    let asks = ["required", "anyOf", "allOf"].iter().any(|part| schemas[name].get(part).is_some());
+    body["required"] = asks.into();
 }
 
-/// Puts the members of one object into another.
+/// Puts the members of one object into another; null takes a member away (RFC 7396).
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (name, value) in from {
-                merge(into.entry(name).or_insert(Value::Null), value);
+                if value.is_null() {
+                    into.remove(&name);
+                } else {
+                    merge(into.entry(name).or_insert_with(|| json!({})), value);
+                }
             }
         }
         (into, from) => *into = from,
@@ -165,64 +134,127 @@ impl Opens {
 const IDS: [&str; 8] =
     ["id", "jobId", "contactId", "projectId", "userId", "keyId", "invitationId", "sessionId"];
 
-/// Says which form identifiers in a path and keys in a header have. What recipients' links carry is no identifier.
-fn identify(operation: &mut Value) {
-    if operation["tags"][0] == "Recipients" {
-        return;
-    }
+/// Says which form identifiers in a path and keys in a header have, and what becomes of numbers in a query that are out of
+/// their bounds. What recipients' links carry is no identifier.
+fn describe_parameters(operation: &mut Value) {
+    let is_for_recipients = operation["tags"][0] == "Recipients";
     for parameter in operation.get_mut("parameters").and_then(Value::as_array_mut).into_iter().flatten() {
         let is_id = parameter["name"].as_str().is_some_and(|name| IDS.contains(&name));
-        if parameter["in"] == "path" && is_id {
+        if parameter["in"] == "path" && is_id && !is_for_recipients {
             parameter["schema"]["format"] = "uuid".into();
         }
         if parameter["name"] == "Idempotency-Key" {
             parameter["schema"] = json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$" });
         }
+        if parameter["in"] == "query" {
+            describe_bounds(parameter);
+        }
     }
 }
 
-fn operation_of(path: &str, operation: &mut Value) {
-    identify(operation);
-    let opens = Opens::of(operation);
-    let takes_body = operation.get("requestBody").is_some();
-    let project_in_header = opens.key && opens.session && !path.contains("/project");
-    if project_in_header {
+/// Lists are read leniently (contract, Endpoints), which a schema cannot say.
+fn describe_bounds(parameter: &mut Value) {
+    let schema = &parameter["schema"];
+    let told = parameter["description"].as_str().unwrap_or_default();
+    let text = if let (Some(most), Some(default)) = (schema["maximum"].as_i64(), schema["default"].as_i64()) {
+        format!(
+            "{told}: 1 to {most}, default {default}. More counts as {most}, less than 0 as 1, and 0 and what is no number as the default."
+        )
+    } else if let (Some(names), Some(default)) = (schema["enum"].as_array(), schema["default"].as_str()) {
+        let names = names.iter().filter_map(Value::as_str).map(|name| format!("`{name}`"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        format!("{told}: {names}; default `{default}`, and anything else counts as that.")
+    } else {
+        return;
+    };
+    parameter["description"] = text.into();
+}
+
+/// How an operation is reached, and what it takes.
+struct Traits {
+    opens: Opens,
+    manner: Manner,
+    /// The project is named by a header, where a session opens it.
+    project_in_header: bool,
+    /// Requests are counted by project.
+    is_limited: bool,
+    /// It reads a body, and fails when it cannot.
+    takes_body: bool,
+    /// It answers with pages for people, also when it fails.
+    shows_pages: bool,
+    has_path_parameter: bool,
+    has_campaign_id: bool,
+    id: String,
+}
+
+impl Traits {
+    fn of(method: &str, path: &str, operation: &Value) -> Self {
+        let opens = Opens::of(operation);
+        let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap_or_default();
+        let content = &operation["requestBody"]["content"];
+        let manner = Manner::of(&method, path);
+        let is_read =
+            ["application/json", "multipart/form-data"].iter().any(|kind| content.get(kind).is_some());
+        let names_project = path.contains("/projects/{id}") || path.contains("{projectId}");
+        Self {
+            project_in_header: opens.key && opens.session && !names_project,
+            is_limited: opens.key || (opens.session && names_project),
+            // what recipients send counts as empty when it cannot be read
+            takes_body: is_read && !manner.is_for_recipients,
+            manner,
+            shows_pages: operation["responses"]["200"]["content"].get("text/html").is_some(),
+            has_path_parameter: path.contains('{'),
+            has_campaign_id: path.starts_with("/campaigns/{id}"),
+            id: operation["operationId"].as_str().unwrap_or_default().to_owned(),
+            opens,
+        }
+    }
+
+    /// What the frame, the credential and the reading of the body can answer.
+    fn statuses(&self) -> Vec<&'static str> {
+        let mut statuses = vec!["414", "431", "500", "503"];
+        let mut when = |is_so: bool, more: &[&'static str]| {
+            if is_so {
+                statuses.extend(more);
+            }
+        };
+        when(self.opens.anything(), &["401", "403"]);
+        when(self.manner.minds_its_host(), &["421"]);
+        when(self.is_limited || self.manner.is_counted, &["429"]);
+        when(self.takes_body, &["400", "408", "413", "422"]);
+        when(self.project_in_header, &["400"]);
+        when(self.has_path_parameter, &["404"]);
+        // the form of these ids is part of the contract
+        when(self.has_campaign_id, &["422"]);
+        statuses
+    }
+}
+
+fn operation_of(method: &str, path: &str, operation: &mut Value) {
+    describe_parameters(operation);
+    let traits = Traits::of(method, path, operation);
+    if traits.project_in_header {
         let parameters = operation["parameters"].take();
         let mut parameters = parameters.as_array().cloned().unwrap_or_default();
         parameters.push(json!({ "$ref": "#/components/parameters/ProjectId" }));
         operation["parameters"] = parameters.into();
     }
-    let mut statuses = vec!["500", "503"];
-    if opens.anything() {
-        statuses.extend(["401", "403"]);
-    }
-    if opens.key {
-        statuses.push("429");
-    }
-    if takes_body {
-        statuses.extend(["400", "413", "422"]);
-    } else if project_in_header {
-        statuses.push("400");
-    }
-    if path.starts_with("/campaigns/{id}") {
-        // the form of these ids is part of the contract
-        statuses.push("422");
-    }
-    let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let Some(responses) = operation["responses"].as_object_mut() else { return };
-    for status in statuses {
+    for status in traits.statuses() {
         if !responses.contains_key(status)
             && let Some((name, ..)) = SHARED.iter().find(|(_, of, _)| *of == status)
         {
+            let is_page = traits.shows_pages && PAGES.contains(&status);
+            let name = if is_page { format!("{name}Page") } else { (*name).to_owned() };
             responses.insert(status.into(), json!({ "$ref": format!("#/components/responses/{name}") }));
         }
     }
     for (status, response) in responses.iter_mut() {
-        response_of(status, response, &opens, &id);
+        response_of(status, response, &traits);
     }
 }
 
-fn response_of(status: &str, response: &mut Value, opens: &Opens, operation: &str) {
+fn response_of(status: &str, response: &mut Value, traits: &Traits) {
     let Some(response) = response.as_object_mut().filter(|response| !response.contains_key("$ref")) else {
         return;
     };
@@ -231,17 +263,20 @@ fn response_of(status: &str, response: &mut Value, opens: &Opens, operation: &st
         let shared = SHARED.iter().find(|(_, of, _)| *of == status).map_or("Done", |(.., text)| text);
         response.insert("description".into(), shared.into());
     }
-    if status == "400" && LEGACY.contains(&operation) {
+    if status == "400" && LEGACY.contains(&traits.id.as_str()) {
         let either = json!({ "oneOf": [
             { "$ref": "#/components/schemas/LegacyError" }, { "$ref": "#/components/schemas/ErrorEnvelope" },
         ] });
         response.insert("content".into(), json!({ "application/json": { "schema": either } }));
     }
     let headers = response.entry("headers").or_insert_with(|| json!({}));
-    add_headers(headers, status, opens.key);
+    add_headers(headers, status, traits.is_limited || (status == "429" && traits.manner.is_counted));
 }
 
 fn add_headers(headers: &mut Value, status: &str, limited: bool) {
+    if BARE.contains(&status) {
+        return;
+    }
     let mut names = vec!["X-Request-ID"];
     if limited {
         names.extend(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]);
@@ -255,38 +290,42 @@ fn add_headers(headers: &mut Value, status: &str, limited: bool) {
 }
 
 fn add_shared(components: &mut Value) {
-    let number = json!({ "type": "integer", "minimum": 0 });
+    let number = |what: &str| json!({ "description": what, "schema": { "type": "integer", "minimum": 0 } });
     components["headers"] = json!({
         "X-Request-ID": {
             "description": "Identifier of the request: the client's own, where it sent one of up to 128 characters \
                             of `A-Z a-z 0-9 - _ . :`",
-            "schema": { "type": "string" },
+            "schema": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9_.:-]+$" },
         },
-        "RateLimit-Limit": { "description": "Requests a minute", "schema": number },
-        "RateLimit-Remaining": { "description": "Requests left in this window", "schema": number },
-        "RateLimit-Reset": { "description": "Seconds until the next window", "schema": number },
-        "Retry-After": { "description": "Seconds to wait before the next try", "schema": number },
+        "RateLimit-Limit": number("Requests a minute"),
+        "RateLimit-Remaining": number("Requests left in this window"),
+        "RateLimit-Reset": number("Seconds until the next window"),
+        "Retry-After": number("Seconds to wait before the next try"),
     });
     components["parameters"] = json!({
         "ProjectId": {
             "name": "X-Project-Id", "in": "header", "required": false,
             "description": "The id of the project that the request is about. Needed with a session. A key has its own \
                             project, and this is not looked at.",
-            "schema": { "type": "string" },
+            "schema": { "type": "string", "format": "uuid" },
         },
     });
+    let envelope = json!({ "schema": { "$ref": "#/components/schemas/ErrorEnvelope" } });
+    let page = json!({ "schema": { "type": "string" } });
     let mut responses = Map::new();
     for (name, status, what) in SHARED {
         let mut headers = json!({});
-        add_headers(&mut headers, status, false);
-        responses.insert(
-            name.into(),
-            json!({
-                "description": what,
-                "headers": headers,
-                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/ErrorEnvelope" } } },
-            }),
-        );
+        add_headers(&mut headers, status, status == "429");
+        let mut response = json!({ "description": what, "headers": headers });
+        if !BARE.contains(&status) {
+            response["content"] = json!({ "application/json": envelope });
+        }
+        if PAGES.contains(&status) {
+            let mut shown = response.clone();
+            shown["content"]["text/html"] = page.clone();
+            responses.insert(format!("{name}Page"), shown);
+        }
+        responses.insert(name.into(), response);
     }
     components["responses"] = responses.into();
 }
@@ -331,20 +370,65 @@ mod tests {
         let document = document();
         for (name, operation) in operations(&document) {
             let has = |status: &str| operation["responses"].get(status).is_some();
-            let opens = Opens::of(&operation);
+            let (method, path) = name.split_once(' ').unwrap();
+            let traits = Traits::of(method, path, &operation);
+            let opens = &traits.opens;
             assert_eq!(opens.anything(), has("401") && operation["security"] != json!([{}]), "{name}: 401");
-            assert!(!opens.anything() || has("403"), "{name}: 403");
-            assert!(!opens.key || has("429"), "{name}: 429");
-            assert!(
-                operation.get("requestBody").is_none() || (has("400") && has("413") && has("422")),
-                "{name}"
-            );
+            for status in traits.statuses() {
+                assert!(has(status), "{name}: {status}");
+            }
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let referred = response.get("$ref").is_some();
                 let told = response["description"].as_str().is_some_and(|text| !text.is_empty());
                 assert!(referred || told, "{name}: {status} has no description");
             }
         }
+    }
+
+    #[test]
+    fn what_the_frame_answers_depends_on_where_a_request_goes() {
+        let document = document();
+        let statuses = |path: &str, method: &str| {
+            let responses = document["paths"][path][method]["responses"].as_object().unwrap();
+            let named: BTreeSet<&str> = responses.keys().map(String::as_str).collect();
+            named.into_iter().collect::<Vec<_>>().join(" ")
+        };
+        for (path, method, expected) in [
+            ("/health", "get", "200 414 431 500 503"),
+            ("/config", "get", "200 414 421 429 431 500 503"),
+            ("/unsubscribe/{id}", "get", "200 404 414 429 431 500 503"),
+            ("/unsubscribe/{id}", "post", "200 404 414 431 500 503"),
+            ("/users/@me", "get", "200 401 403 414 421 431 500 503"),
+            ("/users/@me/projects/{id}", "patch", "200 400 401 403 404 408 413 414 421 422 429 431 500 503"),
+            ("/contacts/{id}", "get", "200 400 401 403 404 414 421 429 431 500 503"),
+            ("/v1/track", "post", "200 400 401 403 408 409 413 414 421 422 429 431 500 503"),
+        ] {
+            assert_eq!(statuses(path, method), expected, "{method} {path}");
+        }
+    }
+
+    /// These refuse what comes from other sites, whatever credential there is.
+    #[test]
+    fn who_signs_people_in_or_out_says_that_other_sites_cannot() {
+        let document = document();
+        let responses: Vec<_> = operations(&document)
+            .into_iter()
+            .map(|(_, operation)| (operation["operationId"].clone(), operation["responses"].clone()))
+            .collect();
+        let mut found = 0;
+        for (file, text) in crate::tests::sources() {
+            let handlers = text.split("operation_id = \"").skip(1);
+            for handler in handlers.filter(|text| {
+                let signature = text.split("async fn").nth(1).and_then(|rest| rest.split(" {\n").next());
+                signature.is_some_and(|signature| signature.contains("_: SameSite"))
+            }) {
+                let id = handler.split('"').next().unwrap();
+                let (_, given) = responses.iter().find(|(name, _)| name == id).unwrap();
+                assert!(given.get("403").is_some(), "{file}: {id}");
+                found += 1;
+            }
+        }
+        assert_eq!(found, 7);
     }
 
     #[test]
@@ -363,7 +447,8 @@ mod tests {
     fn every_condition_is_about_a_schema() {
         let document = document();
         for (name, _) in conditions() {
-            assert!(document["components"]["schemas"][name]["type"].is_string(), "{name}");
+            let schema = &document["components"]["schemas"][name];
+            assert!(schema["type"].is_string() || schema["oneOf"].is_array(), "{name}");
         }
     }
 

@@ -10,6 +10,37 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
+/// The codes of errors. A unit test holds them against this file.
+pub(crate) const CODES: [&str; 27] = [
+    "BAD_REQUEST",
+    "CAMPAIGN_NOT_FOUND",
+    "CONFLICT",
+    "CONTACT_NOT_FOUND",
+    "DATABASE_ERROR",
+    "EMAIL_VERIFICATION_REQUIRED",
+    "FORBIDDEN",
+    "IDEMPOTENCY_KEY_REUSED",
+    "INTERNAL_SERVER_ERROR",
+    "INVALID_API_KEY",
+    "INVALID_CREDENTIALS",
+    "METHOD_NOT_ALLOWED",
+    "MISSING_AUTH",
+    "PASSWORD_REQUIRED",
+    "PAYLOAD_TOO_LARGE",
+    "PROJECT_ACCESS_DENIED",
+    "PROJECT_DISABLED",
+    "RATE_LIMIT_EXCEEDED",
+    "REQUEST_TIMEOUT",
+    "RESOURCE_NOT_FOUND",
+    "SERVICE_UNAVAILABLE",
+    "TEMPLATE_NOT_FOUND",
+    "TOTP_INVALID",
+    "TOTP_REQUIRED",
+    "UNAUTHORIZED",
+    "UNKNOWN_HOST",
+    "VALIDATION_ERROR",
+];
+
 /// Result of a handler.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
@@ -70,7 +101,7 @@ pub(crate) struct LegacyError {
 }
 
 impl ApiError {
-    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self(Box::new(Answer {
             status,
             code,
@@ -506,5 +537,28 @@ impl From<mailwright_app::Error> for ApiError {
                 .suggest("Try again. If it happens again, report it with the request id.")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Words in capitals within quotation marks.
+    fn codes(text: &str) -> BTreeSet<&str> {
+        let is_code = |word: &&str| {
+            word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        };
+        text.split('"').filter(is_code).collect()
+    }
+
+    #[test]
+    fn the_codes_of_the_document_are_those_of_the_errors() {
+        let file = include_str!("error.rs").split("#[cfg(test)]").next().unwrap();
+        let (_, after) = file.split_once("const CODES").unwrap();
+        let (_, used) = after.split_once("];").unwrap();
+        assert_eq!(codes(used), BTreeSet::from(CODES));
     }
 }

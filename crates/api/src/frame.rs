@@ -164,6 +164,38 @@ const PROBES: [&str; 3] = ["/health", "/ready", "/metrics"];
 const KEYLESS: [&str; 8] =
     ["/", "/auth", "/config", "/docs", "/inbox", "/inbox.js", "/oauth", "/openapi.json"];
 
+/// How the frame treats requests for a path, whatever their credentials. The API document says so too.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner {
+    /// It is answered whatever the state of affairs.
+    pub(crate) is_probe: bool,
+    /// It acts without a key: only under a name of ours, whatever the request brings.
+    is_keyless: bool,
+    /// It is for recipients of mails, whose links may have an old name.
+    pub(crate) is_for_recipients: bool,
+    /// Its requests are counted by client.
+    pub(crate) is_counted: bool,
+}
+
+impl Manner {
+    /// How a request for a path is treated, or one for an operation whose path is this template.
+    pub(crate) fn of(method: &Method, path: &str) -> Self {
+        let (is_keyless, is_for_recipients) =
+            (is_under(path, &KEYLESS), is_under(path, &subscription::PATHS));
+        Self {
+            is_probe: is_under(path, &PROBES),
+            is_keyless,
+            is_for_recipients,
+            is_counted: (is_keyless || is_for_recipients) && !subscription::is_way_out(method, path),
+        }
+    }
+
+    /// Whether a request can be refused for the name under which it reaches us.
+    pub(crate) fn minds_its_host(self) -> bool {
+        !self.is_probe && !self.is_for_recipients
+    }
+}
+
 /// Whether a path is one of these or below it.
 fn is_under(path: &str, roots: &[&str]) -> bool {
     roots.iter().any(|root| match path.strip_prefix(root) {
@@ -174,25 +206,23 @@ fn is_under(path: &str, roots: &[&str]) -> bool {
 
 /// Refuses what is not for this service, or too much.
 fn admit(visit: &Visit, request: &Request, limit: &RequestLimit) -> Result<(), ApiError> {
-    let path = request.uri().path();
-    if is_under(path, &PROBES) {
+    let manner = Manner::of(request.method(), request.uri().path());
+    if manner.is_probe {
         return Ok(());
     }
     if request.extensions().get::<NoRoom>().is_some() {
         return Err(ApiError::no_room());
     }
     let headers = request.headers();
-    let (keyless, recipients) = (is_under(path, &KEYLESS), is_under(path, &subscription::PATHS));
     // a key is no use to a page that does not have it; and links in old mails may have an old name
     let by_cookie = headers.contains_key(header::COOKIE) && !headers.contains_key(header::AUTHORIZATION);
-    if keyless || (by_cookie && !recipients) {
+    if manner.minds_its_host() && (manner.is_keyless || by_cookie) {
         let host = host::of(request.uri(), headers).unwrap_or_default();
         if !visit.edge.hosts.knows(host) {
             return Err(ApiError::misdirected(host));
         }
     }
-    if (keyless || recipients)
-        && !subscription::is_way_out(request.method(), path)
+    if manner.is_counted
         && let Some(allowance) = visit.edge.app.limiter().take_keyless(visit.client)
         && !allowance.allowed
     {

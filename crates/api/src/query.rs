@@ -1,4 +1,6 @@
 //! Parameters in path and query. Those in the query are read as leniently as the contract says: what cannot be read counts as absent.
+//!
+//! The bounds of a number and the names of a choice are written once, as a type: it serves reading and the API document.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -8,8 +10,14 @@ use axum::extract::FromRequestParts;
 use axum::extract::{Path, Query};
 use axum::http::request::Parts;
 use mailwright_app::Resource;
+use mailwright_app::project::MOST_LISTED;
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::de::value::{Error, StrDeserializer};
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::error::{ApiError, Result};
 use crate::text::clip;
@@ -44,11 +52,16 @@ impl Params {
     }
 
     /// An integer within bounds; absent, unreadable and 0 give the default.
-    pub(crate) fn bounded(&self, name: &str, default: i64, most: i64) -> i64 {
-        match self.integer(name) {
-            None | Some(0) => default,
-            Some(number) => number.clamp(1, most),
+    pub(crate) fn bounded<B: Bounded>(&self) -> i64 {
+        match self.integer(B::NAME) {
+            None | Some(0) => B::DEFAULT,
+            Some(number) => number.clamp(1, B::MOST),
         }
+    }
+
+    /// One of the names of a type; any other counts as absent.
+    pub(crate) fn choice<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        T::deserialize(StrDeserializer::<Error>::new(self.text(name)?)).ok()
     }
 
     /// `true` or `false`, literally.
@@ -70,7 +83,7 @@ impl Params {
 
     /// Whether `dir` asks for descending order, which is the default.
     pub(crate) fn descending(&self) -> bool {
-        self.0.get("dir").map(String::as_str) != Some("asc")
+        !matches!(self.choice("dir"), Some(Direction::Asc))
     }
 
     /// The cursor of a list. One that cannot be read is refused: going on from the start would repeat rows silently.
@@ -95,6 +108,112 @@ impl<S: Send + Sync> FromRequestParts<S> for NoParams {
         let message = format!("There is no parameter {name}. Put fields into the body, as JSON.");
         Err(ApiError::invalid(vec![Issue::new(name, "unrecognized_keys", message)]))
     }
+}
+
+/// A whole number in a query: from 1 up to a bound. What is no number, and 0, counts as the default, and what lies outside
+/// of the bounds as the nearest one.
+pub(crate) trait Bounded {
+    /// The parameter.
+    const NAME: &'static str;
+    /// What counts where there is none.
+    const DEFAULT: i64;
+    /// The greatest.
+    const MOST: i64;
+}
+
+macro_rules! bounded {
+    ($(#[$doc:meta])* $type:ident, $name:literal, $default:expr, $most:expr) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $type;
+
+        impl Bounded for $type {
+            const NAME: &'static str = $name;
+            const DEFAULT: i64 = $default;
+            const MOST: i64 = $most;
+        }
+
+        impl PartialSchema for $type {
+            fn schema() -> RefOr<Schema> {
+                whole_number::<Self>()
+            }
+        }
+
+        impl ToSchema for $type {}
+    };
+}
+
+bounded!(
+    /// Which page of a list, from 1.
+    PageNumber, "page", 1, 1_000_000_000
+);
+bounded!(
+    /// Rows of a page whose number is given.
+    PageSize, "pageSize", 20, 100
+);
+bounded!(
+    /// Projects of a page.
+    ProjectsPageSize, "pageSize", MOST_LISTED, MOST_LISTED
+);
+bounded!(
+    /// Rows of a page that a cursor leads to.
+    RowLimit, "limit", 20, 100
+);
+bounded!(
+    /// Events of a project.
+    EventLimit, "limit", 100, 1000
+);
+bounded!(
+    /// Events of a contact.
+    ContactEventLimit, "limit", 50, 1000
+);
+bounded!(
+    /// Values of a field.
+    ValueLimit, "limit", 100, 200
+);
+
+fn whole_number<B: Bounded>() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1.0))
+        .maximum(Some(B::MOST))
+        .default(Some(B::DEFAULT.into()))
+        .into()
+}
+
+/// Which way a list is sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(default = "desc")]
+pub(crate) enum Direction {
+    /// From the greatest, or the newest.
+    Desc,
+    /// From the least, or the oldest.
+    Asc,
+}
+
+/// By what templates and campaigns are sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(default = "createdAt")]
+pub(crate) enum NamedSort {
+    /// When it was created.
+    CreatedAt,
+    /// When it last changed.
+    UpdatedAt,
+    /// Its name.
+    Name,
+}
+
+/// By what contacts are sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(default = "createdAt")]
+pub(crate) enum ContactSort {
+    /// When it was created.
+    CreatedAt,
+    /// Its address.
+    Email,
 }
 
 /// The one parameter of a path. What is not UTF-8 is not the name of anything.
@@ -156,7 +275,17 @@ mod tests {
             (&digits, 100),
         ] {
             let params = Params(HashMap::from([("limit".to_owned(), text.to_owned())]));
-            assert_eq!(params.bounded("limit", 20, 100), expected, "{text}");
+            assert_eq!(params.bounded::<RowLimit>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_choice_that_there_is_not_counts_as_none() {
+        for (text, expected) in
+            [("", true), ("desc", true), ("asc", false), ("ASC", true), ("up", true), ("\0", true)]
+        {
+            let params = Params(HashMap::from([("dir".to_owned(), text.to_owned())]));
+            assert_eq!(params.descending(), expected, "{text}");
         }
     }
 

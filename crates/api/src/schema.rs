@@ -245,6 +245,19 @@ pub(crate) fn objects<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     Ok(list.map(|list| list.into_iter().map(|Object(value)| value).collect()))
 }
 
+/// A whole number as JSON Schema has it: 5.0 is one. One that is too great to be told is as great as can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WholeNumber(pub(crate) i64);
+
+impl<'de> Deserialize<'de> for WholeNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let number = serde_json::Number::deserialize(deserializer)?;
+        let whole = || number.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64);
+        let found = number.as_i64().or_else(whole);
+        found.map(Self).ok_or_else(|| serde::de::Error::custom("not a whole number"))
+    }
+}
+
 /// A type's schema with everything it refers to.
 struct Document {
     root: Value,
@@ -449,7 +462,7 @@ fn types(schema: &Value) -> Vec<&str> {
 
 fn has_type(schema: &Value, value: &Value) -> bool {
     let types = types(schema);
-    let is_integer = value.is_i64() || value.is_u64();
+    let is_integer = value.as_f64().is_some_and(|number| number.fract() == 0.0);
     types.is_empty() || types.iter().any(|t| *t == kind(value) || (*t == "integer" && is_integer))
 }
 
@@ -465,6 +478,26 @@ mod tests {
 
     use super::*;
     use crate::text::{Email, Subject};
+
+    #[test]
+    fn a_whole_number_may_have_a_fraction_of_nothing() {
+        let schema = serde_json::json!({ "type": ["integer", "null"] });
+        for (json, expected) in [
+            ("5", Some(5)),
+            ("-5.0", Some(-5)),
+            ("5e2", Some(500)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("1e300", Some(i64::MAX)),
+            ("5.5", None),
+            ("true", None),
+            ("\"5\"", None),
+        ] {
+            let read = serde_json::from_str::<WholeNumber>(json).ok().map(|number| number.0);
+            assert_eq!(read, expected, "{json}");
+            let value: Value = serde_json::from_str(json).unwrap();
+            assert_eq!(has_type(&schema, &value), expected.is_some(), "{json}");
+        }
+    }
 
     #[derive(Debug, Deserialize, ToSchema)]
     #[expect(dead_code, reason = "only parsed")]

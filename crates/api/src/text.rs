@@ -37,7 +37,7 @@ fn pattern(format: &str) -> String {
     match format {
         "single-line" => r"^[^\u0000\r\n]*$".into(),
         "file-name" => r#"^[^\u0000\r\n"]*$"#.into(),
-        "content-id" => r"^[^\u0000\r\n<>]*$".into(),
+        "content-id" => r"^[!#-'*-;=?-\[\]-~]*$".into(),
         "plain-name" => format!(r"^[^{HIDDEN}]*[^\s{HIDDEN}][^{HIDDEN}]*$"),
         "language" => "^[a-z]{2}(-[A-Z]{2})?$".into(),
         _ => r"^[^\u0000]*$".into(),
@@ -45,10 +45,10 @@ fn pattern(format: &str) -> String {
 }
 
 /// An address in ASCII. A domain in another script is taken as well, and stored in ASCII.
-const ADDRESS: &str = "^[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
+pub(crate) const ADDRESS: &str = "^[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
 
-/// The same, alone or in angle brackets behind a name.
-pub(crate) const MAILBOX: &str = "^([A-Za-z0-9 ]*<)?[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}>?$";
+/// The same in angle brackets, behind a name or none.
+pub(crate) const MAILBOX: &str = "^[A-Za-z0-9 ]*<[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}>$";
 
 /// `en`, or `pt-BR`.
 fn is_language(text: &str) -> bool {

@@ -1,4 +1,5 @@
-//! Independent judges: Python's `email` package and `dkimpy` of messages, `openapi-spec-validator` of the API document.
+//! Independent judges: Python's `email` package and `dkimpy` of messages, `openapi-spec-validator` of the API document, and
+//! `schemathesis` of whether the service does what its document says.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -65,6 +66,67 @@ pub fn assert_valid_openapi(document: &str) {
     let output =
         Command::new(interpreter()).args(["-m", "openapi_spec_validator"]).arg(file.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+/// Which requests a service is judged by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requests {
+    /// Those that the document allows.
+    Allowed,
+    /// Those that it does not.
+    Forbidden,
+}
+
+impl Requests {
+    fn mode(self) -> &'static str {
+        match self {
+            Self::Allowed => "positive",
+            Self::Forbidden => "negative",
+        }
+    }
+}
+
+/// Panics unless a service does what its `OpenAPI` document says: sends it requests made from the document, with these
+/// headers, to these operations, at most so many for each beside those at the edges of what is allowed. They are the same
+/// in every run.
+pub fn assert_as_documented(
+    base_url: &str,
+    headers: &[(&str, &str)],
+    operations: &[String],
+    requests: Requests,
+    examples: u32,
+) {
+    let config = crate::workspace_root().join("tests/schemathesis.toml");
+    let mut command = Command::new(interpreter());
+    command.args(["-m", "schemathesis.cli", "--config-file"]).arg(config);
+    command.arg("run").arg(format!("{base_url}/openapi.json"));
+    for operation in operations {
+        command.args(["--include-operation-id", operation]);
+    }
+    for (name, value) in headers {
+        command.args(["--header", &format!("{name}: {value}")]);
+    }
+    let examples = examples.to_string();
+    command.args(["--mode", requests.mode(), "--max-examples", &examples, "--seed", "1"]);
+    command.args([
+        "--checks",
+        "all",
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--suppress-health-check",
+        "all",
+    ]);
+    command.args(["--workers", "1", "--request-timeout", "20", "--no-color", "--output-truncate", "false"]);
+    // the folder for what it remembers of earlier runs, which must not matter
+    let folder = tempfile::tempdir().unwrap();
+    let output = command.current_dir(folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let summary = format!("Tested: {}", operations.len());
+    assert!(
+        output.status.success() && said.contains(&summary),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 /// Runs one of the scripts with the message as its input.

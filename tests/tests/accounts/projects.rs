@@ -86,6 +86,8 @@ both_engines! {
         }
         assert_eq!(issues(&patch(json!("2")).await)[0].0, "sendingPerSecond");
         assert_eq!(patch(json!(2)).await.assert_status(200).json()["sendingPerSecond"], 2);
+        // the same number, as other programs write it
+        assert_eq!(patch(json!(2.0)).await.assert_status(200).json()["sendingPerSecond"], 2);
         // another setting leaves it as it is
         let renamed = owner.request(&app, "PATCH", &mine_path(&app, "")).json(&json!({"name": "Apollo"})).send().await;
         assert_eq!(renamed.assert_status(200).json()["sendingPerSecond"], 2);

@@ -157,6 +157,40 @@ both_engines! {
         assert_eq!(read(&app, "/segments").await, json!([]));
     }
 
+    /// PostgreSQL would plan for most of a minute if it were asked to join them all.
+    async fn a_filter_can_have_200_conditions_on_events(engine: Engine) {
+        let app = App::start(engine).await;
+        for email in ["ann@example.com", "bob@example.com"] {
+            app.track(json!({"email": email, "event": "seen"})).await.assert_status(200);
+        }
+        app.track(json!({"email": "ann@example.com", "event": "paid"})).await.assert_status(200);
+        let filter = |name| json!({"field": name, "operator": "triggered"});
+        let mut filters = vec![filter("paid")];
+        filters.resize(200, filter("seen"));
+        let condition = json!({"logic": "AND", "groups": [{"filters": filters}]});
+        let segment = dynamic(&app, "Both", &condition).await;
+        assert_eq!(members(&app, &segment).await, ["ann@example.com"]);
+    }
+
+    /// PostgreSQL stores none.
+    async fn a_condition_holds_no_nul(engine: Engine) {
+        let app = App::start(engine).await;
+        let with_note = |note: &str| {
+            let mut condition = plan("pro");
+            condition["note"] = json!({ note: [] });
+            condition
+        };
+        assert_eq!(refused(&app, with_note("a\0b")).await, pairs(&[("condition", "invalid_string")]));
+        let made = dynamic(&app, "Noted", &with_note("a b")).await;
+        let changed = patch(&app, &made, json!({"condition": with_note("\0")})).await;
+        changed.assert_error(400, "VALIDATION_ERROR");
+        let campaign = json!({
+            "name": "n", "subject": "s", "body": "b", "from": app.from(),
+            "audienceType": "FILTERED", "audienceCondition": with_note("\0"),
+        });
+        app.post("/campaigns").json(&campaign).send().await.assert_error(422, "VALIDATION_ERROR");
+    }
+
     async fn segments_refer_to_segments_of_their_project(engine: Engine) {
         let app = App::start(engine).await;
         let other = app.bootstrap("Neighbour", "neighbour.example").await;

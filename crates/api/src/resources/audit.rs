@@ -15,7 +15,7 @@ use super::CursorPage;
 use crate::auth::PathAccess;
 use crate::auth::needs::ReadAudit;
 use crate::error::{ErrorEnvelope, Result};
-use crate::query::Params;
+use crate::query::{Params, RowLimit};
 
 /// Something that was done.
 #[derive(Debug, Serialize, ToSchema)]
@@ -74,16 +74,17 @@ impl From<Recorded> for AuditView {
 #[utoipa::path(get, path = "/projects/{id}/audit", tag = "Projects", operation_id = "listAudit", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),
-        ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
     ),
-    responses((status = 200, body = CursorPage<AuditView>), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+    responses((status = 200, body = CursorPage<AuditView>),
+        (status = 400, description = "A cursor of another list", body = ErrorEnvelope), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     PathAccess(project, ..): PathAccess<ReadAudit>,
     params: Params,
 ) -> Result<Json<CursorPage<AuditView>>> {
-    let page = app.audit(&project, params.cursor()?, params.bounded("limit", 20, 100) as usize).await?;
+    let page = app.audit(&project, params.cursor()?, params.bounded::<RowLimit>() as usize).await?;
     let cursor = page.entries.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     Ok(Json(CursorPage {
         data: page.entries.into_iter().map(AuditView::from).collect(),

@@ -27,7 +27,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::filter::FilterTree;
-use crate::query::{self, NoParams, Params, PathText};
+use crate::query::{self, Direction, NamedSort, NoParams, PageNumber, PageSize, Params, PathText, RowLimit};
 use crate::schema::{Body, Payload};
 use crate::text::{Description, Email, Html, Name, SenderName, Subject};
 
@@ -138,12 +138,12 @@ pub(crate) struct CampaignPage {
 /// List campaigns
 #[utoipa::path(get, path = "/campaigns", tag = "Campaigns", operation_id = "listCampaigns", security(("secretKey" = []), ("session" = [])),
     params(
-        ("page" = Option<i64>, Query, description = "From 1"),
-        ("pageSize" = Option<i64>, Query, description = "1 to 100, default 20"),
+        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
+        ("pageSize" = inline(Option<PageSize>), Query, description = "Rows of a page"),
         ("status" = Option<CampaignStatus>, Query, description = "Only this status"),
         ("search" = Option<String>, Query, description = "Substring of name, subject or sender address, in any case"),
-        ("sort" = Option<String>, Query, description = "`createdAt` (default), `updatedAt` or `name`"),
-        ("dir" = Option<String>, Query, description = "`desc` (default) or `asc`"),
+        ("sort" = inline(Option<NamedSort>), Query, description = "By what the list is sorted"),
+        ("dir" = inline(Option<Direction>), Query, description = "Which way"),
     ),
     responses((status = 200, body = CampaignPage), (status = 400, description = "A status that there is not", body = ErrorEnvelope)))]
 pub(crate) async fn list(
@@ -151,7 +151,7 @@ pub(crate) async fn list(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     params: Params,
 ) -> Result<Json<CampaignPage>> {
-    let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
+    let (page, page_size) = (params.bounded::<PageNumber>(), params.bounded::<PageSize>());
     let list = List {
         offset: (page - 1) * page_size,
         limit: page_size,
@@ -163,10 +163,10 @@ pub(crate) async fn list(
             CampaignStatus::as_str,
         )?,
         search: params.text("search").map(str::to_lowercase),
-        sort: match params.text("sort") {
-            Some("name") => Sort::Name,
-            Some("updatedAt") => Sort::UpdatedAt,
-            _ => Sort::CreatedAt,
+        sort: match params.choice("sort") {
+            Some(NamedSort::Name) => Sort::Name,
+            Some(NamedSort::UpdatedAt) => Sort::UpdatedAt,
+            Some(NamedSort::CreatedAt) | None => Sort::CreatedAt,
         },
         descending: params.descending(),
     };
@@ -755,7 +755,7 @@ pub(crate) struct CampaignLedger {
         ("id" = String, Path),
         ("state" = Option<Settlement>, Query, description = "The mails that stand so"),
         ("reason" = Option<Reason>, Query, description = "Only those for this reason"),
-        ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
     ),
     responses(
@@ -772,7 +772,7 @@ pub(crate) async fn ledger(
     let state = one_of(&params, "state", Settlement::from_name, Settlement::ALL, Settlement::as_str)?;
     let reason = one_of(&params, "reason", Reason::from_name, Reason::ALL, Reason::as_str)?;
     let after = params.cursor::<Cursor>()?.map(|cursor| cursor.0);
-    let limit = params.bounded("limit", 20, 100) as usize;
+    let limit = params.bounded::<RowLimit>() as usize;
     let page = state.map(|settlement| Page { settlement, reason, after, limit });
     let found = app.campaign_ledger(&project, id, page).await?;
     let Overview { campaign, ledger, .. } = found.overview;

@@ -20,7 +20,7 @@ use super::CursorPage;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, Params, PathText};
+use crate::query::{self, ContactSort, Direction, Params, PathText, RowLimit};
 use crate::schema::{Body, Payload};
 use crate::text::{DataObject, Email, Words};
 
@@ -61,12 +61,12 @@ impl From<Contact> for ContactView {
 /// List contacts
 #[utoipa::path(get, path = "/contacts", tag = "Contacts", operation_id = "listContacts", security(("secretKey" = []), ("session" = [])),
     params(
-        ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
         ("search" = Option<String>, Query, description = "Substring of the address, in any case"),
         ("subscribed" = Option<bool>, Query, description = "Only contacts in this state"),
-        ("sort" = Option<String>, Query, description = "`createdAt` (default) or `email`"),
-        ("dir" = Option<String>, Query, description = "`desc` (default) or `asc`"),
+        ("sort" = inline(Option<ContactSort>), Query, description = "By what the list is sorted"),
+        ("dir" = inline(Option<Direction>), Query, description = "Which way"),
     ),
     responses((status = 200, body = CursorPage<ContactView>), (status = 400, description = "A cursor of another list", body = ErrorEnvelope)))]
 pub(crate) async fn list(
@@ -75,11 +75,14 @@ pub(crate) async fn list(
     params: Params,
 ) -> Result<Json<CursorPage<ContactView>>> {
     let list = List {
-        limit: params.bounded("limit", 20, 100) as usize,
+        limit: params.bounded::<RowLimit>() as usize,
         after: params.cursor()?,
         search: params.text("search").map(str::to_lowercase),
         subscribed: params.boolean("subscribed"),
-        sort: if params.text("sort") == Some("email") { Sort::Email } else { Sort::CreatedAt },
+        sort: match params.choice("sort") {
+            Some(ContactSort::Email) => Sort::Email,
+            Some(ContactSort::CreatedAt) | None => Sort::CreatedAt,
+        },
         descending: params.descending(),
     };
     let page = app.contacts(&project, list).await?;

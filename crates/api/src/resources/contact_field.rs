@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::{Params, PathText};
+use crate::query::{Params, PathText, ValueLimit};
 
 /// The fields that every contact has, with their types.
 const STANDARD: [(&str, &str); 4] =
@@ -81,7 +81,7 @@ pub(crate) struct FieldValues {
 #[utoipa::path(get, path = "/contacts/fields/{field}/values", tag = "Contacts", operation_id = "listContactFieldValues", security(("secretKey" = []), ("session" = [])),
     params(
         ("field" = String, Path, description = "The prefix `data.` may be left out"),
-        ("limit" = Option<i64>, Query, description = "1 to 200, default 100"),
+        ("limit" = inline(Option<ValueLimit>), Query, description = "Most values"),
     ),
     responses((status = 200, body = FieldValues)))]
 pub(crate) async fn values(
@@ -90,7 +90,7 @@ pub(crate) async fn values(
     PathText(field): PathText,
     params: Params,
 ) -> Result<Json<FieldValues>> {
-    let limit = params.bounded("limit", 100, 200);
+    let limit = params.bounded::<ValueLimit>();
     let values = match field.as_str() {
         "subscribed" => vec![json!(true), json!(false)],
         "email" | "createdAt" | "updatedAt" => Vec::new(),

@@ -16,7 +16,7 @@ use super::{CursorPage, Time};
 use crate::auth::ProjectAccess;
 use crate::auth::needs::ReadMail;
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::{self, Params, PathText};
+use crate::query::{self, Params, PathText, RowLimit};
 
 /// One mail to one recipient.
 #[derive(Debug, Serialize, ToSchema)]
@@ -109,10 +109,10 @@ impl From<&Email> for EmailView {
 /// Newest first. A mail whose record is damaged is left out.
 #[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
     params(
-        ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
         ("status" = Option<EmailStatus>, Query, description = "Only mails in this state"),
-        ("contactId" = Option<String>, Query, description = "Only mails to this contact"),
+        ("contactId" = Option<ContactId>, Query, description = "Only mails to this contact"),
     ),
     responses((status = 200, body = CursorPage<EmailView>), (status = 400, description = "A cursor or filter that cannot be read", body = ErrorEnvelope)))]
 pub(crate) async fn list(
@@ -131,7 +131,7 @@ pub(crate) async fn list(
         None => None,
         Some(text) => Some(text.parse().map_err(|_| ApiError::bad_request("contactId must be a UUID."))?),
     };
-    let limit = params.bounded("limit", 20, 100) as usize;
+    let limit = params.bounded::<RowLimit>() as usize;
     let page = app.emails(&project, List { limit, after: params.cursor()?, status, contact }).await?;
     Ok(Json(CursorPage {
         data: page.emails.iter().map(EmailView::from).collect(),

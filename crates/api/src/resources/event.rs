@@ -21,7 +21,7 @@ use super::track::TrackRequest;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{ProjectAccess, RecordAccess};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
-use crate::query::{self, Params, PathText};
+use crate::query::{self, ContactEventLimit, EventLimit, Params, PathText};
 use crate::schema::{KeptBody, Payload};
 use crate::text::{DataObject, Email, EventName};
 
@@ -155,7 +155,7 @@ async fn record(app: &App, caller: &Identity, body: &mut KeptBody) -> Result<Eve
 #[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = []), ("session" = [])),
     params(
         ("eventName" = Option<String>, Query, description = "Only events of this name"),
-        ("limit" = Option<i64>, Query, description = "1 to 1000, default 100"),
+        ("limit" = inline(Option<EventLimit>), Query, description = "Most events"),
     ),
     responses((status = 200, body = EventList)))]
 pub(crate) async fn list(
@@ -164,7 +164,7 @@ pub(crate) async fn list(
     params: Params,
 ) -> Result<Json<EventList>> {
     let name = params.text("eventName").map(str::to_owned);
-    let events = app.events(&project, name, params.bounded("limit", 100, 1000)).await?;
+    let events = app.events(&project, name, params.bounded::<EventLimit>()).await?;
     Ok(Json(EventList { events: events.into_iter().map(|e| EventView::new(e, &project)).collect() }))
 }
 
@@ -188,7 +188,7 @@ pub(crate) async fn names(
 
 /// List the events of a contact
 #[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = []), ("session" = [])),
-    params(("contactId" = String, Path), ("limit" = Option<i64>, Query, description = "1 to 1000, default 50")),
+    params(("contactId" = String, Path), ("limit" = inline(Option<ContactEventLimit>), Query, description = "Most events")),
     responses((status = 200, body = EventList), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn of_contact(
     State(app): State<App>,
@@ -197,7 +197,7 @@ pub(crate) async fn of_contact(
     params: Params,
 ) -> Result<Json<EventList>> {
     let id: ContactId = query::id(&id, Resource::Contact)?;
-    let events = app.contact_events(&project, id, params.bounded("limit", 50, 1000)).await?;
+    let events = app.contact_events(&project, id, params.bounded::<ContactEventLimit>()).await?;
     Ok(Json(EventList { events: events.into_iter().map(|e| EventView::new(e, &project)).collect() }))
 }
 

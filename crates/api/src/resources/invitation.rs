@@ -13,12 +13,29 @@ use mailwright_core::locale::Locale;
 use mailwright_core::role::Role;
 use mailwright_core::templating::escape_html;
 use mailwright_store::user::User;
+use utoipa::ToSchema;
 
 use super::page::{Form, failed};
 use super::proof::page::{asked, dead_link, form, new_password_field, password_issue, told};
 use super::session::session_header;
 use crate::auth::{Client, SameSite, visitor};
+use crate::error::ErrorEnvelope;
 use crate::query::Params;
+use crate::text::{Code, LinkToken, Password, PlainName};
+
+/// What the page's form sends.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it documents the form, which is read field by field")]
+pub(crate) struct InvitationForm {
+    /// What the link carries.
+    token: LinkToken,
+    /// Of the account with the invited address, or for a new one.
+    password: Option<Password>,
+    /// Where the account has a second factor: what the authenticator program shows, or a recovery code.
+    code: Option<Code>,
+    /// How the owner of a new account wants to be called.
+    name: Option<PlainName>,
+}
 
 /// The page behind the link of an invitation
 #[utoipa::path(get, path = "/auth/invitation", tag = "Accounts", operation_id = "invitationPage", security(()),
@@ -41,10 +58,15 @@ pub(crate) async fn page(State(app): State<App>, params: Params, headers: Header
 ///
 /// What the page's form sends. A person who is not signed in with the invited address is signed in, or signed up, with
 /// what the form holds. Programs use `POST /users/@me/invitations` or `POST /auth/signup`.
-#[utoipa::path(post, path = "/auth/invitation", tag = "Accounts", operation_id = "acceptInvitationPage", security(()),
+#[utoipa::path(post, path = "/auth/invitation", tag = "Accounts", operation_id = "acceptInvitationPage", security((), ("session" = [])),
+    request_body(content = InvitationForm, content_type = "application/x-www-form-urlencoded"),
     responses(
         (status = 200, description = "A page that says so; it may set the cookie of a session", content_type = "text/html", body = String),
-        (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String)))]
+        (status = 401, description = "The page asks once more: the password or the code is wrong, or the code is missing", content_type = "text/html", body = String),
+        (status = 403, description = "A page that says that the address is to be verified first; or the request comes from a page of another site", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
+        (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String),
+        (status = 409, description = "A page that says that it failed: the address has an account by now", content_type = "text/html", body = String),
+        (status = 422, description = "The page asks once more: for another password or name", content_type = "text/html", body = String)))]
 pub(crate) async fn accept(
     State(app): State<App>,
     _: SameSite,

@@ -99,6 +99,7 @@ impl Payload for NewKey {
     params(("id" = String, Path)), request_body = NewKey,
     responses(
         (status = 201, body = KeyView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "The project has as many keys as it can have", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,

@@ -15,7 +15,7 @@ use super::CursorPage;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadMail, WriteMail};
 use crate::error::{ErrorEnvelope, Result};
-use crate::query::{self, Params, PathText};
+use crate::query::{self, Params, PathText, RowLimit};
 
 /// A captured mail as lists show it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,16 +52,16 @@ impl From<Captured> for CapturedView {
 /// Newest first.
 #[utoipa::path(get, path = "/mailbox", tag = "Mailbox", operation_id = "listMailbox", security(("secretKey" = []), ("session" = [])),
     params(
-        ("limit" = Option<i64>, Query, description = "1 to 100, default 20; larger values count as 100"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
     ),
-    responses((status = 200, body = CursorPage<CapturedView>)))]
+    responses((status = 200, body = CursorPage<CapturedView>), (status = 400, description = "A cursor of another list", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     params: Params,
 ) -> Result<Json<CursorPage<CapturedView>>> {
-    let page = app.captured(&project, params.cursor()?, params.bounded("limit", 20, 100) as usize).await?;
+    let page = app.captured(&project, params.cursor()?, params.bounded::<RowLimit>() as usize).await?;
     let cursor = page.mails.last().filter(|_| page.has_more).map(|last| last.id.to_string());
     Ok(Json(CursorPage {
         data: page.mails.into_iter().map(CapturedView::from).collect(),

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
-use mailwright_app::project::{MOST_LISTED, WithKeys};
+use mailwright_app::project::WithKeys;
 use mailwright_core::given::Given;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
@@ -18,12 +18,12 @@ use super::user::Done;
 use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
 use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query::Params;
-use crate::schema::{Body, Payload};
+use crate::query::{PageNumber, Params, ProjectsPageSize};
+use crate::schema::{Body, Payload, WholeNumber};
 use crate::text::{Language, PlainName};
 
 /// Most mails a second that a project can ask for.
-const MOST_PER_SECOND: i64 = 100_000;
+pub(crate) const MOST_PER_SECOND: i64 = 100_000;
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
@@ -89,16 +89,16 @@ impl ProjectView {
 /// The oldest first: all of them up to 10,000, or a page of them.
 #[utoipa::path(get, path = "/users/@me/projects", tag = "Projects", operation_id = "listProjects", security(("session" = [])),
     params(
-        ("page" = Option<i64>, Query, description = "Which page, from 1"),
-        ("pageSize" = Option<i64>, Query, description = "Most projects of a page, 1 to 10,000, which is also the default")),
+        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
+        ("pageSize" = inline(Option<ProjectsPageSize>), Query, description = "Projects of a page")),
     responses((status = 200, body = Vec<ProjectView>), (status = 401, body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     user: SignedInUser,
     params: Params,
 ) -> Result<Json<Vec<ProjectView>>> {
-    let page = params.bounded("page", 1, i64::MAX);
-    let size = params.bounded("pageSize", MOST_LISTED, MOST_LISTED);
+    let page = params.bounded::<PageNumber>();
+    let size = params.bounded::<ProjectsPageSize>();
     let projects = app.projects(&user.user, page, size).await?;
     Ok(Json(projects.into_iter().map(|(found, role)| ProjectView::new(found, Some(role))).collect()))
 }
@@ -132,6 +132,7 @@ fn link_in(name: &PlainName) -> Option<Issue> {
     responses(
         (status = 201, body = ProjectView), (status = 401, body = ErrorEnvelope),
         (status = 403, description = "One of your projects is disabled", body = ErrorEnvelope),
+        (status = 409, description = "You own as many projects as you can", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -176,7 +177,7 @@ pub(crate) struct ProjectChange {
     /// instance's own limit holds as well. Null for that alone.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
-    sending_per_second: Given<i64>,
+    sending_per_second: Given<WholeNumber>,
     /// Whether an event with the public key, which everybody can read in the pages that use it, may subscribe a contact
     /// again that is not subscribed. False: `subscribed: true` counts for new contacts alone there.
     public_key_may_resubscribe: Option<bool>,
@@ -188,7 +189,7 @@ impl Payload for ProjectChange {
     fn check(&self) -> Vec<Issue> {
         let mut issues: Vec<Issue> = self.name.as_ref().and_then(link_in).into_iter().collect();
         match self.sending_per_second {
-            Given::Value(rate) if !(1..=MOST_PER_SECOND).contains(&rate) => {
+            Given::Value(WholeNumber(rate)) if !(1..=MOST_PER_SECOND).contains(&rate) => {
                 let (code, text) = if rate < 1 {
                     ("too_small", "Must be at least 1. To stop sending, pause the campaigns.".to_owned())
                 } else {
@@ -217,7 +218,7 @@ pub(crate) async fn update(
         name: body.name.map(|name| name.0.trim().to_owned()),
         tracking: body.tracking.map(Tracking::as_str),
         language: body.language.map(String::from),
-        sending_per_second: body.sending_per_second,
+        sending_per_second: body.sending_per_second.map(|rate| rate.0),
         public_key_may_resubscribe: body.public_key_may_resubscribe,
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))

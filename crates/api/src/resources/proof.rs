@@ -39,6 +39,32 @@ pub(crate) struct VerifyRequest {
     not_mine: Option<bool>,
 }
 
+/// What the page's form sends.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it documents the form, which is read field by field")]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct VerifyForm {
+    /// What the link carries.
+    token: LinkToken,
+    /// Left out to verify the address.
+    action: Option<VerifyAction>,
+    /// The account's password, from where you are not signed in with the account.
+    password: Option<Password>,
+    /// With `claim`: the password that the account gets.
+    new_password: Option<NewPassword>,
+}
+
+/// What who did not make the account can do.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it documents a field of the form")]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum VerifyAction {
+    /// Take it over.
+    Claim,
+    /// Have it deleted, or locked.
+    Disown,
+}
+
 impl Payload for VerifyRequest {
     const MAX_BODY: usize = 16 * 1024;
 }
@@ -75,13 +101,14 @@ async fn ask_to_verify(app: &App, token: &str, headers: &HeaderMap, wrong: Optio
 /// The token shows who receives the mail, and anybody can sign up with somebody else's address. So it takes the session
 /// of the account, or `password`. Who did not make the account sets a `newPassword`, or says `notMine`.
 #[utoipa::path(post, path = "/auth/verify-email", tag = "Accounts", operation_id = "verifyEmail", security((), ("session" = [])),
-    request_body = VerifyRequest,
+    request_body(content((VerifyRequest = "application/json"), (VerifyForm = "application/x-www-form-urlencoded"))),
     responses(
-        (status = 200, body = Done),
+        (status = 200, content((Done = "application/json"), (String = "text/html"))),
         (status = 400, description = "The link is not valid, was used or has expired", body = ErrorEnvelope),
-        (status = 401, description = "The password is wrong", body = ErrorEnvelope),
-        (status = 403, description = "With the code PASSWORD_REQUIRED: you are not signed in with the account here", body = ErrorEnvelope),
-        (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
+        (status = 401, description = "The password is wrong; the page asks once more", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
+        (status = 403, description = "With the code PASSWORD_REQUIRED: you are not signed in with the account here. Or it comes from a page of another site", body = ErrorEnvelope),
+        (status = 404, description = "The page's link is not valid, was used or has expired", content_type = "text/html", body = String),
+        (status = 422, description = "The request is not valid; the page asks for another password", content((ErrorEnvelope = "application/json"), (String = "text/html")))))]
 pub(crate) async fn verify(
     State(app): State<App>,
     _: SameSite,
@@ -181,6 +208,7 @@ impl Payload for ResetRequest {
     request_body = ResetRequest,
     responses(
         (status = 200, body = Done),
+        (status = 403, description = "It comes from a page of another site", body = ErrorEnvelope),
         (status = 400, description = "This instance sends no mail of its own", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
 pub(crate) async fn request_reset(
@@ -229,11 +257,13 @@ async fn ask_for_password(app: &App, token: &str, alert: Option<&str>) -> Respon
 /// With the token of a link that was sent to the account. A link works once, for an hour. All sessions of the account
 /// end.
 #[utoipa::path(post, path = "/auth/reset-password", tag = "Accounts", operation_id = "resetPassword", security(()),
-    request_body = PasswordReset,
+    request_body(content((PasswordReset = "application/json"), (PasswordReset = "application/x-www-form-urlencoded"))),
     responses(
-        (status = 200, body = Done),
+        (status = 200, content((Done = "application/json"), (String = "text/html"))),
         (status = 400, description = "The link is not valid, was used or has expired", body = ErrorEnvelope),
-        (status = 422, body = ErrorEnvelope)))]
+        (status = 403, description = "It comes from a page of another site", body = ErrorEnvelope),
+        (status = 404, description = "The page's link is not valid, was used or has expired", content_type = "text/html", body = String),
+        (status = 422, description = "The request is not valid; the page asks for another password", content((ErrorEnvelope = "application/json"), (String = "text/html")))))]
 pub(crate) async fn reset(
     State(app): State<App>,
     _: SameSite,

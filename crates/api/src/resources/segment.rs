@@ -20,7 +20,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::filter::FilterTree;
-use crate::query::{self, Params, PathText};
+use crate::query::{self, PageNumber, PageSize, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{Description, Name, Words};
 
@@ -237,8 +237,8 @@ pub(crate) struct MemberPage {
 #[utoipa::path(get, path = "/segments/{id}/contacts", tag = "Segments", operation_id = "listSegmentContacts", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),
-        ("page" = Option<i64>, Query, description = "From 1"),
-        ("pageSize" = Option<i64>, Query, description = "1 to 100, default 20"),
+        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
+        ("pageSize" = inline(Option<PageSize>), Query, description = "Rows of a page"),
     ),
     responses((status = 200, body = MemberPage), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn contacts(
@@ -247,7 +247,7 @@ pub(crate) async fn contacts(
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<MemberPage>> {
-    let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
+    let (page, page_size) = (params.bounded::<PageNumber>(), params.bounded::<PageSize>());
     let members = app.segment_contacts(&project, segment_id(&id)?, (page - 1) * page_size, page_size).await?;
     Ok(Json(MemberPage {
         data: members.contacts.into_iter().map(ContactView::from).collect(),

@@ -29,7 +29,7 @@ use crate::text::{
 };
 
 /// Most recipients of one request: each is a row of one transaction.
-const MAX_RECIPIENTS: usize = 1000;
+pub(crate) const MAX_RECIPIENTS: usize = 1000;
 
 /// Whom a mail goes to.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -114,6 +114,7 @@ pub(crate) async fn log_in_page(params: Params) -> Response {
     request_body = LogInRequest,
     responses(
         (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
+        (status = 403, description = "It comes from a page of another site", body = ErrorEnvelope),
         (status = 401, description = "The address or the password is wrong; or, with the code TOTP_REQUIRED or TOTP_INVALID, the second factor is missing or wrong", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope),
         (status = 429, description = "Too many wrong passwords", body = ErrorEnvelope)))]

@@ -127,12 +127,22 @@ pub(crate) async fn unsubscribe_page(
     show(&app, &id, &params, &headers, Purpose::Unsubscribe).await
 }
 
+/// The form of RFC 8058.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it documents the form, in which two words are looked for")]
+pub(crate) struct OneClick {
+    /// `One-Click`.
+    #[serde(rename = "List-Unsubscribe")]
+    list_unsubscribe: Option<String>,
+}
+
 /// Unsubscribe with one click (RFC 8058), or from the page
 ///
 /// Mail programs are answered in plain text: 200, or 404 for an id that is nobody's. A browser that sent the page's form
 /// sees a page.
 #[utoipa::path(post, path = "/unsubscribe/{id}", tag = "Recipients", operation_id = "oneClickUnsubscribe",
     params(("id" = String, Path), ("e" = Option<String>, Query, description = "The mail whose link or header was used"), ("t" = Option<String>, Query, description = "What the links in mails carry")),
+    request_body(content((Option<OneClick> = "application/x-www-form-urlencoded"), (Option<OneClick> = "multipart/form-data")), description = "What mail programs send. The page's own form is empty, and a body that cannot be read counts as that."),
     responses(
         (status = 200, description = "Done", content((String = "text/plain"), (String = "text/html"))),
         (status = 404, description = "Nobody has this id", content((String = "text/plain"), (String = "text/html"))),

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, Params, PathText};
+use crate::query::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText};
 use crate::schema::{Body, Payload};
 use crate::text::{Description, DisplayName, Email, Html, Name, Subject};
 
@@ -78,12 +78,12 @@ pub(crate) struct TemplatePage {
 /// List templates
 #[utoipa::path(get, path = "/templates", tag = "Templates", operation_id = "listTemplates", security(("secretKey" = []), ("session" = [])),
     params(
-        ("page" = Option<i64>, Query, description = "From 1"),
-        ("pageSize" = Option<i64>, Query, description = "1 to 100, default 20"),
-        ("type" = Option<TemplateType>, Query, description = "Only this type"),
+        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
+        ("pageSize" = inline(Option<PageSize>), Query, description = "Rows of a page"),
+        ("type" = Option<TemplateType>, Query, description = "Only this type; any other word counts as none"),
         ("search" = Option<String>, Query, description = "Substring of name, description or subject, in any case"),
-        ("sort" = Option<String>, Query, description = "`createdAt` (default), `updatedAt` or `name`"),
-        ("dir" = Option<String>, Query, description = "`desc` (default) or `asc`"),
+        ("sort" = inline(Option<NamedSort>), Query, description = "By what the list is sorted"),
+        ("dir" = inline(Option<Direction>), Query, description = "Which way"),
     ),
     responses((status = 200, body = TemplatePage)))]
 pub(crate) async fn list(
@@ -91,16 +91,16 @@ pub(crate) async fn list(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     params: Params,
 ) -> Result<Json<TemplatePage>> {
-    let (page, page_size) = (params.bounded("page", 1, 1_000_000_000), params.bounded("pageSize", 20, 100));
+    let (page, page_size) = (params.bounded::<PageNumber>(), params.bounded::<PageSize>());
     let list = List {
         offset: (page - 1) * page_size,
         limit: page_size,
         kind: params.text("type").and_then(TemplateType::from_name),
         search: params.text("search").map(str::to_lowercase),
-        sort: match params.text("sort") {
-            Some("name") => Sort::Name,
-            Some("updatedAt") => Sort::UpdatedAt,
-            _ => Sort::CreatedAt,
+        sort: match params.choice("sort") {
+            Some(NamedSort::Name) => Sort::Name,
+            Some(NamedSort::UpdatedAt) => Sort::UpdatedAt,
+            Some(NamedSort::CreatedAt) | None => Sort::CreatedAt,
         },
         descending: params.descending(),
     };

@@ -36,6 +36,10 @@ impl Tree {
     pub fn parse(json: &Value) -> Result<Self, Vec<Issue>> {
         let mut reader = Reader { issues: Vec::new(), conditions: 0 };
         let tree = reader.tree(json, "", 1);
+        // a filter is stored as it was given, with what is not looked at
+        if reader.issues.is_empty() && holds_nul(json) {
+            return Err(vec![nul("")]);
+        }
         match tree {
             Some(tree) if reader.issues.is_empty() => Ok(tree),
             _ => Err(reader.issues),
@@ -560,6 +564,15 @@ fn wrong_type(at: &str, expected: &str, found: &Value) -> Issue {
 fn unknown(at: &str, message: impl Into<String>, found: &str) -> Issue {
     let short: String = found.chars().take(100).collect();
     Issue::new(at, "invalid_enum_value", message).received(short)
+}
+
+fn holds_nul(json: &Value) -> bool {
+    match json {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(elements) => elements.iter().any(holds_nul),
+        Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn nul(at: &str) -> Issue {

@@ -341,3 +341,23 @@ fn references_and_windows_are_found_in_nested_trees_too() {
         ]
     );
 }
+
+/// PostgreSQL stores no NUL, and a filter is stored with what is not looked at.
+#[test]
+fn no_part_of_a_filter_holds_a_nul() {
+    let good = filter("subscribed", "equals", json!(true));
+    for (name, value) in [
+        ("note", json!("a\0b")),
+        ("no\0te", json!(1)),
+        ("note", json!([{ "deep": [{ "a\0": null }] }])),
+        ("value", json!("\0")),
+        ("unit", json!("\0")),
+    ] {
+        let mut bad = good.clone();
+        bad[name] = value;
+        assert_eq!(issues(&tree(&[bad])), [(String::new(), "invalid_string")], "{name:?}");
+    }
+    let mut with_note = good;
+    with_note["note"] = json!("a b");
+    parse(&tree(&[with_note]));
+}

@@ -171,8 +171,14 @@ async fn a_mail_does_not_wait_behind_what_was_claimed_for_others() {
     longest(&app, &server, &other, "known", 2).await;
     send_many(&app, app.secret_key(), &app.from(), "a", 400).await;
     app.eventually("the backlog leaves", async || (server.received().len() >= 12).then_some(())).await;
-    let waited = longest(&app, &server, &other, "b", 6).await;
-    assert!(waited < Duration::from_secs(3), "a mail waited for {waited:?}");
+    let mut most = 0;
+    for n in 0..6 {
+        let before = server.received().len();
+        longest(&app, &server, &other, &format!("b{n}"), 1).await;
+        most = most.max(server.received().len() - before);
+    }
+    // a turn of the other project, and what was on its way already
+    assert!(most <= 16, "{most} mails left before one of another project");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

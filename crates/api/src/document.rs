@@ -171,6 +171,7 @@ fn describe_bounds(parameter: &mut Value) {
 }
 
 /// How an operation is reached, and what it takes.
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 struct Traits {
     opens: Opens,
     manner: Manner,

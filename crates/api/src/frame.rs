@@ -166,6 +166,7 @@ const KEYLESS: [&str; 8] =
 
 /// How the frame treats requests for a path, whatever their credentials. The API document says so too.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub(crate) struct Manner {
     /// It is answered whatever the state of affairs.
     pub(crate) is_probe: bool,

@@ -5,8 +5,8 @@
 //! one at most, and who waits has its turn project by project: many requests of one project make nobody else wait longer.
 //!
 //! One person may have many projects, so the time that a reader used lately counts as well. Who used much of it has its
-//! turn after those who did not, and less time at a stretch while others wait. One place is left to readers that are
-//! known to be quick.
+//! turn after those who did not, and less time at a stretch while others wait. Of three places and more, one is left to
+//! readers that are known to be quick.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -157,7 +157,9 @@ impl State {
             Reader::Background(_) => background < all_but_one,
             Reader::Request(_) => true,
         };
-        let left_to_quick = self.standing(reader, now) == Standing::Quick || self.not_quick < all_but_one;
+        // of two places, one left to the quick would be half of them
+        let for_others = if self.places > 2 { all_but_one } else { self.places };
+        let left_to_quick = self.standing(reader, now) == Standing::Quick || self.not_quick < for_others;
         all < self.places && own < SHARE && left_to_requests && left_to_quick
     }
 

@@ -63,8 +63,9 @@ fn body(world: &World, method: &str, path: &str) -> Value {
     match (method, path) {
         ("post", "/v1/send") => json!({"to": "late@example.com", "from": from, "subject": "s", "body": "b"}),
         ("post", "/v1/track") => json!({"email": "late@example.com", "event": "late"}),
-        ("post", "/users/@me/projects") => json!({"name": "Late"}),
-        ("patch", "/users/@me/projects/{id}" | "/users/@me") => json!({"name": "Late"}),
+        ("post", "/users/@me/projects") | ("patch", "/users/@me/projects/{id}" | "/users/@me") => {
+            json!({"name": "Late"})
+        }
         ("post", "/projects/{id}/keys") => json!({"name": "late", "scopes": ["everything"]}),
         ("patch", "/projects/{id}/members/{userId}") => json!({"role": "ADMIN"}),
         ("post", "/users/@me/password") => {
@@ -186,7 +187,7 @@ both_engines! {
             request.send().await
         };
         let hold = "begin; select 1 from projects for update; select pg_sleep(2); commit";
-        let (_, demoted, made, invited, promoted, renamed) = tokio::join!(
+        let ((), demoted, made, invited, promoted, renamed) = tokio::join!(
             app.tamper(hold),
             after(300, owner.request(app, "PATCH", &own).json(&demote)),
             after(800, admin.request(app, "POST", &keys).json(&key)),

@@ -146,12 +146,11 @@ struct Watched {
 impl Watched {
     /// The next piece, or the end. What completes the body is kept back until everybody who was let in would be again.
     async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
-        let piece = match self.pieces.next().now_or_never() {
-            Some(piece) => piece,
-            None => {
-                self.has_waited = true;
-                self.pieces.next().await
-            }
+        let piece = if let Some(piece) = self.pieces.next().now_or_never() {
+            piece
+        } else {
+            self.has_waited = true;
+            self.pieces.next().await
         };
         let is_complete = match &piece {
             Some(Ok(piece)) => {

@@ -64,7 +64,7 @@ fn permanent(stage: Stage, reply: &Reply) -> Blame {
     }
     match detail {
         // large services say so when a sender has sent enough; 5.4.6 is a mail that goes round, otherwise
-        Some((4, 5) | (1, 90) | (2, 0)) => Blame::Policy,
+        Some((4, 5) | (1, 90) | (2, 0) | (3 | 5, _)) => Blame::Policy,
         Some((4, 6)) if !wording.speaks_of_a_loop() => Blame::Policy,
         Some((1, _)) if stage == Stage::MailFrom => Blame::Sender,
         Some((2, _)) if stage == Stage::MailFrom => Blame::Policy,
@@ -76,7 +76,6 @@ fn permanent(stage: Stage, reply: &Reply) -> Blame {
         Some((1, 0)) => Blame::Policy,
         Some((1, _)) => Blame::Recipient,
         Some((2 | 4, _)) if stage != Stage::MailFrom => Blame::Recipient,
-        Some((3 | 5, _)) => Blame::Policy,
         Some((6, _)) => Blame::Content,
         // 552 to the sender or the content means its size, whatever the enhanced code says
         Some((0, _)) | None if reply.code == 552 && stage != Stage::RcptTo => Blame::Size,

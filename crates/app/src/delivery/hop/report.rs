@@ -235,7 +235,7 @@ fn warn(facts: &Facts, hop: &str) {
     let error = facts.error.as_str();
     match (facts.trouble, facts.refused) {
         (Some(Trouble::Unreachable), _) => {
-            tracing::warn!(hop, error, "the next hop cannot be used, mail waits")
+            tracing::warn!(hop, error, "the next hop cannot be used, mail waits");
         }
         (Some(Trouble::Login), _) => tracing::warn!(
             hop,

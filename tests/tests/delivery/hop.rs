@@ -75,7 +75,6 @@ async fn a_relay_with_a_limit_is_used_to_the_full(limit: usize) {
     let span = fixed[COMPARED - 1].min(learnt[COMPARED - 1]);
     let moved = |times: &[Duration]| times.iter().filter(|at| **at <= span).count();
     let (fixed, learnt) = (moved(&fixed), moved(&learnt));
-    println!("{learnt} of {fixed} mails in {span:?}, {} connections refused", relay.refused_connections());
     assert!(
         learnt * 100 >= fixed * 95,
         "{learnt} mails in {span:?} where the limit of {limit} was learnt, {fixed} where it was configured"

@@ -157,6 +157,21 @@ both_engines! {
         assert_eq!(read(&app, "/segments").await, json!([]));
     }
 
+    /// PostgreSQL would plan for most of a minute if it were asked to join them all.
+    async fn a_filter_can_have_200_conditions_on_events(engine: Engine) {
+        let app = App::start(engine).await;
+        for email in ["ann@example.com", "bob@example.com"] {
+            app.track(json!({"email": email, "event": "seen"})).await.assert_status(200);
+        }
+        app.track(json!({"email": "ann@example.com", "event": "paid"})).await.assert_status(200);
+        let filter = |name| json!({"field": name, "operator": "triggered"});
+        let mut filters = vec![filter("paid")];
+        filters.resize(200, filter("seen"));
+        let condition = json!({"logic": "AND", "groups": [{"filters": filters}]});
+        let segment = dynamic(&app, "Both", &condition).await;
+        assert_eq!(members(&app, &segment).await, ["ann@example.com"]);
+    }
+
     /// PostgreSQL stores none.
     async fn a_condition_holds_no_nul(engine: Engine) {
         let app = App::start(engine).await;

@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 use crate::value::Arg;
 
 const DAY: Duration = Duration::from_hours(24);
+/// Conditions on other tables that PostgreSQL may join. For a hundred and more joins on one id it plans for minutes.
+const MOST_JOINED: usize = 8;
 
 /// A boolean SQL condition on `contacts c` of one project, never null; values are appended to `args`.
 ///
@@ -40,7 +42,8 @@ pub(super) fn compile(
     now: Timestamp,
     values: &mut Values<'_>,
 ) -> Result<String> {
-    Compiler { segments, counts, lead, now, values, within: Vec::new(), conditions: 0 }.tree(tree)
+    Compiler { segments, counts, lead, now, values, within: Vec::new(), conditions: 0, elsewhere: 0 }
+        .tree(tree)
 }
 
 /// The bound arguments of the statement.
@@ -87,6 +90,8 @@ struct Compiler<'c, 'a> {
     /// The segments whose filters are being compiled, the outermost first.
     within: Vec<SegmentId>,
     conditions: usize,
+    /// Conditions on other tables so far.
+    elsewhere: usize,
 }
 
 impl Compiler<'_, '_> {
@@ -122,10 +127,29 @@ impl Compiler<'_, '_> {
             Condition::Subscribed(wanted) => format!("c.subscribed = {}", self.values.bind(*wanted)),
             Condition::Time { field, test } => self.time(*field, *test),
             Condition::Data { path, test } => custom_data::condition(path, test, self.now, self.values),
-            Condition::Event { name, test } => self.event(name, *test),
-            Condition::Activity { kind, test } => self.activity(*kind, *test),
-            Condition::Segment { id, member } => self.segment(*id, *member)?,
+            Condition::Event { name, test } => {
+                let found = self.event(name, *test);
+                self.apart(found)
+            }
+            Condition::Activity { kind, test } => {
+                let found = self.activity(*kind, *test);
+                self.apart(found)
+            }
+            Condition::Segment { id, member } => {
+                let found = self.segment(*id, *member)?;
+                self.apart(found)
+            }
         })
+    }
+
+    /// A condition on another table, so written that PostgreSQL does not join when there are many of them: it looks up, or
+    /// collects once, instead.
+    fn apart(&mut self, condition: String) -> String {
+        self.elsewhere += 1;
+        if self.values.postgres && self.elsewhere > MOST_JOINED {
+            return format!("(({condition}) is true)");
+        }
+        condition
     }
 
     fn email(&mut self, test: &TextTest) -> String {

@@ -151,10 +151,8 @@ impl Bodies {
         let all = held.all + bytes;
         let fits = match standing {
             Standing::Stranger => {
-                let most = most / 8;
-                held.strangers + bytes <= most
-                    && of_client <= most / STRANGER_SHARE
-                    && all <= self.settings.budget / 8 * 7
+                let share = most / 8;
+                held.strangers + bytes <= share && of_client <= share / STRANGER_SHARE && all <= share * 7
             }
             Standing::Known if is_small => all <= most && of_client <= most / 4 * 3,
             Standing::Known => all <= most / 4 * 3 && of_client <= most / 2,

@@ -7,7 +7,11 @@ use mailwright_testkit::{App, Engine, Request, Response, Value, json};
 use mailwright_tests::random::Random;
 use mailwright_tests::{assert_envelope, inline, items, read, text};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{OpenOptions, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// How long a refusal may take: less than callers and load balancers wait.
 const PROMPT: Duration = Duration::from_secs(10);
@@ -282,13 +286,58 @@ async fn a_database_that_says_nothing_does_not_keep_probes_waiting() {
     }
 }
 
+/// A folder that nobody can write to any more, once it is protected.
+enum Protected {
+    /// On a file system of its own.
+    Disk(SmallDisk),
+    /// By its mode and those of its files: what is left to do without the right to mount.
+    Modes(TempDir),
+}
+
+impl Protected {
+    fn new() -> Self {
+        SmallDisk::mount(64)
+            .map_or_else(|_| Self::Modes(tempfile::tempdir().expect("a temporary folder")), Self::Disk)
+    }
+
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Disk(disk) => disk.path(),
+            Self::Modes(folder) => folder.path().join("data"),
+        }
+    }
+
+    fn protect(&self) {
+        if let Self::Disk(disk) = self {
+            return disk.protect();
+        }
+        let mode = |path: &Path, mode| {
+            std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("our own file");
+        };
+        for file in std::fs::read_dir(self.path()).expect("a folder") {
+            mode(&file.expect("a file").path(), 0o400);
+        }
+        mode(&self.path(), 0o500);
+        let file = self.path().join("mailwright.sqlite");
+        let opened = OpenOptions::new().append(true).open(file);
+        assert!(opened.is_err(), "this test needs the right to mount, or a user whom the modes of files bind");
+    }
+}
+
+impl Drop for Protected {
+    fn drop(&mut self) {
+        if let Self::Modes(_) = self {
+            let _ = std::fs::set_permissions(self.path(), Permissions::from_mode(0o700));
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_file_that_cannot_be_written_is_told_at_once() {
-    // without the right to mount there is nothing to see: the owner of everything may write read-only files
-    let Ok(disk) = SmallDisk::mount(64) else { return };
-    let mut app = App::builder(Engine::Sqlite).data_dir(&disk.path()).start().await;
+    let folder = Protected::new();
+    let mut app = App::builder(Engine::Sqlite).data_dir(&folder.path()).start().await;
     app.stop().await;
-    disk.protect();
+    folder.protect();
     let serve = ["mailwright.sqlite cannot be written", "it belongs to ", "this program runs as "];
     // the doctor looks at the folder first
     let doctor = ["WRONG  data directory", "or write to it", "run this as the service's user"];

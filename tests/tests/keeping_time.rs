@@ -308,7 +308,10 @@ both_engines! {
             email["error"].as_str().is_some_and(|error| error.contains("not verified")).then_some(())
         })
         .await;
-        assert_eq!(read(&app, &format!("/emails/{waiting}")).await["status"], "PENDING");
+        let email = read(&app, &format!("/emails/{waiting}")).await;
+        assert_eq!(email["status"], "PENDING");
+        let attempts = email["attempts"].as_array().expect("attempts");
+        assert!(!attempts.is_empty() && attempts.iter().all(|attempt| attempt["code"] == 451), "{email}");
         assert!(server.received_for("wait@example.com").is_empty());
 
         dns.set_txt(name, [value]);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
@@ -16,6 +16,7 @@ use mailwright_app::App;
 use mailwright_app::limit::Allowance;
 use mailwright_app::session::ClientKey;
 use mailwright_core::time::Timestamp;
+use tokio::sync::Semaphore;
 
 use crate::auth::{self, FORWARDED_FOR, client_address};
 use crate::body::{self, Bodies};
@@ -41,6 +42,7 @@ impl std::error::Error for NoRoom {}
 pub(crate) struct Edge {
     app: App,
     bodies: Arc<Bodies>,
+    pauses: Semaphore,
     pub(crate) hosts: KnownHosts,
     told_of_proxy: AtomicBool,
 }
@@ -50,7 +52,16 @@ impl Edge {
         let settings = app.settings();
         let bodies = Bodies::new(settings.bodies);
         let hosts = KnownHosts::new(&settings.base_url, &settings.allowed_hosts);
-        Arc::new(Self { app, bodies, hosts, told_of_proxy: AtomicBool::new(false) })
+        let pauses = Semaphore::new(PAUSES);
+        Arc::new(Self { app, bodies, pauses, hosts, told_of_proxy: AtomicBool::new(false) })
+    }
+
+    /// Holds back the answer to a request beyond a limit, so that a client that goes on asking without a pause costs
+    /// others little.
+    async fn pause(&self) {
+        if let Ok(_one_of_few) = self.pauses.try_acquire() {
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Says once that there is a proxy of which the operator has not told us.
@@ -91,6 +102,11 @@ impl Visit {
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id taken over from a client.
 const MAX_REQUEST_ID: usize = 128;
+
+/// How long the answer to a request beyond a limit on requests is held back.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many answers are held back at once. Others beyond a limit leave right away.
+const PAUSES: usize = 256;
 
 /// What the limiter said about a request, carried from the extractor to the answer.
 #[derive(Debug, Clone, Default)]
@@ -155,6 +171,9 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
         seconds,
     );
     tracing::debug!(%request_id, %method, route, status = response.status().as_u16(), seconds, "request answered");
+    if limit.0.get().is_some_and(|allowance| !allowance.allowed) {
+        edge.pause().await;
+    }
     response
 }
 

@@ -138,8 +138,7 @@ impl SigningKey {
 
     /// Signs a message: the complete `DKIM-Signature` header with its line end, to be put before the message.
     ///
-    /// Canonicalisation is relaxed/relaxed. The headers that readers are shown are listed once more than they occur, so that one
-    /// added on the way breaks the signature (RFC 6376 section 8.15). A bare CR or LF in `raw` counts as the CRLF it is sent as.
+    /// Canonicalisation is relaxed/relaxed. A bare CR or LF in `raw` counts as the CRLF it is sent as.
     pub fn sign(
         &self,
         domain: &str,

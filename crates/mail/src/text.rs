@@ -167,7 +167,7 @@ impl<'a> TextWriter<'a> {
             _ => self.in_head = false,
         }
         self.nesting.enter(element, tag);
-        if self.nesting.mode.hidden {
+        if self.nesting.hides_tag() {
             return;
         }
         match element {
@@ -379,7 +379,8 @@ impl<'a> TextWriter<'a> {
             self.own_space.clear();
         } else if lines > 0 {
             // a blank line belongs to the quotes that both of its neighbours are in
-            let quotes = "> ".repeat(self.quotes.min(self.nesting.quotes()));
+            let quotes = self.quotes.min(self.nesting.quotes());
+            let quotes = "> ".repeat(self.nesting.quotes_of_blank_lines(quotes, lines - 1));
             for _ in 1..lines {
                 self.out.push('\n');
                 self.out.push_str(quotes.trim_end());

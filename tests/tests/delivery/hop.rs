@@ -155,7 +155,7 @@ both_engines! {
         assert_eq!(server.received().len(), 500, "and nothing was sent twice");
     }
 
-    async fn a_limit_on_the_rate_slows_the_process_and_not_the_mails(engine: Engine) {
+    async fn a_limit_on_the_rate_slows_the_project_and_not_the_mails(engine: Engine) {
         let window = Duration::from_secs(4);
         let server =
             ScriptedServer::builder().mails_per_window(30, window).start(|_, _| Answer::Accept).await;

@@ -1,10 +1,15 @@
 //! What may be done in a minute, by whom.
 
+use std::time::{Duration, Instant};
+
 use mailwright_testkit::{App, Engine, Request, Response, both_engines};
 use mailwright_tests::{contact_by_email, required_header, text};
 use serde_json::{Value, json};
 
 use crate::early_in_a_minute;
+
+/// How long the answer to a request beyond a limit is held back.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A request that comes through a proxy, which says from where.
 fn from(request: Request, client: &str) -> Request {
@@ -54,6 +59,17 @@ both_engines! {
             assert_eq!(required_header(&answer, "ratelimit-remaining"), left.to_string());
         }
         assert_limited(&app.get("/contacts").send().await, "8");
+    }
+
+    async fn who_goes_on_asking_beyond_a_limit_is_slowed_down(engine: Engine) {
+        early_in_a_minute().await;
+        let app = App::builder(engine).env("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "1").start().await;
+        app.get("/contacts").send().await.assert_status(200);
+        for _ in 0..3 {
+            let asked = Instant::now();
+            assert_limited(&app.get("/contacts").send().await, "1");
+            assert!(asked.elapsed() >= PAUSE, "answered after {:?}", asked.elapsed());
+        }
     }
 
     async fn keys_that_are_not_valid_are_limited_by_client(engine: Engine) {
@@ -136,7 +152,6 @@ both_engines! {
         assert_eq!(page.status, 429);
         assert!(page.text().starts_with("<!doctype html>"), "{}", page.text());
         // who is out stays out, and a wish that is fulfilled writes nothing
-        let events = async || app.list_all("/events").await.len();
         let before = app.get("/events?limit=100").send().await.json();
         for _ in 0..5 {
             set("unsubscribe").await.assert_status(200);
@@ -144,7 +159,6 @@ both_engines! {
         }
         let after = app.get("/events?limit=100").send().await.json();
         assert_eq!(before, after);
-        let _ = events;
         let contact = contact_by_email(&app, "ann@example.com").await.expect("the contact");
         assert_eq!(contact["subscribed"], false);
         // the project itself decides as it likes

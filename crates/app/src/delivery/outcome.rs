@@ -13,8 +13,6 @@ use super::blame::Blame;
 use super::ledger::Record;
 use super::reference;
 
-/// How long a mail waits whose sender's domain is not verified, before it is looked at again, at most.
-const WITHHELD: Duration = Duration::from_mins(5);
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
 /// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken meanwhile,
@@ -65,8 +63,6 @@ pub(super) enum End {
     Lost(String),
     /// The connection was lost after the content was complete.
     InDoubt(String),
-    /// The mail may not be sent now.
-    Withheld(String),
     /// The mail cannot be sent as it is.
     Impossible(Reason, String),
 }
@@ -128,7 +124,6 @@ pub(super) fn record(
     let is_doubt = matches!(end, End::InDoubt(_));
     let waits = match end {
         End::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
-        End::Withheld(_) => WITHHELD.min(backoff.max),
         _ => backoff.after(refusals(mail) + 1),
     };
     let verdict = judge(
@@ -232,7 +227,7 @@ fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, spent: bo
                 failed(Reason::Rejected, reply.to_string())
             }
         },
-        End::Lost(error) | End::Withheld(error) => later(error.clone()),
+        End::Lost(error) => later(error.clone()),
         End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
         End::Impossible(reason, error) => failed(*reason, error.clone()),
     }
@@ -284,9 +279,7 @@ fn attempt(verdict: &Verdict, end: &End, hop: Hop<'_>, now: Timestamp) -> String
         _ => None,
     };
     let text = match end {
-        End::Lost(error) | End::InDoubt(error) | End::Withheld(error) | End::Impossible(_, error) => {
-            Some(error.as_str())
-        }
+        End::Lost(error) | End::InDoubt(error) | End::Impossible(_, error) => Some(error.as_str()),
         _ => None,
     };
     let attempt = json!({

@@ -22,6 +22,8 @@ use crate::render::{Rendered, render};
 
 /// Pause before a mail is tried again that could not be prepared because the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// How long a mail waits whose sender's domain is not verified, before it is looked at again, at most.
+const WITHHELD: Duration = Duration::from_mins(5);
 
 pub(super) async fn run(delivery: Arc<Delivery>) {
     match &delivery.app.0.transport {
@@ -156,14 +158,19 @@ impl Delivery {
     /// Holds a mail back whose sender's domain is not verified. A campaign is paused, and its mails wait with it.
     async fn withhold(&self, mail: &Claimed, domain: String) {
         tracing::warn!(email = %mail.id, "a mail waits, because its sender's domain is not verified");
-        if mail.campaign.is_none() {
-            let end = End::Withheld(format!("The sender's domain {domain} is not verified."));
-            return self.record(self.outcome(mail, None, &end, Circumstances::default())).await;
+        if mail.campaign.is_some() {
+            if let Err(error) = self.app.withhold_campaigns(mail.project, domain).await {
+                tracing::warn!(%error, "the campaigns of a domain could not be paused, trying again");
+            }
+            return self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
         }
-        if let Err(error) = self.app.withhold_campaigns(mail.project, domain).await {
-            tracing::warn!(%error, "the campaigns of a domain could not be paused, trying again");
+        let error = format!("The sender's domain {domain} is not verified.");
+        let wait = WITHHELD.min(self.backoff.max);
+        if mail.waited + wait <= self.backoff.patience {
+            return self.postpone(mail, wait, &error).await;
         }
-        self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
+        let end = End::Impossible(Reason::Expired, format!("Given up, it waited for too long. {error}"));
+        self.record(self.outcome(mail, None, &end, Circumstances::default())).await;
     }
 
     pub(super) fn outcome(

@@ -58,6 +58,8 @@ pub(super) struct Nesting<'a> {
     pub(super) mode: Mode,
     /// An item outside of all lists has begun, and nothing of it was written.
     stray_item: bool,
+    /// Whether the element of the last tag, which holds nothing, is hidden.
+    is_tag_hidden: bool,
     /// How many bytes of indentation and quotes may still be written, so that no HTML grows by them beyond measure.
     allowance: usize,
 }
@@ -71,10 +73,12 @@ impl<'a> Nesting<'a> {
     /// Takes note of an element that begins.
     pub(super) fn enter(&mut self, element: Element, tag: &Tag<'a>) {
         self.end_implied(element);
+        self.is_tag_hidden = false;
+        let look = Look::of(tag);
         if is_void(tag.name) {
+            self.is_tag_hidden = look.hidden;
             return;
         }
-        let look = Look::of(tag);
         let mode = Mode {
             hidden: self.mode.hidden || look.hidden,
             tiny: look.tiny.unwrap_or(self.mode.tiny),
@@ -138,6 +142,11 @@ impl<'a> Nesting<'a> {
             self.mode = self.open[at].outer;
             self.open.truncate(at);
         }
+    }
+
+    /// Whether what the last tag began is hidden.
+    pub(super) fn hides_tag(&self) -> bool {
+        self.mode.hidden || self.is_tag_hidden
     }
 
     fn list(&mut self) -> Option<&mut List> {
@@ -216,13 +225,18 @@ impl<'a> Nesting<'a> {
         }
     }
 
-    /// How many quotes a line without text shows: those around all lists.
+    /// How many quotes the line of a word is in: those around all lists.
     pub(super) fn quotes(&self) -> usize {
-        if self.allowance == 0 {
-            return 0;
-        }
         let outer = self.open.iter().take_while(|open| !matches!(open.kind, Kind::List(_)));
         outer.filter(|open| matches!(open.kind, Kind::Quote)).count().min(MAX_LEVELS)
+    }
+
+    /// Of so many quotes, how many each of these lines without text shows: all, or none.
+    pub(super) fn quotes_of_blank_lines(&mut self, quotes: usize, lines: usize) -> usize {
+        let bytes = (2 * quotes).saturating_mul(lines);
+        let quotes = if self.allowance >= bytes { quotes } else { 0 };
+        self.allowance = self.allowance.saturating_sub(bytes);
+        quotes
     }
 }
 

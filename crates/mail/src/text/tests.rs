@@ -49,6 +49,8 @@ fn html_becomes_text() {
             "Sale & more\n\n<b>Today</b>",
         ),
         (r#"<div style="display:none"><img alt="Logo"></div>"#, ""),
+        (r#"<img alt="Logo" style="display:none"><img alt="Shop">"#, "Shop"),
+        (r#"<a href="https://e.com"><img alt="Shop"><img alt="Shop" hidden></a> x"#, "Shop (https://e.com) x"),
         (r#"<img alt=" ">"#, ""),
         (r#"<a href="mailto:a@example.com">Write</a>"#, "Write (a@example.com)"),
         (r#"<a href="MAILTO:a%2Bb@example.com?subject=x">Write</a>"#, "Write (a+b@example.com)"),
@@ -161,9 +163,14 @@ fn structure_is_kept_and_what_is_hidden_is_left_out() {
 
 #[test]
 fn indentation_does_not_multiply_a_text() {
-    for (open, line) in [("<ol start=999999><li>", "<br>x"), ("<blockquote>", "<p>x"), ("<ul><li>", "<li>x")]
-    {
-        let html = format!("{}{}", open.repeat(8), line.repeat(10_000));
+    for (open, line, end) in [
+        ("<ol start=999999><li>", "<br>x", ""),
+        ("<blockquote>", "<p>x", ""),
+        ("<ul><li>", "<li>x", ""),
+        ("<blockquote><pre>x", "\n", "y"),
+        ("<blockquote><pre>x", "\n\nx", ""),
+    ] {
+        let html = format!("{}{}{end}", open.repeat(8), line.repeat(10_000));
         let text = html_to_text(&html);
         assert!(text.len() < 3 * html.len(), "{open}: {} of {}", text.len(), html.len());
     }

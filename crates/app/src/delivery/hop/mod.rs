@@ -45,6 +45,8 @@ const GROWTH: Pauses = Pauses { first: Duration::from_secs(1), longest: Duration
 const AHEAD: (usize, usize) = (4, 8);
 /// The fewest mails claimed ahead.
 const FEWEST_AHEAD: usize = 4;
+/// While some mail waits, the shortest time between two looks at all projects for the metrics.
+const MEASURED_EVERY: Duration = Duration::from_secs(1);
 /// When a mail is looked at again whose project has no turn for so long that it does not wait in memory.
 const LATER: Duration = Duration::from_secs(1);
 
@@ -70,9 +72,16 @@ struct State {
     error: String,
     /// What is to be told of single projects.
     news: News,
+    /// When the metrics were last brought up to date because a mail was taken.
+    measured_at: Timestamp,
 }
 
 impl State {
+    /// Whether mail of a project waits for others of it.
+    fn is_held_up(&self, project: ProjectNumber) -> bool {
+        self.refusals.codes(project).is_some() || self.paces.rate_of(project).is_some()
+    }
+
     /// Whether mail of a project may be handed over now; otherwise when that may have changed.
     fn may_try(&self, project: ProjectNumber, now: Timestamp) -> Result<(), Timestamp> {
         if let Some(wait) = self.refusals.waits(project, now) {
@@ -160,6 +169,7 @@ impl Hop {
                 ended: Meter::default(),
                 error: String::new(),
                 news: News::default(),
+                measured_at: Timestamp(0),
             }),
             changed: Notify::new(),
             news: Notify::new(),
@@ -328,7 +338,7 @@ impl Hop {
                 Blame::Policy => self.refused(mail, reply),
                 Blame::Content | Blame::Recipient | Blame::Sender | Blame::Size => own,
             },
-            End::Lost(_) | End::InDoubt(_) | End::Withheld(_) | End::Impossible(..) => own,
+            End::Lost(_) | End::InDoubt(_) | End::Impossible(..) => own,
         }
     }
 
@@ -339,6 +349,7 @@ impl Hop {
             (state.refusals.is_any_kept_back(), state.refusals.extent(now), state.paces.is_any_slow())
         };
         let before = facts(&state);
+        let frees_others = state.is_held_up(mail.project) || before.1 == Extent::All;
         state.pool.worked();
         state.paces.accepted(mail.id, mail.project, now);
         state.refusals.served(mail.project, now);
@@ -346,10 +357,14 @@ impl Hop {
             return;
         }
         let is_news = before != facts(&state);
-        self.measure(&state);
+        if is_news || now.since(state.measured_at) >= MEASURED_EVERY {
+            state.measured_at = now;
+            self.measure(&state);
+        }
         drop(state);
-        // somebody may have waited for the project's turn
-        self.changed.notify_waiters();
+        if frees_others {
+            self.changed.notify_waiters();
+        }
         if is_news {
             self.news.notify_one();
         }

@@ -210,16 +210,18 @@ impl Database {
         owned.cluster.url(&owned.name)
     }
 
-    /// Brings everything that was written into the tables' files, so that each measurement begins with an empty log and
-    /// none pays for the one before.
+    /// Brings everything that was written into the tables' files, and what else waits for a disk to it, so that each
+    /// measurement begins with an empty log and none pays for what was before.
     pub(crate) async fn settle(&self) -> Result<()> {
         if let Some(owned) = &self.owned {
-            return owned.cluster.execute("checkpoint").await;
+            owned.cluster.execute("checkpoint").await?;
+        } else {
+            let settle = |connection: &rusqlite::Connection| {
+                Ok(connection.execute_batch("pragma wal_checkpoint(truncate)")?)
+            };
+            self.on_sqlite(settle).await?;
         }
-        let settle = |connection: &rusqlite::Connection| {
-            Ok(connection.execute_batch("pragma wal_checkpoint(truncate)")?)
-        };
-        self.on_sqlite(settle).await
+        Ok(tokio::task::spawn_blocking(rustix::fs::sync).await?)
     }
 
     /// Drops the indexes of a table, so that much can be written to it in short time; the statements that make them

@@ -279,10 +279,8 @@ async fn a_database_that_says_nothing_does_not_keep_probes_waiting() {
     let _silent =
         std::net::TcpListener::bind(("127.0.0.1", app.database_proxy().port())).expect("a free port");
     for _ in 0..3 {
-        let since = Instant::now();
         let answer = app.request("GET", "/ready").timeout(PROMPT).send().await;
         assert_eq!((answer.status, &answer.json()["database"]), (503, &json!(false)));
-        assert!(since.elapsed() < Duration::from_secs(4), "answered after {:?}", since.elapsed());
     }
 }
 
@@ -406,10 +404,9 @@ async fn silent_dns_verifies_nothing_and_takes_nothing_away() {
 
     dns.set_all_silent(true);
     let silent = tokio::spawn(verify.clone().send());
-    let since = Instant::now();
     app.get("/contacts?limit=1").send().await.assert_status(200);
     app.send(send.clone()).await.assert_error(403, "INTERNAL_SERVER_ERROR");
-    assert!(since.elapsed() < Duration::from_secs(2), "others do not wait for DNS");
+    assert!(!silent.is_finished(), "others do not wait for DNS");
     let checked = silent.await.expect("an answer").assert_status(200).json();
     assert_eq!((&checked["verified"], &checked["status"]), (&json!(false), &json!("pending")), "{checked}");
 

@@ -123,10 +123,13 @@ both_engines! {
         let page = open(&app, "verify-email", &token).await;
         assert_page(&page, 200, heading);
         assert!(page.text().contains("It was not me"), "{}", shown(&page));
-        for wrong in [&[][..], &[("password", "wrong password")]] {
-            let again = submit(&app, &page, None, wrong).await;
+        for (fields, alert) in [
+            (&[][..], "Enter the password of the account"),
+            (&[("password", "wrong password")], "The password is wrong"),
+        ] {
+            let again = submit(&app, &page, None, fields).await;
             assert_page(&again, 401, heading);
-            assert!(again.text().contains("The password is wrong"), "{}", shown(&again));
+            assert!(again.text().contains(alert), "{}", shown(&again));
         }
         me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
         let done = submit(&app, &page, None, &[("password", PASSWORD)]).await;

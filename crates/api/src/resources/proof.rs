@@ -169,9 +169,8 @@ async fn verify_by_form(app: &App, form: &Form, headers: &HeaderMap, client: Cli
     match outcome {
         Ok(page) => page,
         Err(Error::BadRequest(_)) => page::dead(),
-        Err(Error::PasswordRequired(_) | Error::InvalidCredentials) => {
-            ask_to_verify(app, token, headers, Some(Wrong::Password)).await
-        }
+        Err(Error::PasswordRequired(_)) => ask_to_verify(app, token, headers, Some(Wrong::NoPassword)).await,
+        Err(Error::InvalidCredentials) => ask_to_verify(app, token, headers, Some(Wrong::Password)).await,
         Err(error) => failed(Locale::En, error),
     }
 }

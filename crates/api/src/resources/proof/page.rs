@@ -68,6 +68,8 @@ const AGAIN: &str = "Ask for another one.";
 
 /// What was wrong with the last try to verify an address.
 pub(super) enum Wrong {
+    /// The password of the account was not sent: whoever was signed in is not any more.
+    NoPassword,
     /// The password of the account.
     Password,
     /// The password that the account was to get.
@@ -79,6 +81,9 @@ pub(super) enum Wrong {
 pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: Option<&Wrong>) -> Response {
     let (status, alert, issue) = match wrong {
         None => (StatusCode::OK, None, None),
+        Some(Wrong::NoPassword) => {
+            (StatusCode::UNAUTHORIZED, Some("Enter the password of the account."), None)
+        }
         Some(Wrong::Password) => (StatusCode::UNAUTHORIZED, Some("The password is wrong."), None),
         Some(Wrong::NewPassword(issue)) => (StatusCode::UNPROCESSABLE_ENTITY, None, Some(issue.as_str())),
     };

@@ -120,9 +120,8 @@ pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<(
         let hashes: Vec<_> = old.into_iter().map(|(_, hash)| hash).collect();
         let asked = hashes.clone();
         // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one writer
-        let used = db.read_in_background(project, |rx| {
-            Box::pin(async move { used(rx, project, asked).await })
-        });
+        let used =
+            db.read_in_background(project, move |rx| Box::pin(async move { used(rx, project, asked).await }));
         let used = used.await?;
         let unused: Vec<_> = hashes.into_iter().filter(|hash| !used.contains(hash)).collect();
         for some in unused.chunks(FORGET) {
@@ -151,11 +150,12 @@ async fn page(
 /// Which of some contents are a campaign's, or a mail's that waits. Goes through what waits once, whatever they are.
 async fn used(rx: &Rx<'_>, project: ProjectNumber, hashes: Vec<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
     let hashes = Arg::Blobs(hashes.into_iter().map(|hash| Some(hash.into())).collect());
+    let args = [project.into(), hashes];
     let used = rx.all(
         "select content_hash from campaigns where project_id = $1 and content_hash {in $2} union \
          select content_hash from emails where project_id = $1 and campaign_id is null and due_at is not null \
          and content_hash {in $2}",
-        &[project.into(), hashes],
+        &args,
         |r| r.get(0),
     );
     Ok(used.await?.into_iter().collect())
@@ -323,23 +323,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = open(&folder).await;
         use_on(&db, 100, &[1, 2]).await;
-        let waits = db.write(|tx| Box::pin(async move { wait_with(tx, 1).await?; wait_with(tx, 2).await }));
+        let waits = db.write(|tx| {
+            Box::pin(async move {
+                wait_with(tx, 1).await?;
+                wait_with(tx, 2).await
+            })
+        });
         waits.await.unwrap();
         // what keeps the writer until it is let go
-        let (let_go, held) = std::sync::mpsc::channel::<()>();
-        let (begun, began) = tokio::sync::oneshot::channel();
+        let (let_go, until) = std::sync::mpsc::channel::<()>();
+        let (begun, has_writer) = tokio::sync::oneshot::channel();
         let holder = db.clone();
         let holding = tokio::spawn(async move {
-            let hold = holder.write(move |_| {
+            let work = holder.write(move |_| {
                 Box::pin(async move {
                     let _ = begun.send(());
-                    let _ = held.recv();
+                    let _ = until.recv();
                     Ok(())
                 })
             });
-            hold.await
+            work.await
         });
-        began.await.unwrap();
+        has_writer.await.unwrap();
         forget(&db, ONE, Timestamp(200 * DAY)).await.unwrap();
         drop(let_go);
         holding.await.unwrap().unwrap();

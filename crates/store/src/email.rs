@@ -689,11 +689,8 @@ pub async fn conclude_late(
 }
 
 async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(
-        format!(
-            "select status, reason, sent_claim, recipient = '' from emails where project_id = $1 and id = $2{lock}"
-        ),
+        "select status, reason, sent_claim, recipient = '' from emails where project_id = $1 and id = $2 {for_update}",
         args![project, id],
         |r| {
             Ok(Ended {

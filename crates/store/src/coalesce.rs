@@ -11,7 +11,8 @@
 //!
 //! On PostgreSQL another transaction may hold what a group needs: the lock of a project's names, a row. A group waits for
 //! that a moment only. Then each project's operations are tried by themselves; those that still meet it are set aside as
-//! large ones are, and tried again by turns. So a long transaction of one project costs the others that moment.
+//! large ones are, and tried again by turns. Whatever else the project wants meanwhile comes after them. So a long
+//! transaction of one project costs the others that moment, and only once.
 //!
 //! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
 //! little for more of them ([`Gathering`]).
@@ -89,10 +90,42 @@ impl<O, R> Call<O, R> {
         self.load.load.project
     }
 
+    fn turn(&self) -> Turn {
+        Turn { route: self.route, project: self.project(), is_held_up: self.held_up.is_some() }
+    }
+
     /// The operation, and the call with another in its place.
     fn replace<P>(self, operation: P) -> (O, Call<P, R>) {
         let Self { route, operation: before, answer, load, held_up } = self;
         (before, Call { route, operation, answer, load, held_up })
+    }
+}
+
+/// What is known of a call that others may have to come after.
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    route: u64,
+    project: ProjectNumber,
+    is_held_up: bool,
+}
+
+/// What calls have to come after: those of the same route, and those of the same project that are held up.
+#[derive(Debug, Default)]
+struct Before {
+    routes: HashSet<u64>,
+    projects: HashSet<ProjectNumber>,
+}
+
+impl Before {
+    fn add(&mut self, turn: Turn) {
+        self.routes.insert(turn.route);
+        if turn.is_held_up {
+            self.projects.insert(turn.project);
+        }
+    }
+
+    fn is_before(&self, turn: Turn) -> bool {
+        self.routes.contains(&turn.route) || self.projects.contains(&turn.project)
     }
 }
 
@@ -127,8 +160,8 @@ impl Drop for Held {
     }
 }
 
-/// Operations that wait for a turn of their own, because they are large or met what another transaction holds: each
-/// project's in their order, one project after the other.
+/// Operations that wait for a turn of their own, because they are large or met what another transaction holds, or have to
+/// come after one of these: each project's in their order, one project after the other.
 struct Aside<O, R>(VecDeque<(ProjectNumber, VecDeque<Call<O, R>>)>);
 
 impl<O, R> Aside<O, R> {
@@ -140,29 +173,42 @@ impl<O, R> Aside<O, R> {
         }
     }
 
-    /// Puts a call back behind the others of its project, but before those of its route.
-    fn put_back(&mut self, call: Call<O, R>) {
-        let (project, route) = (call.project(), call.route);
-        self.put(call);
-        if let Some((_, calls)) = self.0.iter_mut().find(|(of, _)| *of == project) {
-            let last = calls.pop_back();
-            let (of_route, others): (Vec<_>, Vec<_>) = calls.drain(..).partition(|call| call.route == route);
+    /// Puts calls behind the others of their projects, but before those of their routes, which came later.
+    fn put_back(&mut self, back: Vec<Call<O, R>>) {
+        let routes: HashSet<u64> = back.iter().map(|call| call.route).collect();
+        let mut after = Vec::new();
+        for (_, calls) in &mut self.0 {
+            let (later, others): (Vec<_>, Vec<_>) =
+                calls.drain(..).partition(|call| routes.contains(&call.route));
             calls.extend(others);
-            calls.extend(last.into_iter().chain(of_route));
+            after.extend(later);
         }
+        back.into_iter().chain(after).for_each(|call| self.put(call));
     }
 
-    fn next(&mut self) -> Option<Call<O, R>> {
-        let (project, mut calls) = self.0.pop_front()?;
-        let call = calls.pop_front();
-        if !calls.is_empty() {
-            self.0.push_back((project, calls));
+    /// The next large one, or small ones of one project; none when there are none.
+    fn next(&mut self) -> Vec<Call<O, R>> {
+        let Some((project, mut calls)) = self.0.pop_front() else { return Vec::new() };
+        let (mut bytes, mut count) = (0, 0);
+        for load in calls.iter().map(|call| call.load.load) {
+            bytes += load.bytes;
+            if count > 0 && (count == GROUP || load.is_large() || bytes > GROUP_BYTES) {
+                break;
+            }
+            count += 1;
+            if load.is_large() {
+                break;
+            }
         }
-        call
+        let rest = calls.split_off(count);
+        if !rest.is_empty() {
+            self.0.push_back((project, rest));
+        }
+        calls.into()
     }
 
-    fn routes(&self) -> HashSet<u64> {
-        self.0.iter().flat_map(|(_, calls)| calls.iter().map(|call| call.route)).collect()
+    fn turns(&self) -> impl Iterator<Item = Turn> {
+        self.0.iter().flat_map(|(_, calls)| calls.iter().map(Call::turn))
     }
 }
 
@@ -296,14 +342,12 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
             }
         }
         earliest = Instant::now() + gathering.apart;
-        let route = running.as_ref().map(|running| running.route);
-        let mut groups = groups(&mut calls, &mut aside, route).into_iter();
+        let turns = running.as_ref().map_or(&[][..], |running| &running.turns);
+        let mut groups = groups(&mut calls, &mut aside, turns).into_iter();
         while let Some(group) = groups.next() {
             let held_up = answer_group(&db, group, body).await;
             if !held_up.is_empty() {
-                for call in held_up {
-                    aside.put(call);
-                }
+                aside.put_back(held_up);
                 // what is left may have to come after one of them
                 calls.extend(groups.flatten());
                 break;
@@ -312,42 +356,43 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
         // until nothing is aside any more, or something small waits
         loop {
             if running.is_none() {
-                running = aside.next().map(|call| Running::start(&db, call, body));
+                running = Running::start(&db, aside.next(), body);
             }
             let Some(alone) = &mut running else { break };
             if !calls.is_empty() {
                 break;
             }
             tokio::select! {
-                            biased;
-                            held_up = &mut alone.work => {
-                                running = None;
-                                for call in held_up.into_iter().flatten() {
-             aside.put_back(call);
+                biased;
+                held_up = &mut alone.work => {
+                    running = None;
+                    aside.put_back(held_up.unwrap_or_default());
+                }
+                Some(()) = take_more(&mut waiting, &mut calls) => {}
             }
-                            }
-                            Some(()) = take_more(&mut waiting, &mut calls) => {}
-                        }
         }
     }
 }
 
-/// An operation under way by itself.
+/// Operations that were set aside, under way by themselves.
 struct Running<O, R> {
-    route: u64,
-    /// Ends with the call if it met what another transaction holds.
+    turns: Vec<Turn>,
+    /// Ends with the calls that met what another transaction holds.
     work: JoinHandle<Vec<Call<O, R>>>,
 }
 
 impl<O: Send + Sync + 'static, R: Send + 'static> Running<O, R> {
-    /// Runs an operation when its turn has come.
-    fn start(db: &Db, call: Call<O, R>, body: Body<O, R>) -> Self {
-        let (route, db) = (call.route, db.clone());
+    /// Runs operations, if there are any, when their turn has come.
+    fn start(db: &Db, calls: Vec<Call<O, R>>, body: Body<O, R>) -> Option<Self> {
+        if calls.is_empty() {
+            return None;
+        }
+        let (turns, db) = (calls.iter().map(Call::turn).collect(), db.clone());
         let work = tokio::spawn(async move {
             let _turn = db.turn_of_large().await;
-            answer_group(&db, vec![call], body).await
+            answer_group(&db, calls, body).await
         });
-        Self { route, work }
+        Some(Self { turns, work })
     }
 }
 
@@ -360,16 +405,16 @@ async fn take_more<C>(waiting: &mut mpsc::Receiver<C>, calls: &mut Vec<C>) -> Op
 fn groups<O, R>(
     calls: &mut Vec<Call<O, R>>,
     aside: &mut Aside<O, R>,
-    running: Option<u64>,
+    running: &[Turn],
 ) -> Vec<Vec<Call<O, R>>> {
-    let mut after = aside.routes();
-    after.extend(running);
+    let mut before = Before::default();
+    aside.turns().chain(running.iter().copied()).for_each(|turn| before.add(turn));
     let mut groups = Vec::new();
     let (mut group, mut bytes) = (Vec::with_capacity(calls.len()), 0);
     for call in calls.drain(..) {
         let load = call.load.load;
-        if load.is_large() || after.contains(&call.route) {
-            after.insert(call.route);
+        if load.is_large() || before.is_before(call.turn()) {
+            before.add(call.turn());
             aside.put(call);
             continue;
         }
@@ -387,7 +432,7 @@ fn groups<O, R>(
 }
 
 /// Runs a group and answers its callers. Returns the calls that met what another transaction holds and are to be tried
-/// again: nothing of them was done.
+/// again, in their order: nothing of them was done.
 async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     mut calls: Vec<Call<O, R>>,
@@ -567,6 +612,8 @@ fn pause(tries: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
     use mailwright_core::excess::Excess;
 
     use super::*;
@@ -613,6 +660,17 @@ mod tests {
         Call { route, operation, answer, load: Held::take(all, load).unwrap(), held_up: None }
     }
 
+    fn numbers(group: &[Call<u8, ()>]) -> Vec<u8> {
+        group.iter().map(|call| call.operation).collect()
+    }
+
+    /// What is aside, as it is run.
+    fn in_turn(aside: &mut Aside<u8, ()>) -> Vec<Vec<u8>> {
+        std::iter::from_fn(|| Some(aside.next()).filter(|group| !group.is_empty()))
+            .map(|group| numbers(&group))
+            .collect()
+    }
+
     fn bytes(bytes: usize) -> Load {
         Load { bytes, ..Load::SMALL }
     }
@@ -626,21 +684,52 @@ mod tests {
         calls.push(call(&all, 251, 500, Load { rows: LARGE_ROWS - 1, ..Load::SMALL }));
         calls.push(call(&all, 252, 501, Load { rows: LARGE_ROWS, ..Load::SMALL }));
         let mut aside = Aside(VecDeque::new());
-        let numbers = |group: &Vec<Call<u8, ()>>| group.iter().map(|call| call.operation).collect::<Vec<_>>();
-        let found: Vec<_> = groups(&mut calls, &mut aside, None).iter().map(numbers).collect();
+        let found: Vec<_> = groups(&mut calls, &mut aside, &[]).iter().map(|group| numbers(group)).collect();
         let small: Vec<u8> = (0..200).filter(|n| *n != 7).chain([251]).collect();
         let most = GROUP_BYTES / (LARGE_BYTES - 1);
         assert_eq!(found, [&small[..most], &small[most..]]);
         // what comes after a large operation of its route stays behind it
-        let found: Vec<_> = std::iter::from_fn(|| aside.next()).map(|call| call.operation).collect();
-        assert_eq!(found, [250, 7, 252]);
+        let found = in_turn(&mut aside);
+        assert_eq!(found, [[250], [7], [252]]);
         // and so does what comes after one that is under way
         let mut calls = vec![call(&all, 1, 7, Load::SMALL), call(&all, 2, 8, Load::SMALL)];
-        let found: Vec<_> = groups(&mut calls, &mut aside, Some(7)).iter().map(numbers).collect();
+        let running = Turn { route: 7, project: ProjectNumber(0), is_held_up: false };
+        let found: Vec<_> =
+            groups(&mut calls, &mut aside, &[running]).iter().map(|group| numbers(group)).collect();
         assert_eq!(found, [[2]]);
-        assert_eq!(aside.next().map(|call| call.operation), Some(1));
+        assert_eq!(in_turn(&mut aside), [[1]]);
         drop(calls);
         assert_eq!(all.bytes.load(Ordering::Relaxed), 0, "bytes are given back");
+    }
+
+    #[test]
+    fn a_project_that_is_held_up_is_set_aside() {
+        let all = Arc::default();
+        let of = |operation, project| {
+            let load = Load { project: ProjectNumber(project), ..Load::SMALL };
+            call(&all, operation, u64::from(operation), load)
+        };
+        let mut aside = Aside(VecDeque::new());
+        aside.put(Call { held_up: Some(Instant::now()), ..of(1, 5) });
+        let found: Vec<_> = groups(&mut vec![of(2, 5), of(3, 6)], &mut aside, &[])
+            .iter()
+            .map(|group| numbers(group))
+            .collect();
+        assert_eq!(found, [[3]]);
+        // also while it is tried again
+        let again = aside.next();
+        assert_eq!(numbers(&again), [1, 2]);
+        let found: Vec<_> = groups(&mut vec![of(4, 5), of(6, 6)], &mut aside, &[again[0].turn()])
+            .iter()
+            .map(|group| numbers(group))
+            .collect();
+        assert_eq!(found, [[6]]);
+        // but not after it
+        let found: Vec<_> =
+            groups(&mut vec![of(7, 5)], &mut aside, &[]).iter().map(|group| numbers(group)).collect();
+        assert_eq!(found, [[7]]);
+        let found = in_turn(&mut aside).concat();
+        assert_eq!(found, [4]);
     }
 
     #[test]
@@ -651,24 +740,51 @@ mod tests {
             let load = Load { project: ProjectNumber(project), rows: LARGE_ROWS, bytes: 0 };
             aside.put(call(&all, operation, u64::from(operation), load));
         }
-        let found: Vec<_> = std::iter::from_fn(|| aside.next()).map(|call| call.operation).collect();
+        let found = in_turn(&mut aside).concat();
         assert_eq!(found, [1, 4, 5, 2, 6, 3]);
+    }
+
+    #[test]
+    fn small_ones_that_were_set_aside_run_together() {
+        let all = Arc::default();
+        let mut aside = Aside(VecDeque::new());
+        let large = Load { rows: LARGE_ROWS, ..Load::SMALL };
+        for (operation, load) in [(1, Load::SMALL), (2, Load::SMALL), (3, large), (4, Load::SMALL)] {
+            aside.put(call(&all, operation, 0, load));
+        }
+        aside.put(call(&all, 5, 0, Load { project: ProjectNumber(1), ..Load::SMALL }));
+        assert_eq!(in_turn(&mut aside), [vec![1, 2], vec![5], vec![3], vec![4]]);
+        let most = GROUP_BYTES / (LARGE_BYTES - 1);
+        for _ in 0..=most {
+            aside.put(call(&all, 0, 0, bytes(LARGE_BYTES - 1)));
+        }
+        assert_eq!(in_turn(&mut aside), [vec![0; most], vec![0]]);
+        for _ in 0..=GROUP {
+            aside.put(call(&all, 0, 0, Load::SMALL));
+        }
+        assert_eq!(in_turn(&mut aside), [vec![0; GROUP], vec![0]]);
     }
 
     #[test]
     fn what_is_put_back_stays_before_others_of_its_route() {
         let all = Arc::default();
         let mut aside = Aside(VecDeque::new());
-        for (operation, route) in [(1, 7), (2, 8), (3, 7), (4, 9)] {
-            aside.put(call(&all, operation, route, Load::SMALL));
+        let large = Load { rows: LARGE_ROWS, ..Load::SMALL };
+        for (operation, route, load) in [
+            (1, 7, Load::SMALL),
+            (2, 7, Load::SMALL),
+            (3, 8, large),
+            (4, 7, Load::SMALL),
+            (5, 9, Load::SMALL),
+        ] {
+            aside.put(call(&all, operation, route, load));
         }
-        let first = aside.next().unwrap();
+        let first = aside.next();
+        assert_eq!(numbers(&first), [1, 2]);
         aside.put_back(first);
-        let found: Vec<_> = std::iter::from_fn(|| aside.next()).map(|call| call.operation).collect();
-        assert_eq!(found, [2, 4, 1, 3]);
-        let alone = call(&all, 5, 7, Load::SMALL);
-        aside.put_back(alone);
-        assert_eq!(aside.next().map(|call| call.operation), Some(5));
+        assert_eq!(in_turn(&mut aside).concat(), [3, 5, 1, 2, 4]);
+        aside.put_back(vec![call(&all, 6, 7, Load::SMALL), call(&all, 7, 7, Load::SMALL)]);
+        assert_eq!(in_turn(&mut aside), [[6, 7]]);
     }
 
     #[tokio::test]
@@ -689,6 +805,33 @@ mod tests {
         let found = run_group(&db, &Arc::new(vec![1, 2, 3, 4, 5]), &projects, Body::Write(write)).await;
         let held = |outcome: &Result<u8>| matches!(outcome, Err(Error::Contention(_)));
         assert!(found[..4].iter().all(held) && matches!(found[4], Ok(5)), "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn what_is_held_up_stays_before_a_large_one_of_its_route() {
+        static TRIED: AtomicUsize = AtomicUsize::new(0);
+        static DONE: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+        let folder = tempfile::tempdir().unwrap();
+        // the first meets another transaction until its group is set aside
+        let write: WriteGroup<u8, ()> = |_, operations| {
+            Box::pin(async move {
+                let held = operations.contains(&1) && TRIED.fetch_add(1, Ordering::Relaxed) <= TRIES as usize;
+                if held {
+                    return Err(Error::Contention("held".into()));
+                }
+                DONE.lock().unwrap().extend(operations);
+                Ok(vec![(); operations.len()])
+            })
+        };
+        let coalescer = Coalescer::writes(&open(&folder), write);
+        let large = Load { rows: LARGE_ROWS, ..Load::SMALL };
+        let (small, large) = futures_util::future::join(
+            coalescer.call_sized(7, Load::SMALL, 1),
+            coalescer.call_sized(7, large, 2),
+        )
+        .await;
+        assert!(small.is_ok() && large.is_ok());
+        assert_eq!(*DONE.lock().unwrap(), [1, 2]);
     }
 
     const HELD: ProjectNumber = ProjectNumber(1);

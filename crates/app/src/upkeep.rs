@@ -231,13 +231,6 @@ impl App {
                 .await?
                 > 0
             {}
-            while self
-                .0
-                .db
-                .write_bulk(move |tx| Box::pin(async move { content::forget(tx, number, now).await }))
-                .await?
-                > 0
-            {}
             while search::build_step(&self.0.db, number, now).await? {}
             // many are counted in several rounds, so that the other projects have their turn
             let mut steps = 0;
@@ -245,7 +238,9 @@ impl App {
                 steps += 1;
             }
             // a process may have died before it judged what it recorded
-            self.judge(number).await
+            self.judge(number).await?;
+            // last, since it waits for its turn to read
+            Ok(content::forget(&self.0.db, number, now).await?)
         };
         self.each_project(job, "housekeeping").await
     }

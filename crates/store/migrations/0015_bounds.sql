@@ -1,4 +1,5 @@
--- The names that a project's events have: how many there may be is bounded.
+-- The names that a project's events have: how many there may be is bounded, but for those of the service's own events.
+-- (`like` would not tell `segment.` from `Segment.` on SQLite.)
 
 create table event_names (
   project_id {int} not null,
@@ -8,18 +9,18 @@ create table event_names (
 ) {clustered};
 
 insert into event_names (project_id, name, created_at)
-  select distinct project_id, name, 0 from counters where kind = 'event';
-
--- Values that are the same for all recipients of a request, kept once with what they are sent.
-
-alter table contents add column shared {json};
+  select project_id, name, 0 from counters where kind = 'event'
+    and name not in ('contact.subscribed', 'contact.unsubscribed') and substr(name, 1, 6) <> 'email.'
+    and not (substr(name, 1, 8) = 'segment.'
+      and (substr(name, length(name) - 5) = '.entry' or substr(name, length(name) - 4) = '.exit'))
+  group by project_id, name having sum(value) > 0;
 
 -- How many bytes the captured mails of a project have, beside how many they are.
 
 insert into counters (project_id, kind, name, shard, value)
   select project_id, 'mailbox_bytes', '', 0, sum(size) from mailbox group by project_id;
 
--- What nobody is sent any more is removed: `created_at` is moved on, once a day at most, when a content is used again.
+-- Values that are the same for all recipients of a request, kept once with what they are sent. Last, since everybody who
+-- sends waits from here to the end of the step.
 
-create index contents_age on contents (project_id, created_at);
-create index campaigns_content on campaigns (project_id, content_hash);
+alter table contents add column shared {json};

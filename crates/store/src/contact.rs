@@ -327,10 +327,8 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
 
 /// One contact, which nobody else changes or refers to before the transaction ends.
 async fn get_for_update(tx: &mut Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<Option<Contact>> {
-    // differs because SQLite has one writer, which is us
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(
-        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id = $2{lock}"),
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id = $2 {{for_update}}"),
         args![project, id],
         read,
     )

@@ -1,5 +1,6 @@
 //! What mails say, stored once for everybody who is sent the same.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use futures_util::future::join;
@@ -9,6 +10,7 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::tx::{Rx, Tx};
 use crate::value::{Arg, json_text};
@@ -17,8 +19,10 @@ use crate::value::{Arg, json_text};
 const KEPT: Duration = Duration::from_hours(7 * 24);
 /// How often it is noted at most that a content is used.
 const RENEWED: Duration = Duration::from_hours(24);
+/// Most contents of which is asked together whether something needs them.
+const PAGE: i64 = 5_000;
 /// Most contents that go at a time.
-const FORGET: i64 = 50;
+const FORGET: usize = 50;
 
 /// SHA-256 of a content or attachment.
 pub type ContentHash = [u8; 32];
@@ -101,25 +105,64 @@ async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timest
 }
 
 /// Removes contents that nobody was sent for a while: those that no mail waits with and that are no campaign's, whose
-/// mails may be tried once more. Returns how many; call again until there are none.
+/// mails may be tried once more.
 ///
-/// A content that is used again meanwhile is written before, so that it is either kept or stored anew.
-pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<u64> {
+/// A content that is used again meanwhile is written before, so that it is either kept or stored anew. That is why what
+/// is found unused by a read can be removed later.
+pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<()> {
     let before = Timestamp(now.0 - KEPT.as_millis() as i64);
-    let unused = tx
-        .all(
-            "select c.hash from contents c where c.project_id = $1 and c.created_at < $2 \
-             and not exists (select 1 from campaigns k where k.project_id = $1 and k.content_hash = c.hash) \
-             and not exists (select 1 from emails e where e.project_id = $1 and e.campaign_id is null \
-             and e.due_at is not null and e.content_hash = c.hash) order by c.created_at limit $3",
-            args![project, before, FORGET],
-            |r| r.get::<Vec<u8>>(0),
-        )
-        .await?;
-    if unused.is_empty() {
-        return Ok(0);
+    let mut after = (Timestamp(i64::MIN), Vec::new());
+    loop {
+        let from = after.clone();
+        let old = db.read(move |rx| Box::pin(async move { page(rx, project, from, before).await })).await?;
+        let Some(last) = old.last() else { return Ok(()) };
+        after = last.clone();
+        let hashes: Vec<_> = old.into_iter().map(|(_, hash)| hash).collect();
+        let asked = hashes.clone();
+        // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one writer
+        let used =
+            db.read_in_background(project, move |rx| Box::pin(async move { used(rx, project, asked).await }));
+        let used = used.await?;
+        let unused: Vec<_> = hashes.into_iter().filter(|hash| !used.contains(hash)).collect();
+        for some in unused.chunks(FORGET) {
+            let some = some.to_vec();
+            db.write_bulk(move |tx| Box::pin(async move { remove(tx, project, some, before).await })).await?;
+        }
     }
-    let hashes = Arg::Blobs(unused.into_iter().map(|hash| Some(hash.into())).collect());
+}
+
+/// A page of the contents from before a time, oldest first.
+async fn page(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    (at, hash): (Timestamp, Vec<u8>),
+    before: Timestamp,
+) -> Result<Vec<(Timestamp, Vec<u8>)>> {
+    rx.all(
+        "select created_at, hash from contents where project_id = $1 and created_at < $2 \
+         and (created_at, hash) > ($3, $4) order by created_at, hash limit $5",
+        args![project, before, at, &hash[..], PAGE],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Which of some contents are a campaign's, or a mail's that waits. Goes through what waits once, whatever they are.
+async fn used(rx: &Rx<'_>, project: ProjectNumber, hashes: Vec<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
+    let hashes = Arg::Blobs(hashes.into_iter().map(|hash| Some(hash.into())).collect());
+    let args = [project.into(), hashes];
+    let used = rx.all(
+        "select content_hash from campaigns where project_id = $1 and content_hash {in $2} union \
+         select content_hash from emails where project_id = $1 and campaign_id is null and due_at is not null \
+         and content_hash {in $2}",
+        &args,
+        |r| r.get(0),
+    );
+    Ok(used.await?.into_iter().collect())
+}
+
+async fn remove(tx: &Tx<'_>, project: ProjectNumber, hashes: Vec<Vec<u8>>, before: Timestamp) -> Result<u64> {
+    let hashes = Arg::Blobs(hashes.into_iter().map(|hash| Some(hash.into())).collect());
     tx.execute(
         "delete from contents where project_id = $1 and created_at < $2 and hash {in $3}",
         &[project.into(), before.into(), hashes],
@@ -183,11 +226,11 @@ pub async fn attachment(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) ->
 
 #[cfg(test)]
 mod tests {
-    use mailwright_core::ids::CampaignId;
+    use mailwright_core::ids::{CampaignId, EmailId};
     use serde_json::json;
 
     use super::*;
-    use crate::db::{Db, Location, StoreMetrics};
+    use crate::db::{Location, StoreMetrics};
     use crate::migrate::migrate;
 
     const ONE: ProjectNumber = ProjectNumber(1);
@@ -218,22 +261,38 @@ mod tests {
     }
 
     async fn left_on(db: &Db, day: i64) -> Vec<u8> {
-        let left = db.write(move |tx| {
+        forget(db, ONE, Timestamp(day * DAY)).await.unwrap();
+        let left = db.read(move |rx| {
             Box::pin(async move {
-                while forget(tx, ONE, Timestamp(day * DAY)).await? > 0 {}
                 let sql = "select hash from contents where project_id = $1 order by hash";
-                tx.all(sql, args![ONE], |r| r.get::<Vec<u8>>(0)).await
+                rx.all(sql, args![ONE], |r| r.get::<Vec<u8>>(0)).await
             })
         });
         left.await.unwrap().iter().map(|hash| hash[0]).collect()
     }
 
-    #[tokio::test]
-    async fn a_content_goes_when_nobody_was_sent_it_for_a_while() {
-        let folder = tempfile::tempdir().unwrap();
+    async fn open(folder: &tempfile::TempDir) -> Db {
         let location = Location::Sqlite(folder.path().join("content.sqlite"));
         let db = Db::open(&location, StoreMetrics::default()).unwrap();
         migrate(&db, Timestamp(0)).await.unwrap();
+        db
+    }
+
+    async fn wait_with(tx: &Tx<'_>, hash: u8) -> Result<u64> {
+        tx.execute(
+            "insert into emails (project_id, id, contact_id, recipient, from_address, subject, content_hash, \
+             variables, source, type, lane, status, due_at, claim, attempts, in_doubt, log, message_id, opens, \
+             clicks, deadline_at, created_at, updated_at) values ($1, $2, $2, 'r', 'f', 's', $3, {json '[]'}, \
+             'TRANSACTIONAL', 'TRANSACTIONAL', 0, 'PENDING', 1, 0, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0)",
+            args![ONE, EmailId::new(Timestamp(DAY)), &[hash; 32][..]],
+        )
+        .await
+    }
+
+    #[tokio::test]
+    async fn a_content_goes_when_nobody_was_sent_it_for_a_while() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
         use_on(&db, 100, &[1, 2, 3, 4]).await;
         // one is a campaign's, one a mail waits with, one is used again
         let prepared = db.write(|tx| {
@@ -246,14 +305,7 @@ mod tests {
                     args![ONE, campaign, &[2_u8; 32][..]],
                 )
                 .await?;
-                tx.execute(
-                    "insert into emails (project_id, id, contact_id, recipient, from_address, subject, content_hash, \
-                     variables, source, type, lane, status, due_at, claim, attempts, in_doubt, log, message_id, opens, \
-                     clicks, deadline_at, created_at, updated_at) values ($1, $2, $2, 'r', 'f', 's', $3, {json '[]'}, \
-                     'TRANSACTIONAL', 'TRANSACTIONAL', 0, 'PENDING', 1, 0, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0)",
-                    args![ONE, campaign, &[3_u8; 32][..]],
-                )
-                .await
+                wait_with(tx, 3).await
             })
         });
         prepared.await.unwrap();
@@ -264,5 +316,38 @@ mod tests {
         // what is used again is stored again
         use_on(&db, 113, &[1]).await;
         assert_eq!(left_on(&db, 113).await, [1, 2, 3]);
+    }
+
+    #[tokio::test]
+    async fn the_writer_has_no_part_in_finding_what_can_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder).await;
+        use_on(&db, 100, &[1, 2]).await;
+        let waits = db.write(|tx| {
+            Box::pin(async move {
+                wait_with(tx, 1).await?;
+                wait_with(tx, 2).await
+            })
+        });
+        waits.await.unwrap();
+        // what keeps the writer until it is let go
+        let (let_go, until) = std::sync::mpsc::channel::<()>();
+        let (begun, has_writer) = tokio::sync::oneshot::channel();
+        let holder = db.clone();
+        let holding = tokio::spawn(async move {
+            let work = holder.write(move |_| {
+                Box::pin(async move {
+                    let _ = begun.send(());
+                    let _ = until.recv();
+                    Ok(())
+                })
+            });
+            work.await
+        });
+        has_writer.await.unwrap();
+        forget(&db, ONE, Timestamp(200 * DAY)).await.unwrap();
+        drop(let_go);
+        holding.await.unwrap().unwrap();
+        assert_eq!(left_on(&db, 200).await, [1, 2]);
     }
 }

@@ -42,7 +42,7 @@ pub enum Counter {
 }
 
 impl Counter {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Contacts => "contacts",
             Self::Moves => "moves",

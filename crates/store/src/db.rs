@@ -104,8 +104,8 @@ fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
     }
 }
 
-/// How many large operations of coalescers run at once: half as many as there are processors, so that small ones find
-/// some time.
+/// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that small
+/// ones find some time.
 fn large_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
 }
@@ -145,7 +145,9 @@ impl Db {
                 Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
             }
         };
-        let large = Arc::new(Semaphore::new(large_at_once()));
+        // with one writer, all that are under way stand before what is small
+        let at_once = if matches!(engine, Engine::Sqlite(_)) { 1 } else { large_at_once() };
+        let large = Arc::new(Semaphore::new(at_once));
         Ok(Self { engine: Arc::new(engine), metrics, large, refuses_writes: Arc::default() })
     }
 
@@ -176,13 +178,14 @@ impl Db {
         answered(self.transact(false, Plans::Fresh, write_body(body)).await?)
     }
 
-    /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key.
-    pub(crate) async fn write_group<T, F>(&self, body: F) -> Result<T>
+    /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
+    /// transactions hold for `wait` at most, as with [`Tx::wait_at_most`].
+    pub(crate) async fn write_group<T, F>(&self, wait: Duration, body: F) -> Result<T>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        answered(self.transact(false, Plans::Kept, write_body(body)).await?)
+        answered(self.transact(false, Plans::Kept { wait }, write_body(body)).await?)
     }
 
     /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
@@ -329,5 +332,23 @@ impl Db {
             Ok(Engine::Postgres(engine)) => engine.close(),
             Err(_) => tracing::debug!("the database stays open: it is still in use"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_large_operation_at_a_time_goes_to_the_one_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        let first = db.turn_of_large().await;
+        assert!(db.turn_of_large().now_or_never().is_none());
+        drop(first);
+        assert!(db.turn_of_large().now_or_never().flatten().is_some());
     }
 }

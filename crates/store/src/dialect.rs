@@ -10,6 +10,7 @@
 //! | `{json_out c}` | `c` | `json(c)` |
 //! | `{json_or_raw c}` | `c` | `json(c)`, and what is none as it is: one row must not fail a query of many |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
+//! | `{for_update}` | `for update` | nothing: there is one writer, which is us |
 //! | `{skip_locked}` | `for update skip locked` | |
 //! | `{log_and} r.a {numbered}` | the log of a mail and one more attempt, a JSON object, with its number | the same |
 //! | `{shard}` | `pg_backend_pid() % 16` | `0` |
@@ -198,6 +199,7 @@ impl Dialect {
             ),
             // each connection adds to its own rows, so that writers do not wait for each other
             "shard" => pick("pg_backend_pid() % 16", "0"),
+            "for_update" => pick("for update", ""),
             "skip_locked" => pick("for update skip locked", ""),
             "int" => pick("bigint", "integer"),
             "bool" => pick("boolean", "integer"),

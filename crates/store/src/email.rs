@@ -312,8 +312,9 @@ pub(crate) fn read_taken(row: &Row<'_>) -> Result<Result<Claimed, Unreadable>> {
     Ok(Err(Unreadable { project, claim, campaign, is_doubtful, column, error }))
 }
 
-/// Ends a claimed mail whose row cannot be read: it failed, or is in doubt where it may have been handed over. Changes
-/// nothing when the claim is no longer the newest.
+/// Ends a claimed mail whose row cannot be read: it failed, or is in doubt where it may have been handed over. One that
+/// cannot be tried once more forgets the values of its variables, as in [`conclude`]. Changes nothing when the claim is no
+/// longer the newest.
 pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp) -> Result<()> {
     let Some(claim) = row.claim else { return Ok(()) };
     let (status, reason) = if row.is_doubtful {
@@ -325,7 +326,8 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
     let touched = tx
         .execute(
             "update emails set claim = claim + 1, status = $4, due_at = null, reason = $5, settlement = $6, error = $7, \
-             in_doubt = in_doubt + $8, updated_at = $9 \
+             in_doubt = in_doubt + $8, updated_at = $9, \
+             variables = case when campaign_id is null then {json $10} else variables end \
              where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
             args![
                 claim.project,
@@ -337,6 +339,7 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
                 format!("The stored mail cannot be read: {}.", row.column),
                 i64::from(row.is_doubtful),
                 now,
+                Arg::Json("{}".into()),
             ],
         )
         .await?;
@@ -689,11 +692,8 @@ pub async fn conclude_late(
 }
 
 async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(
-        format!(
-            "select status, reason, sent_claim, recipient = '' from emails where project_id = $1 and id = $2{lock}"
-        ),
+        "select status, reason, sent_claim, recipient = '' from emails where project_id = $1 and id = $2 {for_update}",
         args![project, id],
         |r| {
             Ok(Ended {
@@ -721,6 +721,7 @@ async fn append_sent(
         "update emails set claim = claim + 1, status = $3, settlement = $4, reason = $5, due_at = null, \
          attempts = emails.attempts + 1, in_doubt = case when in_doubt > 0 then in_doubt else 1 end, sent_claim = $6, \
          sent_at = coalesce(sent_at, $7), updated_at = $8, error = case when $3 = 'SENT' then null else error end, \
+         variables = case when $3 = 'SENT' then {json $11} else variables end, \
          log = case when recipient = '' then log else {log_and} {json $9} {numbered} end, \
          subject = case when recipient = '' then '' else coalesce($10, subject) end where project_id = $1 and id = $2",
         args![
@@ -734,6 +735,7 @@ async fn append_sent(
             now,
             Arg::Json(outcome.attempt.as_str().into()),
             outcome.subject.as_deref(),
+            Arg::Json("{}".into()),
         ],
     )
     .await
@@ -1014,4 +1016,113 @@ pub async fn backlog(
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::{Db, Location, StoreMetrics};
+    use crate::migrate::migrate;
+    use crate::migrate::tests::Database;
+
+    const ONE: ProjectNumber = ProjectNumber(1);
+    const NOW: Timestamp = Timestamp(1_741_608_000_000);
+    const VALUES: &str = r#"{"code":"secret"}"#;
+
+    /// Stores a mail with values.
+    async fn store(
+        tx: &Tx<'_>,
+        campaign: Option<CampaignId>,
+        status: EmailStatus,
+        due: bool,
+    ) -> Result<ClaimRef> {
+        let claim = ClaimRef { project: ONE, id: EmailId::new(NOW), claim: 3 };
+        tx.execute_one(
+            "insert into emails (project_id, id, contact_id, recipient, from_address, subject, content_hash, \
+             variables, source, type, lane, campaign_id, status, due_at, claim, attempts, in_doubt, log, message_id, \
+             opens, clicks, deadline_at, created_at, updated_at) values ($1, $2, $2, 'r', 'f', 's', $3, {json $4}, \
+             'CAMPAIGN', 'MARKETING', 0, $5, $6, $7, $8, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0)",
+            args![
+                ONE,
+                claim.id,
+                &[0; 32][..],
+                Arg::Json(VALUES.into()),
+                campaign,
+                status.as_str(),
+                due.then_some(NOW),
+                claim.claim,
+            ],
+        )
+        .await?;
+        Ok(claim)
+    }
+
+    async fn keeps_values(rx: &Rx<'_>, claim: ClaimRef) -> Result<bool> {
+        let sql = "select {json_out variables} from emails where project_id = $1 and id = $2";
+        let values = rx.one(sql, args![ONE, claim.id], |r| r.get::<Json>(0)).await?;
+        Ok(values == serde_json::from_str::<Json>(VALUES).unwrap())
+    }
+
+    /// Has the former owner of a campaign's mail, which ended as given, say that it was sent.
+    async fn sent_after(tx: &mut Tx<'_>, status: EmailStatus) -> Result<bool> {
+        let campaign = CampaignId::new(NOW);
+        let claim = store(tx, Some(campaign), status, false).await?;
+        let outcome = Outcome {
+            claim,
+            campaign: Some(campaign),
+            from: EmailStatus::Sending,
+            status: EmailStatus::Sent,
+            due_at: None,
+            waits: Duration::ZERO,
+            is_doubt: false,
+            attempt: "{}".into(),
+            error: None,
+            reason: None,
+            subject: None,
+            sent_at: Some(NOW),
+            bounced_at: None,
+        };
+        conclude_late(tx, &[outcome], &mut Concluded::default(), &mut Deltas::default(), NOW).await?;
+        keeps_values(tx, claim).await
+    }
+
+    async fn unreadable(tx: &mut Tx<'_>, campaign: Option<CampaignId>) -> Result<bool> {
+        let claim = store(tx, campaign, EmailStatus::Pending, true).await?;
+        let error = Error::NotFound;
+        let row = Unreadable {
+            project: ONE,
+            claim: Some(claim),
+            campaign,
+            is_doubtful: false,
+            column: "log",
+            error,
+        };
+        settle_unreadable(tx, &row, NOW).await?;
+        keeps_values(tx, claim).await
+    }
+
+    #[tokio::test]
+    async fn values_stay_only_where_a_mail_can_be_tried_once_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("email.sqlite"));
+        let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+        let database = Database::create("values").await;
+        for db in [sqlite, database.open()] {
+            migrate(&db, NOW).await.unwrap();
+            let kept = db.write(|tx| {
+                Box::pin(async move {
+                    let mut kept = Vec::new();
+                    for status in [EmailStatus::Failed, EmailStatus::InDoubt, EmailStatus::Bounced] {
+                        kept.push(sent_after(tx, status).await?);
+                    }
+                    for campaign in [None, Some(CampaignId::new(NOW))] {
+                        kept.push(unreadable(tx, campaign).await?);
+                    }
+                    Ok(kept)
+                })
+            });
+            assert_eq!(kept.await.unwrap(), [false, false, true, false, true]);
+        }
+        database.drop().await;
+    }
 }

@@ -48,14 +48,13 @@ impl Uncounted {
     }
 }
 
-async fn uncounted(rx: &Rx<'_>, project: ProjectNumber, lock: &str) -> Result<Option<Uncounted>> {
-    let row = rx
-        .optional(
-            format!("select counted_to from event_days where project_id = $1{lock}"),
-            args![project],
-            |r| r.get::<Option<EventId>>(0),
-        )
-        .await?;
+/// Which events of a project are not counted.
+const COUNTED_TO: &str = "select counted_to from event_days where project_id = $1";
+/// The same, kept as it is until the transaction ends.
+const LOCKED: &str = "select counted_to from event_days where project_id = $1 {for_update}";
+
+async fn uncounted(rx: &Rx<'_>, project: ProjectNumber, sql: &'static str) -> Result<Option<Uncounted>> {
+    let row = rx.optional(sql, args![project], |r| r.get::<Option<EventId>>(0)).await?;
     let Some(counted_to) = row else { return Ok(None) };
     let until = rx
         .one("select applied_at from schema_migrations where name = $1", args![EVENT_DAYS], |r| r.get(0))
@@ -70,8 +69,7 @@ pub(crate) async fn forget<'e>(
     removed: impl Iterator<Item = (EventId, &'e str, Timestamp)> + Send,
     deltas: &mut Deltas,
 ) -> Result<()> {
-    // differs because SQLite has one writer, which is us
-    let uncounted = uncounted(tx, project, if tx.is_postgres() { " for update" } else { "" }).await?;
+    let uncounted = uncounted(tx, project, LOCKED).await?;
     for (id, name, at) in removed {
         if uncounted.is_none_or(|uncounted| !uncounted.holds(id)) {
             count(deltas, project, name, at, -1);
@@ -82,7 +80,8 @@ pub(crate) async fn forget<'e>(
 
 /// Does one step of counting the events of a project that are not counted yet. Returns whether there are more.
 pub async fn count_step(db: &Db, project: ProjectNumber) -> Result<bool> {
-    let unfinished = db.read(move |rx| Box::pin(async move { uncounted(rx, project, "").await })).await?;
+    let unfinished =
+        db.read(move |rx| Box::pin(async move { uncounted(rx, project, COUNTED_TO).await })).await?;
     if unfinished.is_none() {
         return Ok(false);
     }
@@ -90,8 +89,7 @@ pub async fn count_step(db: &Db, project: ProjectNumber) -> Result<bool> {
 }
 
 async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
-    let lock = if tx.is_postgres() { " for update" } else { "" };
-    let Some(uncounted) = uncounted(tx, project, lock).await? else { return Ok(false) };
+    let Some(uncounted) = uncounted(tx, project, LOCKED).await? else { return Ok(false) };
     let found = tx
         .all(
             "select id, name, created_at from events where project_id = $1 and id > $2 and id < $3 order by id limit $4",
@@ -142,7 +140,7 @@ pub async fn counts_between(
     sums.add(scan(rx, project, from, days_begin).await?);
     sums.add(scan(rx, project, days_end, until).await?);
     sums.add(of_days(rx, project, first, end).await?);
-    if let Some(rest) = uncounted(rx, project, "").await? {
+    if let Some(rest) = uncounted(rx, project, COUNTED_TO).await? {
         let from = rest.from.max(EventId::first_of(days_begin));
         let until = EventId::first_of(rest.until.min(days_end));
         // the event with the very id of `from` is counted

@@ -6,6 +6,7 @@ use mailwright_core::time::Timestamp;
 use crate::args;
 use crate::counter::{self, Counter, Deltas};
 use crate::error::Result;
+use crate::names;
 use crate::tx::{Row, Rx, Tx};
 use crate::value::Arg;
 
@@ -74,6 +75,10 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mails: i64, bytes: i64) {
     deltas.add(project, Counter::MailboxBytes, "", bytes);
 }
 
+fn count_gone(deltas: &mut Deltas, project: ProjectNumber, sizes: &[i64]) {
+    count(deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
+}
+
 /// How much the mailbox of a project holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
@@ -83,11 +88,13 @@ pub struct Quota {
     pub bytes: i64,
 }
 
-/// Most mails that one call of [`trim`] removes.
-const TRIM: i64 = 500;
+/// Most mails that one call of [`trim`] removes, about.
+const TRIM: usize = 500;
+/// Most mails that are looked at together for that. SQLite reads a whole mail to find its size.
+const PAGE: usize = 8;
 
 /// Removes the oldest mails of a project that are beyond its quota, given what the transaction added and did not count
-/// yet. Of very many the rest goes with the next call.
+/// yet. Of very many the rest goes with the next call, and so does what another transaction was removing at the same time.
 pub async fn trim(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -95,30 +102,67 @@ pub async fn trim(
     added: Quota,
     deltas: &mut Deltas,
 ) -> Result<()> {
-    let held = counter::value(tx, project, Counter::Mailbox, "").await? + added.mails;
+    let mails = counter::value(tx, project, Counter::Mailbox, "").await? + added.mails;
     let bytes = counter::value(tx, project, Counter::MailboxBytes, "").await? + added.bytes;
-    let (mut mails, mut bytes) = (held - quota.mails, bytes - quota.bytes);
-    if mails <= 0 && bytes <= 0 {
-        return Ok(());
+    let (mut mails, mut bytes) = (mails - quota.mails, bytes - quota.bytes);
+    let mut uncounted = added.bytes;
+    for _ in 0..TRIM.div_ceil(PAGE) {
+        if mails <= 0 && bytes <= 0 {
+            return Ok(());
+        }
+        let oldest = oldest(tx, project).await?;
+        if oldest.is_empty() {
+            return recount(tx, project, uncounted, deltas).await;
+        }
+        let mut chosen = Vec::new();
+        for (id, size) in oldest {
+            if mails <= 0 && bytes <= 0 {
+                break;
+            }
+            (mails, bytes) = (mails - 1, bytes - size);
+            chosen.push(Some(id.into()));
+        }
+        let wanted = chosen.len();
+        let gone = tx
+            .all(
+                "delete from mailbox where project_id = $1 and id {in $2} returning size",
+                &[project.into(), Arg::Ids(chosen)],
+                |r| r.get::<i64>(0),
+            )
+            .await?;
+        uncounted -= gone.iter().sum::<i64>();
+        count_gone(deltas, project, &gone);
+        if gone.len() < wanted {
+            // another transaction removed them, of which the counters did not tell yet
+            return Ok(());
+        }
     }
-    let oldest = tx
-        .all(
-            "select id, size from mailbox where project_id = $1 order by id limit $2 {skip_locked}",
-            args![project, TRIM],
-            |r| Ok((r.get::<EmailId>(0)?, r.get::<i64>(1)?)),
+    Ok(())
+}
+
+async fn oldest(rx: &Rx<'_>, project: ProjectNumber) -> Result<Vec<(EmailId, i64)>> {
+    rx.all(
+        "select id, size from mailbox where project_id = $1 order by id limit $2",
+        args![project, PAGE],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Counts the bytes of a mailbox that holds little anew, given how many of them the transaction did not count yet. While
+/// a process of a version runs that counts mails alone, what it adds and removes is not in the sum.
+async fn recount(tx: &Tx<'_>, project: ProjectNumber, uncounted: i64, deltas: &mut Deltas) -> Result<()> {
+    // two that put the same right would do it twice
+    names::lock(tx, project).await?;
+    let missing: i64 = tx
+        .one(
+            "select cast(coalesce((select sum(size) from mailbox where project_id = $1), 0) \
+             - coalesce((select sum(value) from counters where project_id = $1 and kind = $2 and name = ''), 0) as {int})",
+            args![project, Counter::MailboxBytes.as_str()],
+            |r| r.get(0),
         )
         .await?;
-    let mut gone = Vec::new();
-    for (id, size) in oldest {
-        if mails <= 0 && bytes <= 0 {
-            break;
-        }
-        (mails, bytes) = (mails - 1, bytes - size);
-        gone.push(Some(id.into()));
-        count(deltas, project, -1, -size);
-    }
-    tx.execute("delete from mailbox where project_id = $1 and id {in $2}", &[project.into(), Arg::Ids(gone)])
-        .await?;
+    deltas.add(project, Counter::MailboxBytes, "", missing - uncounted);
     Ok(())
 }
 
@@ -138,7 +182,7 @@ pub(crate) async fn forget_contact(
             |r| r.get::<i64>(0),
         )
         .await?;
-    count(deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
+    count_gone(deltas, project, &sizes);
     Ok(sizes.len())
 }
 
@@ -181,11 +225,13 @@ pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Res
             |r| r.get::<i64>(0),
         )
         .await?;
-    uncount(tx, project, &gone).await?;
+    let mut deltas = Deltas::default();
+    count_gone(&mut deltas, project, &gone);
+    deltas.save(tx).await?;
     Ok(!gone.is_empty())
 }
 
-/// Removes some captured mails; how many.
+/// Removes some captured mails; how many. Where there are none, it sees to it that none are counted.
 pub async fn delete_some(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<u64> {
     let gone = tx
         .all(
@@ -195,12 +241,152 @@ pub async fn delete_some(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<u64>
             |r| r.get::<i64>(0),
         )
         .await?;
-    uncount(tx, project, &gone).await?;
+    let mut deltas = Deltas::default();
+    count_gone(&mut deltas, project, &gone);
+    if gone.is_empty() {
+        recount(tx, project, 0, &mut deltas).await?;
+    }
+    deltas.save(tx).await?;
     Ok(gone.len() as u64)
 }
 
-async fn uncount(tx: &mut Tx<'_>, project: ProjectNumber, sizes: &[i64]) -> Result<()> {
-    let mut deltas = Deltas::default();
-    count(&mut deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
-    deltas.save(tx).await
+#[cfg(test)]
+mod tests {
+    use mailwright_core::ids::ContactId;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::db::{Db, Location, StoreMetrics};
+    use crate::migrate::migrate;
+    use crate::migrate::tests::Database;
+
+    const ONE: ProjectNumber = ProjectNumber(1);
+
+    async fn sqlite(folder: &tempfile::TempDir) -> Db {
+        let location = Location::Sqlite(folder.path().join("mailbox.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, Timestamp(0)).await.unwrap();
+        db
+    }
+
+    /// Keeps a mail of each size, named by a time, and trims the mailbox.
+    async fn keep_all(db: &Db, sizes: Vec<(i64, i64)>, quota: Quota) {
+        let kept = db.write(move |tx| {
+            Box::pin(async move {
+                let mut deltas = Deltas::default();
+                let mut added = Quota { mails: 0, bytes: 0 };
+                for (at, size) in sizes {
+                    let at = Timestamp(at);
+                    let mail = Captured {
+                        id: EmailId::new(at),
+                        sender: "s".into(),
+                        recipient: "r".into(),
+                        subject: "s".into(),
+                        size,
+                        created_at: at,
+                    };
+                    keep(tx, ONE, ContactId::new(at), &mail, b"raw", &mut deltas).await?;
+                    added = Quota { mails: added.mails + 1, bytes: added.bytes + size };
+                }
+                trim(tx, ONE, quota, added, &mut deltas).await?;
+                deltas.save(tx).await
+            })
+        });
+        kept.await.unwrap();
+    }
+
+    /// What the mailbox holds, by the times of its mails, after it was compared with the counters.
+    async fn held(db: &Db) -> Vec<i64> {
+        let found = db.read(|rx| {
+            Box::pin(async move {
+                let sql = "select created_at, size from mailbox where project_id = $1 order by id";
+                let rows = rx.all(sql, args![ONE], |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))).await?;
+                let mails = counter::value(rx, ONE, Counter::Mailbox, "").await?;
+                Ok((rows, mails, counter::value(rx, ONE, Counter::MailboxBytes, "").await?))
+            })
+        });
+        let (rows, mails, bytes) = found.await.unwrap();
+        let sum: i64 = rows.iter().map(|(_, size)| size).sum();
+        assert_eq!((mails, bytes), (rows.len() as i64, sum), "counted");
+        rows.into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// Has the counter say more, or less, than there is.
+    async fn miscount(db: &Db, bytes: i64) {
+        let added = db.write(move |tx| {
+            Box::pin(async move {
+                let mut deltas = Deltas::default();
+                deltas.add(ONE, Counter::MailboxBytes, "", bytes);
+                deltas.save(tx).await
+            })
+        });
+        added.await.unwrap();
+    }
+
+    const FREE: Quota = Quota { mails: 1_000, bytes: 1_000 };
+
+    #[tokio::test]
+    async fn as_many_of_the_oldest_go_as_are_beyond_the_quota() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = sqlite(&folder).await;
+        keep_all(&db, (0..30).map(|at| (at, 10)).collect(), FREE).await;
+        keep_all(&db, vec![(30, 10)], Quota { mails: 25, ..FREE }).await;
+        assert_eq!(held(&db).await, (6..31).collect::<Vec<_>>());
+        keep_all(&db, vec![(31, 45)], Quota { bytes: 100, ..FREE }).await;
+        assert_eq!(held(&db).await, [26, 27, 28, 29, 30, 31]);
+    }
+
+    #[tokio::test]
+    async fn a_sum_that_is_wrong_is_put_right_where_the_mailbox_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = sqlite(&folder).await;
+        keep_all(&db, vec![(0, 10)], FREE).await;
+        miscount(&db, 5_000).await;
+        keep_all(&db, vec![(1, 10), (2, 10)], FREE).await;
+        assert!(held(&db).await.is_empty());
+        keep_all(&db, vec![(3, 10)], FREE).await;
+        assert_eq!(held(&db).await, [3]);
+        miscount(&db, -5_000).await;
+        for _ in 0..2 {
+            let deleted = db.write(|tx| Box::pin(async move { delete_some(tx, ONE).await }));
+            deleted.await.unwrap();
+        }
+        assert!(held(&db).await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn two_that_trim_at_once_leave_what_is_newer() {
+        let database = Database::create("mailbox").await;
+        let db = database.open();
+        migrate(&db, Timestamp(0)).await.unwrap();
+        keep_all(&db, (0..3).map(|at| (at, 10)).collect(), FREE).await;
+        let (removed, has_removed) = oneshot::channel();
+        let (let_go, until) = oneshot::channel::<()>();
+        let first = db.clone();
+        let trim_first = tokio::spawn(async move {
+            let work = first.write(|tx| {
+                Box::pin(async move {
+                    let mut deltas = Deltas::default();
+                    let nothing = Quota { mails: 0, bytes: 0 };
+                    trim(tx, ONE, Quota { mails: 2, ..FREE }, nothing, &mut deltas).await?;
+                    deltas.save(tx).await?;
+                    let _ = removed.send(());
+                    let _ = until.await;
+                    Ok(())
+                })
+            });
+            work.await
+        });
+        has_removed.await.unwrap();
+        let second = tokio::spawn({
+            let db = db.clone();
+            async move { keep_all(&db, Vec::new(), Quota { mails: 2, ..FREE }).await }
+        });
+        database.until_one_waits().await;
+        let_go.send(()).unwrap();
+        trim_first.await.unwrap().unwrap();
+        second.await.unwrap();
+        assert_eq!(held(&db).await, [1, 2]);
+        database.drop().await;
+    }
 }

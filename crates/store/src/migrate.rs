@@ -8,6 +8,10 @@
 //! is computed for each row, no check of all rows, and no index. An index on a large table is built outside the
 //! transaction with `create index concurrently`, as `search.rs` does, and rows that are there already are filled in steps
 //! by the upkeep, as `event_day.rs` does.
+//!
+//! Two steps are from before the first release, when nobody had large tables, and do not keep to that: `bounds` adds up all
+//! captured mails, and `age of contents` builds an index over all contents, to which nobody adds meanwhile. Each does it
+//! in a transaction that does not keep others from reading.
 
 use std::time::{Duration, Instant};
 
@@ -71,6 +75,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../migrations/0017_text_of_mails.sql"),
     },
     Migration { number: 18, name: "consent", sql: include_str!("../migrations/0018_consent.sql") },
+    Migration {
+        number: 19,
+        name: "age of contents",
+        sql: include_str!("../migrations/0019_age_of_contents.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.
@@ -249,6 +258,7 @@ async fn apply(tx: &mut Tx<'_>, Step { migration, last }: Step, now: Timestamp) 
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use mailwright_core::event::is_reserved;
     use tokio_postgres::NoTls;
 
     use super::*;
@@ -295,6 +305,11 @@ pub(crate) mod tests {
             Db::open(&location, StoreMetrics::default()).unwrap()
         }
 
+        /// Waits until a session of ours waits for what another one holds.
+        pub(crate) async fn until_one_waits(&self) {
+            until(&connect(&self.url()).await, WAITS).await;
+        }
+
         pub(crate) async fn drop(self) {
             let drop = format!("drop database {} with (force)", self.name);
             execute(&format!("{}/postgres", self.server), &drop).await.unwrap();
@@ -329,6 +344,78 @@ pub(crate) mod tests {
 
     const WAITS: &str = "select exists (select 1 from pg_stat_activity where datname = current_database() \
                          and application_name = 'mailwright' and wait_event_type = 'Lock')";
+
+    #[tokio::test]
+    async fn a_step_may_take_long_but_not_wait_long() {
+        let database = Database::create("time").await;
+        let session = database.open().apart(LOCK_TIMEOUT).await.unwrap().unwrap();
+        let limits = session.transact(|tx| {
+            Box::pin(async move {
+                let sql = "select current_setting('statement_timeout'), current_setting('lock_timeout')";
+                tx.one(sql, &[], |r| Ok((r.get::<String>(0)?, r.get::<String>(1)?))).await
+            })
+        });
+        assert_eq!(limits.await.unwrap(), ("0".to_owned(), "2s".to_owned()));
+        drop(session);
+        database.drop().await;
+    }
+
+    #[tokio::test]
+    async fn names_of_events_from_before_they_were_bounded_are_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("names.sqlite"));
+        let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+        let database = Database::create("names").await;
+        for db in [sqlite, database.open()] {
+            let before = MIGRATIONS.iter().position(|migration| migration.name == "bounds").unwrap();
+            migrate_by(&db, &MIGRATIONS[..before], NOW).await.unwrap();
+            let counted = db.write(|tx| {
+                Box::pin(async move {
+                    for name in NAMES {
+                        for (shard, value) in [(0, 3), (1, -2)] {
+                            count_event(tx, name, shard, value).await?;
+                        }
+                    }
+                    // all of them were deleted
+                    count_event(tx, "gone", 0, 2).await?;
+                    count_event(tx, "gone", 1, -2).await
+                })
+            });
+            counted.await.unwrap();
+            migrate(&db, NOW).await.unwrap();
+            let names = db.read(|rx| {
+                let sql = "select name from event_names where project_id = 1 order by name";
+                Box::pin(async move { rx.all(sql, &[], |r| r.get::<String>(0)).await })
+            });
+            let mut expected: Vec<_> = NAMES.into_iter().filter(|name| !is_reserved(name)).collect();
+            expected.sort_unstable();
+            assert_eq!(names.await.unwrap(), expected);
+        }
+        database.drop().await;
+    }
+
+    const NAMES: [&str; 14] = [
+        "signup",
+        "email.sent",
+        "emails.sent",
+        "Email.sent",
+        "contact.subscribed",
+        "contact.unsubscribed",
+        "contact.created",
+        "segment.vip.entry",
+        "segment..exit",
+        "Segment.vip.entry",
+        "segment.vip.Exit",
+        "segment.vip",
+        "segment.",
+        "exit",
+    ];
+
+    async fn count_event(tx: &Tx<'_>, name: &str, shard: i64, value: i64) -> Result<()> {
+        let sql =
+            "insert into counters (project_id, kind, name, shard, value) values (1, 'event', $1, $2, $3)";
+        tx.execute_one(sql, args![name, shard, value]).await
+    }
 
     #[tokio::test]
     async fn a_migration_that_waits_for_a_table_lets_others_write_to_it() {
@@ -366,9 +453,7 @@ pub(crate) mod tests {
         let sleeps = "select exists (select 1 from pg_stat_activity where datname = current_database() \
                       and wait_event = 'PgSleep')";
         until(&watcher, sleeps).await;
-        // without a limit on its time, and alone
-        let timeout = "select exists (select 1 from pg_locks where locktype = 'advisory' and granted)";
-        until(&watcher, timeout).await;
+        // alone
         let other = tokio::spawn({
             let db = db.clone();
             async move { migrate_by(&db, COLUMN, NOW).await }
@@ -377,8 +462,7 @@ pub(crate) mod tests {
         assert!(!other.is_finished(), "the other one waits");
         endless.abort();
         assert_eq!(other.await.unwrap().unwrap(), 1);
-        until(&watcher, "select not exists (select 1 from pg_stat_activity where wait_event = 'PgSleep')")
-            .await;
+        until(&watcher, &sleeps.replace("select exists", "select not exists")).await;
         database.drop().await;
     }
 }

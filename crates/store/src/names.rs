@@ -215,7 +215,7 @@ async fn existing(
 /// Space of the locks of projects among PostgreSQL's advisory locks, whose keys are numbers of 64 bits.
 const LOCKS: i64 = 0x6e61_6d65_0000_0000;
 
-/// Keeps others from adding names or domains to a project until the transaction ends.
+/// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction ends.
 pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
     // differs because SQLite has one writer, which is us
     if tx.is_postgres() {

@@ -48,9 +48,10 @@ pub async fn take_requests(
         args![project, window, Timestamp(now.0 + AHEAD)],
     )
     .await?;
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     let used: i64 = tx
-        .one(format!("select used from {table} where project_id = $1{lock}"), args![project], |r| r.get(0))
+        .one(format!("select used from {table} where project_id = $1 {{for_update}}"), args![project], |r| {
+            r.get(0)
+        })
         .await?;
     let left = (limit - used).max(0);
     let taken = wanted.min(left).min((left / 16).max(1)).min(left);
@@ -78,10 +79,9 @@ pub async fn take_sends(
         args![project, capacity, now],
     )
     .await?;
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     let (tokens, refilled_at) = tx
         .one(
-            format!("select millitokens, refilled_at from throttles where project_id = $1{lock}"),
+            "select millitokens, refilled_at from throttles where project_id = $1 {for_update}",
             args![project],
             |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?)),
         )
@@ -138,9 +138,8 @@ pub async fn take_instance(
         args![capacity, now],
     )
     .await?;
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     let (tokens, refilled_at) = tx
-        .one(format!("select millitokens, refilled_at from instance_rate where id = 1{lock}"), &[], |r| {
+        .one("select millitokens, refilled_at from instance_rate where id = 1 {for_update}", &[], |r| {
             Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))
         })
         .await?;

@@ -2,7 +2,8 @@
 //!
 //! Statistics, counts and searches may look at every row of a project. They run apart from everything else, on threads
 //! or connections of their own, so that keys, health and mail never stand behind them. Of their places one project holds
-//! one at most, and who waits has its turn project by project: many requests of one project make nobody else wait longer.
+//! one for its requests and one for background work at most, and who waits has its turn project by project: many requests
+//! of one project make nobody else wait longer.
 //!
 //! One person may have many projects, so the time that a reader used lately counts as well. Who used much of it has its
 //! turn after those who did not, and less time at a stretch while others wait. Of three places and more, one is left to

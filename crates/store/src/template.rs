@@ -54,10 +54,8 @@ pub async fn get_for_update(
     project: ProjectNumber,
     id: TemplateId,
 ) -> Result<Option<Template>> {
-    // differs because SQLite has one writer, which is us
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(
-        format!("select {COLUMNS} from templates where project_id = $1 and id = $2{lock}"),
+        format!("select {COLUMNS} from templates where project_id = $1 and id = $2 {{for_update}}"),
         args![project, id],
         read,
     )

@@ -151,9 +151,8 @@ pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: Option<&str>, now: 
 
 /// Waits for whoever else works on an account, and keeps others waiting until the transaction ends.
 pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
-    // differs because SQLite has one writer, which needs no lock
-    let lock = if tx.is_postgres() { " for update" } else { "" };
-    tx.optional(format!("select {COLUMNS} from users u where u.id = $1{lock}"), args![id], read).await
+    tx.optional(format!("select {COLUMNS} from users u where u.id = $1 {{for_update}}"), args![id], read)
+        .await
 }
 
 /// Notes that the owner of an account receives mail at an address; false when the account has another one by now.

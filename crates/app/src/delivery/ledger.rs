@@ -18,7 +18,7 @@ use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome}
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured, Quota};
 use mailwright_store::suppression::{self, Cause};
-use mailwright_store::{Coalescer, Error, Result, Tx};
+use mailwright_store::{Coalescer, Error, Load, Result, Tx};
 
 use super::press::Urgency;
 use super::{Delivery, reference};
@@ -198,14 +198,10 @@ impl Delivery {
             claim: reference(mail),
             first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
         });
-        if record.is_none() && mark.is_none() {
-            return false;
-        }
-        let route = record
-            .as_ref()
-            .map(|r| r.outcome.claim)
-            .or(mark.map(|mark| mark.claim))
-            .map_or(0, |c| c.id.as_uuid().as_u128() as u64);
+        let claim = record.as_ref().map(|r| r.outcome.claim).or(mark.map(|mark| mark.claim));
+        let Some(claim) = claim else { return false };
+        let route = claim.id.as_uuid().as_u128() as u64;
+        let load = Load { project: claim.project, rows: 1, bytes: 0 };
         let mut pause = Duration::from_millis(50);
         loop {
             let step = Step {
@@ -214,7 +210,7 @@ impl Delivery {
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
-            match self.book(mail.map(Urgency::of)).call(route, step).await {
+            match self.book(mail.map(Urgency::of)).call_sized(route, load, step).await {
                 Ok(done) => {
                     if let Some(record) = &record {
                         self.app.metrics().delivery(record.label);

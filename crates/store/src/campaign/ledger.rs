@@ -281,12 +281,11 @@ pub async fn requeue(
     let page = Page { settlement: retry.settlement, reason: retry.reason, after: retry.after.clone(), limit };
     let mut args: Vec<Arg<'_>> = vec![project.into(), campaign.into(), limit.into(), retry.asked_at.into()];
     let walk = walk(&page, &mut args);
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     let found = tx
         .all(
             format!(
                 "select id, status, reason, updated_at <= $4 from emails \
-                 where project_id = $1 and campaign_id = $2{walk} limit $3{lock}"
+                 where project_id = $1 and campaign_id = $2{walk} limit $3 {{for_update}}"
             ),
             &args,
             |r| {
@@ -330,13 +329,10 @@ pub async fn cancel(
     limit: usize,
     now: Timestamp,
 ) -> Result<usize> {
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     let ids = tx
         .all(
-            format!(
-                "select id from emails where project_id = $1 and campaign_id = $2 and settlement = 'WAITING' \
-                 and reason is null and status <> 'SENDING' order by reason, id limit $3{lock}"
-            ),
+            "select id from emails where project_id = $1 and campaign_id = $2 and settlement = 'WAITING' \
+             and reason is null and status <> 'SENDING' order by reason, id limit $3 {for_update}",
             args![project, campaign, limit],
             |r| r.get::<EmailId>(0),
         )
@@ -407,13 +403,10 @@ pub(crate) async fn forget_contact(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<usize> {
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     let found = tx
         .all(
-            format!(
-                "select id, campaign_id, status from emails where project_id = $1 and contact_id = $2 \
-                 and campaign_id is not null and recipient <> '' order by id limit $3{lock}"
-            ),
+            "select id, campaign_id, status from emails where project_id = $1 and contact_id = $2 \
+             and campaign_id is not null and recipient <> '' order by id limit $3 {for_update}",
             args![project, contact, limit],
             |r| {
                 // a state that cannot be read must not keep a contact from being removed

@@ -101,10 +101,8 @@ pub async fn get_for_update(
     project: ProjectNumber,
     id: CampaignId,
 ) -> Result<Option<Campaign>> {
-    // differs because SQLite has one writer, which is us
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(
-        format!("select {COLUMNS} from campaigns where project_id = $1 and id = $2{lock}"),
+        format!("select {COLUMNS} from campaigns where project_id = $1 and id = $2 {{for_update}}"),
         args![project, id],
         read,
     )

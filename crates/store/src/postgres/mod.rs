@@ -5,6 +5,7 @@
 
 mod apart;
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -48,21 +49,28 @@ pub(crate) struct Postgres {
     tls: MakeRustlsConnect,
 }
 
-/// Which plans the statements of a transaction run by.
+/// Which plans the statements of a transaction run by, and with those that are kept, how long they wait.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Plans {
     /// The server decides: by default it plans a statement anew for few rows, which takes longer than running it.
     Fresh,
     /// Those made a moment ago. For statements that find every row by its key, whatever they are given.
-    Kept,
+    Kept {
+        /// How long they wait for what other transactions hold.
+        wait: Duration,
+    },
 }
 
 impl Plans {
     /// How a transaction begins.
-    fn begin(self) -> &'static str {
+    fn begin(self) -> Cow<'static, str> {
         match self {
-            Self::Fresh => "begin",
-            Self::Kept => "begin; set local plan_cache_mode = force_generic_plan",
+            Self::Fresh => "begin".into(),
+            Self::Kept { wait } => format!(
+                "begin; set local plan_cache_mode = force_generic_plan; set local lock_timeout = {}",
+                wait.as_millis().max(1)
+            )
+            .into(),
         }
     }
 }
@@ -321,7 +329,8 @@ fn cancel(client: Object, tls: MakeRustlsConnect, place: Option<Place>) {
 async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody) -> Result<Answer> {
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
-        let begin = client.batch_execute(plans.begin());
+        let begin = plans.begin();
+        let begin = client.batch_execute(&begin);
         let session = Session::Postgres { client, in_transaction: true };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (started, outcome) = join(begin, body).await;

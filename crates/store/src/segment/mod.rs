@@ -83,10 +83,8 @@ pub async fn get_for_update(
     project: ProjectNumber,
     id: SegmentId,
 ) -> Result<Option<Segment>> {
-    // differs because SQLite has one writer, which is us
-    let lock = if tx.is_postgres() { " for update" } else { "" };
     tx.optional(
-        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id = $2{lock}"),
+        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id = $2 {{for_update}}"),
         args![project, id],
         read,
     )

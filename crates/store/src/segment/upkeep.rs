@@ -46,9 +46,7 @@ pub async fn lock(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
     )
     .await?;
     in_order(tx).await?;
-    // differs because SQLite has one writer, which is us
-    let lock = if tx.is_postgres() { " for update" } else { "" };
-    tx.one(format!("{STATE}{lock}"), args![project], read).await
+    tx.one(format!("{STATE} {{for_update}}"), args![project], read).await
 }
 
 /// Keeps PostgreSQL from reading a whole queue and sorting it to find its first rows, which it does in this transaction

@@ -195,11 +195,7 @@ fn poll_once<T>(mut body: BoxFuture<'_, Result<T>>) -> Result<T> {
 
 /// A panic in a body must not take the thread, and with it every later call, down.
 fn caught<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(Error::Panicked(text))
-    })
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
 }
 
 fn write_loop(

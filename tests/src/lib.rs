@@ -5,7 +5,9 @@
 pub mod browser;
 pub mod random;
 
-use mailwright_testkit::{App, Project, Request, Response};
+use std::time::{Duration, UNIX_EPOCH};
+
+use mailwright_testkit::{App, Engine, Project, Request, Response};
 use serde_json::{Map, Value, json};
 
 /// A well-formed id that nothing has.
@@ -128,6 +130,62 @@ pub fn encoded(raw: &str) -> String {
 /// A request with the secret key of another project.
 pub fn as_project(app: &App, project: &Project, method: &str, path: &str) -> Request {
     app.request(method, path).bearer(&project.secret_key)
+}
+
+/// Makes the reading of stored events endless. They can still be stored.
+pub async fn make_events_endless(app: &App) {
+    app.tamper(match app.engine() {
+        Engine::Sqlite => {
+            "alter table events rename to events_before; \
+             create view events as with recursive n (i) as (select 1 union all select i + 1 from n) \
+             select e.* from n cross join events_before e where n.i < 0; \
+             create trigger keep instead of insert on events begin \
+             insert into events_before (project_id, id, name, contact_id, email_id, data, created_at) values \
+             (new.project_id, new.id, new.name, new.contact_id, new.email_id, new.data, new.created_at); end"
+        }
+        Engine::Postgres => {
+            "alter table events rename to events_before; \
+             create function has_end() returns boolean language plpgsql as \
+             $$ begin perform pg_sleep(600); return true; end $$; \
+             create view events as select * from events_before where has_end(); \
+             create function keep() returns trigger language plpgsql as \
+             $$ begin insert into events_before values (new.*); return new; end $$; \
+             create trigger keep instead of insert on events for each row execute function keep()"
+        }
+    })
+    .await;
+}
+
+/// Undoes [`make_events_endless`], once nobody reads events any more.
+pub async fn make_events_readable(app: &App) {
+    app.tamper("drop view events; alter table events_before rename to events").await;
+}
+
+/// A draft of a campaign of a project to whoever has an event; its path. Somebody has.
+pub async fn campaign_by_event(app: &App, project: &Project, name: &str) -> String {
+    let post = |path: &str, body: &Value| as_project(app, project, "POST", path).json(body).send();
+    let event = json!({"email": "ann@example.com", "event": "seen", "subscribed": true});
+    post("/v1/track", &event).await.assert_status(200);
+    let filter = json!({"field": "event.seen", "operator": "triggered"});
+    let campaign = json!({
+        "name": name, "subject": "News", "body": "<p>News</p>", "from": project.from, "audienceType": "FILTERED",
+        "audienceCondition": {"logic": "AND", "groups": [{"filters": [filter]}]},
+    });
+    let made = post("/campaigns", &campaign).await.assert_status(201).json();
+    format!("/campaigns/{}", text(&made["data"]["id"]))
+}
+
+/// Has a campaign begin without a look at its audience, as a schedule does.
+pub async fn begin(app: &App, project: &Project, campaign: &str) {
+    let at = UNIX_EPOCH.elapsed().expect("a clock after 1970") + Duration::from_millis(500);
+    let body = json!({"scheduledFor": at.as_millis() as u64});
+    let path = format!("{campaign}/send");
+    as_project(app, project, "POST", &path).json(&body).send().await.assert_status(200);
+    app.eventually("the campaign begins", async || {
+        let found = as_project(app, project, "GET", campaign).send().await.assert_status(200).json();
+        (found["status"] == "SENDING").then_some(())
+    })
+    .await;
 }
 
 /// GET with the secret key, answered with 200.

@@ -128,6 +128,16 @@ both_engines! {
         schedule(&app, &campaign, &json!(at)).await.assert_status(200);
     }
 
+    async fn a_schedule_that_may_not_be_late_starts(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_CAMPAIGNS_LATEST_START_HOURS", "0").start().await;
+        contacts(&app, "a", 1).await;
+        let campaign = draft(&app, &json!({})).await;
+        let at = millis(Duration::from_secs(1));
+        schedule(&app, &campaign, &json!(at)).await.assert_status(200);
+        let sent = in_status(&app, &campaign, "SENT").await;
+        assert_eq!((&sent["sentCount"], &sent["note"]), (&json!(1), &Value::Null), "{sent}");
+    }
+
     async fn a_schedule_fires_to_the_second_at_the_time_set_last(engine: Engine) {
         let app = App::start(engine).await;
         contacts(&app, "a", 2).await;

@@ -3,7 +3,9 @@
 use super::{act, contacts, draft, get, in_status, path, send, settled};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
-use mailwright_tests::create_contact;
+use mailwright_tests::{
+    as_project, begin, campaign_by_event, create_contact, make_events_endless, make_events_readable,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
@@ -137,5 +139,54 @@ both_engines! {
         })
         .await;
         others_go_through(&app).await;
+    }
+
+    async fn one_whose_audience_is_looked_up_for_long_holds_up_no_other_project(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_DATABASE_SLOW_READ_MS", "600000")
+            // as many as in the default
+            .env("MAILWRIGHT_DATABASE_SLOW_READS", "3")
+            .env("MAILWRIGHT_DATABASE_CONNECTIONS", "6")
+            .start()
+            .await;
+        create_contact(&app, "fine@example.com", true, json!({"number": 2})).await;
+        let other = app.bootstrap("Other", "other.example").await;
+        let slow = campaign_by_event(&app, &other, "Slow").await;
+        make_events_endless(&app).await;
+        begin(&app, &other, &slow).await;
+        others_go_through(&app).await;
+        let everybody = draft(&app, &json!({})).await;
+        send(&app, &everybody).await;
+        in_status(&app, &everybody, "SENT").await;
+    }
+
+    async fn one_whose_audience_cannot_be_looked_up_in_time_says_so(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_DATABASE_SLOW_READ_MS", "700").start().await;
+        let one = app.bootstrap("One", "one.example").await;
+        let (sent, cancelled) =
+            (campaign_by_event(&app, &one, "Sent").await, campaign_by_event(&app, &one, "Cancelled").await);
+        let get = async |path: &str| as_project(&app, &one, "GET", path).send().await.assert_status(200).json();
+        make_events_endless(&app).await;
+        for campaign in [&sent, &cancelled] {
+            begin(&app, &one, campaign).await;
+        }
+        for campaign in [&sent, &cancelled] {
+            let why = "the campaign says why it does not go on";
+            app.eventually_within(Duration::from_mins(1), why, async || {
+                let campaign = get(campaign).await;
+                assert_eq!(campaign["status"], "SENDING", "{campaign}");
+                campaign["note"].as_str().is_some_and(|note| note.contains("could not be looked up")).then_some(())
+            })
+            .await;
+        }
+        let cancel = format!("{cancelled}/cancel");
+        as_project(&app, &one, "POST", &cancel).send().await.assert_status(200);
+        assert!(get(&cancelled).await["note"].is_null(), "it does not go on for another reason");
+        make_events_readable(&app).await;
+        app.eventually_within(Duration::from_mins(1), "the campaign is sent", async || {
+            let campaign = get(&sent).await;
+            (campaign["status"] == "SENT").then(|| assert!(campaign["note"].is_null(), "{campaign}"))
+        })
+        .await;
     }
 }

@@ -3,8 +3,8 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use mailwright_testkit::{App, Engine, both_engines};
+use mailwright_tests::{begin, campaign_by_event, inline, make_events_endless, sent_email};
 use mailwright_tests::{contact, create_contact, events_of, items, read, send_ok, text, track_ok};
-use mailwright_tests::{inline, sent_email};
 use serde_json::{Value, json};
 
 use super::{
@@ -251,5 +251,35 @@ both_engines! {
         tokio::time::sleep(Duration::from_millis(700)).await;
         assert_eq!(moves(&app, &bob["id"]).await, ["segment.pro.entry"]);
         assert_eq!(members(&app, &pro).await, ["ann@example.com"]);
+    }
+
+    async fn a_count_that_waits_holds_up_nobody_who_joins(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_DATABASE_SLOW_READ_MS", "600000")
+            // one place for background work, and one for requests
+            .env("MAILWRIGHT_DATABASE_SLOW_READS", "2")
+            .env("MAILWRIGHT_DATABASE_CONNECTIONS", "5")
+            .start()
+            .await;
+        let plans = ["free", "pro", "team"];
+        // somebody is in each already, so that it is counted until it has looked at everybody
+        for name in plans {
+            create_contact(&app, &format!("{name}0@example.com"), true, json!({"plan": name})).await;
+        }
+        for name in plans {
+            tracked(&app, name, &plan(name)).await;
+        }
+        let other = app.bootstrap("Other", "other.example").await;
+        let campaign = campaign_by_event(&app, &other, "Slow").await;
+        make_events_endless(&app).await;
+        begin(&app, &other, &campaign).await;
+        for name in plans {
+            create_contact(&app, &format!("{name}@example.com"), true, json!({"plan": name})).await;
+            let joined = json!(format!("segment.{name}.entry"));
+            app.eventually("the contact joins", async || {
+                items(&read(&app, "/events/names").await["eventNames"]).contains(&joined).then_some(())
+            })
+            .await;
+        }
     }
 }

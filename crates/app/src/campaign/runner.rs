@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -18,12 +18,12 @@ use mailwright_core::email::{Lane, Settlement};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::campaign::ledger::{self, Retry};
-use mailwright_store::campaign::run::{self, Candidate, Entry, Lease, Run};
+use mailwright_store::campaign::run::{self, Candidate, Due, Entry, Lease, Run};
 use mailwright_store::campaign::{self as store, audience};
 use mailwright_store::counter::Deltas;
-use mailwright_store::{Door, Tx, audit, json_text, project};
+use mailwright_store::{Door, Error as StoreError, Tx, audit, json_text, project};
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 use super::state::{start as start_campaign, withhold as withhold_campaign};
 use crate::App;
@@ -31,6 +31,7 @@ use crate::content::Prepared;
 use crate::domain::sender_refused;
 use crate::error::{Error, Result, too_many_conditions};
 use crate::tasks::Tasks;
+use crate::under_way::UnderWay;
 
 /// How often campaigns are looked at that nobody hinted at.
 const TICK: Duration = Duration::from_millis(200);
@@ -38,8 +39,13 @@ const TICK: Duration = Duration::from_millis(200);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// How long a campaign stays with a process that gives no sign of life, at most.
 const LEASE: Duration = Duration::from_secs(10);
-/// Campaigns that are worked on at the same time.
+/// Steps that are taken at the same time; of those that look an audience up for long, that write.
 const TOGETHER: usize = 4;
+/// The longest pause after looking an audience up took too long. The first one is [`AFTER_FAILURE`], and each is twice as
+/// long as the one before.
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+/// When it is forgotten that this took too long, if nobody tried again here.
+const FORGOTTEN: Duration = Duration::from_hours(1);
 /// Contacts that the first step of freezing takes, so that the first mail leaves soon.
 const FIRST_CHUNK: usize = 100;
 /// Contacts, or mails, that one step takes. Other writes wait for a step on SQLite.
@@ -54,6 +60,8 @@ const PUT_OFF: Duration = Duration::from_mins(1);
 /// When a campaign is looked at again that only waits for its mails. The process that settles the last of them looks at
 /// once; this is for what no process tells, such as the removal of a contact, or one that died before it could.
 const WAITING: Duration = Duration::from_secs(10);
+/// How late a scheduled campaign may always start: it is never looked at in the very moment.
+const GRACE: Duration = Duration::from_mins(1);
 
 /// Wakes the runner of this process.
 #[derive(Debug, Default)]
@@ -84,13 +92,16 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         app: app.clone(),
         holder: rand::random(),
         lease,
+        looked_up: UnderWay::new(tasks),
+        writes: Semaphore::new(TOGETHER),
+        too_slow: Mutex::default(),
         resting: Mutex::default(),
         looked_at: Mutex::new(Instant::now()),
     };
-    tasks.spawn("campaign runner", run(runner, tasks.clone()));
+    tasks.spawn("campaign runner", run(Arc::new(runner), tasks.clone()));
 }
 
-async fn run(runner: Runner, tasks: Tasks) {
+async fn run(runner: Arc<Runner>, tasks: Tasks) {
     while !tasks.is_stopping() {
         let pause = match runner.round().await {
             Ok(true) => continue,
@@ -114,10 +125,30 @@ struct Runner {
     /// Tells this process from others.
     holder: i64,
     lease: Duration,
+    /// The projects whose audiences are being looked up by reads that may take long.
+    looked_up: UnderWay,
+    /// Turns to write what they found.
+    writes: Semaphore,
+    too_slow: Mutex<TooSlow>,
     /// The campaigns whose freezing takes its time, and when it goes on.
     resting: Mutex<HashMap<CampaignId, Instant>>,
     /// When the campaigns were looked at that had mails settled.
     looked_at: Mutex<Instant>,
+}
+
+/// The campaigns whose audience takes too long to look up: how often in a row it did, and until when they rest.
+#[derive(Debug, Default)]
+struct TooSlow(HashMap<CampaignId, (u32, Instant)>);
+
+impl TooSlow {
+    /// Notes that it took too long again: how long the campaign rests.
+    fn again(&mut self, id: CampaignId, now: Instant) -> Duration {
+        self.0.retain(|_, (_, until)| now.saturating_duration_since(*until) < FORGOTTEN);
+        let times = self.0.get(&id).map_or(1, |(times, _)| times.saturating_add(1));
+        let pause = AFTER_FAILURE.saturating_mul(2_u32.saturating_pow(times - 1)).min(LONGEST_PAUSE);
+        self.0.insert(id, (times, now + pause));
+        pause
+    }
 }
 
 /// A campaign that ends as soon as none of its mails waits: where it stands, and since when it is to be looked at. `None`
@@ -131,11 +162,15 @@ impl Runner {
     }
 
     /// One step of each campaign that there is something to do for and that does not rest. Returns whether there was one.
-    async fn round(&self) -> Result<bool> {
+    /// What may take long is only started.
+    async fn round(self: &Arc<Self>) -> Result<bool> {
+        self.resting().retain(|_, until| *until > Instant::now());
         if self.app.0.dispatcher.is_superseded() {
             return Ok(false);
         }
         let (runs, more) = self.due().await?;
+        let (slow, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_slow);
+        self.start_looking_up(slow);
         let (ending, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_ending);
         let mut endings: BTreeMap<ProjectNumber, BTreeMap<CampaignId, Ending>> = BTreeMap::new();
         for (project, id) in self.settled() {
@@ -167,37 +202,62 @@ impl Runner {
         Ok(all.contains(&true) || (more && waited))
     }
 
-    /// The campaigns that there is something to do for and that do not rest, and whether there may be more. One that
-    /// cannot be read is put off, and a project whose campaigns cannot be is left out.
+    /// Starts freezing of the campaigns whose audience is looked up by reads that may take long, of projects of which none
+    /// is under way; of the longest due first, where not all have a place.
+    fn start_looking_up(self: &Arc<Self>, mut campaigns: Vec<Run>) {
+        campaigns.sort_by_key(|run| run.next_at);
+        for project in campaigns.into_iter().map(|run| run.project) {
+            self.looked_up.start("campaign audience", project, Arc::clone(self).look_up(project));
+        }
+    }
+
+    /// Freezes the audiences of a project that are looked up by reads that may take long, step by step, until none is due.
+    async fn look_up(self: Arc<Self>, project: ProjectNumber) {
+        let began = Instant::now();
+        while self.looked_up.goes_on(began) && !self.app.0.dispatcher.is_superseded() {
+            let Some(run) = self.due_of(project).await.0.into_iter().find(is_slow) else { return };
+            let id = run.id;
+            if !self.guarded(project, id, self.step(run)).await {
+                return;
+            }
+        }
+    }
+
+    /// The campaigns that there is something to do for and that do not rest, and whether there may be more.
     async fn due(&self) -> Result<(Vec<Run>, bool)> {
-        let (now, holder) = (self.app.clock().now(), self.holder);
+        let now = self.app.clock().now();
         let projects =
             self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
         let mut runs = Vec::new();
         let mut more = false;
         for project in projects {
-            let due = self
-                .app
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { run::due(rx, project, holder, now).await }));
-            match due.await {
-                Ok(due) => {
-                    more |= due.more;
-                    runs.extend(due.runs);
-                    for (id, error) in due.unreadable {
-                        tracing::error!(%error, table = "campaigns", campaign = %id, project = project.0,
-                            "a campaign cannot be read and does not go on");
-                        self.rest(project, id, PUT_OFF).await;
-                    }
-                }
-                Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be read"),
-            }
+            let due = self.due_of(project).await;
+            runs.extend(due.0);
+            more |= due.1;
         }
-        let mut resting = self.resting();
-        resting.retain(|_, until| *until > Instant::now());
-        runs.retain(|run| !resting.contains_key(&run.id));
         Ok((runs, more))
+    }
+
+    /// Those of a project. One that cannot be read is put off, and a project whose campaigns cannot be has none.
+    async fn due_of(&self, project: ProjectNumber) -> (Vec<Run>, bool) {
+        let (now, holder) = (self.app.clock().now(), self.holder);
+        let due =
+            self.app.0.db.read(move |rx| Box::pin(async move { run::due(rx, project, holder, now).await }));
+        let Due { mut runs, unreadable, more } = match due.await {
+            Ok(due) => due,
+            Err(error) => {
+                tracing::warn!(%error, project = project.0, "campaigns could not be read");
+                return (Vec::new(), false);
+            }
+        };
+        for (id, error) in unreadable {
+            tracing::error!(%error, table = "campaigns", campaign = %id, project = project.0,
+                "a campaign cannot be read and does not go on");
+            self.rest(project, id, PUT_OFF).await;
+        }
+        let resting = self.resting();
+        runs.retain(|run| resting.get(&run.id).is_none_or(|until| *until <= Instant::now()));
+        (runs, more)
     }
 
     /// The campaigns of which mails were settled since this was asked last, which it is at most twice in a [`TICK`].
@@ -268,6 +328,10 @@ impl Runner {
         false
     }
 
+    fn too_slow(&self) -> MutexGuard<'_, TooSlow> {
+        self.too_slow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn resting(&self) -> MutexGuard<'_, HashMap<CampaignId, Instant>> {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -325,14 +389,13 @@ impl Runner {
         let began = Instant::now();
         let (project, id) = (run.project, run.id);
         let started = run.sent_at.ok_or_else(|| Error::Internal("a campaign has no start".into()))?;
-        let content = self.app.0.contents.get(project, &run.content_hash).await?;
-        let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
         let limit = if run.frozen_to.is_none() { FIRST_CHUNK } else { CHUNK };
         // contacts made after the start have later ids
         let beyond = ContactId::first_of(Timestamp(started.0 + 1));
         let (audience, after, now) = (run.audience.clone(), run.frozen_to, self.app.clock().now());
         // a filter that hardly anybody matches looks at everybody
-        let door = if audience == Audience::All { Door::Fast } else { Door::Background(project) };
+        let is_slow = is_slow(&run);
+        let door = if is_slow { Door::Background(project) } else { Door::Fast };
         let page = self.app.0.db.read_by(door, move |rx| {
             Box::pin(async move {
                 let members = audience::resolve(rx, project, &audience).await?;
@@ -342,11 +405,18 @@ impl Runner {
             })
         });
         let (mut chunk, fitting) = match page.await {
-            Err(mailwright_store::Error::TooManyConditions) => return self.withhold(project, id).await,
+            Err(StoreError::TooManyConditions) => return self.withhold(project, id).await,
+            Err(error @ (StoreError::TooSlow(_) | StoreError::NoTurn(_))) => {
+                return self.leave_alone(project, id, &error).await;
+            }
             page => page?,
         };
+        self.too_slow().0.remove(&id);
         let last = chunk.len() < limit && fitting == chunk.len();
         chunk.truncate(fitting);
+        let content = self.app.0.contents.get(project, &run.content_hash).await?;
+        let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
+        let turn = if is_slow { self.writes.acquire().await.ok() } else { None };
         let lease = self.lease();
         let frozen = self.app.0.db.write_bulk(move |tx| {
             Box::pin(async move {
@@ -368,7 +438,11 @@ impl Runner {
             })
         });
         let frozen = frozen.await?;
+        drop(turn);
         self.app.0.dispatcher.wake(Lane::Campaign, project);
+        if frozen && last {
+            self.app.0.campaigns.wake(); // it may be over: perhaps nobody of its audience gets a mail
+        }
         if frozen && !last && self.is_ahead(project, id).await? {
             // most of the time is left to the mails that wait already, and to everything else
             let rest = (began.elapsed() * REST).min(LONGEST_REST);
@@ -393,6 +467,20 @@ impl Runner {
         if paused.await? {
             tracing::warn!(campaign = %id, "a campaign was paused, because its filter has too many conditions");
         }
+        Ok(false)
+    }
+
+    /// Leaves a campaign alone whose audience could not be looked up, and has it say why. Where that took too long, it does
+    /// so for twice as long each time; where others had their turn, it only asks again.
+    async fn leave_alone(&self, project: ProjectNumber, id: CampaignId, error: &StoreError) -> Result<bool> {
+        tracing::warn!(%error, campaign = %id, project = project.0,
+            "the audience of a campaign could not be looked up, trying again");
+        let pause = match error {
+            StoreError::TooSlow(_) => self.too_slow().again(id, Instant::now()),
+            _ => AFTER_FAILURE,
+        };
+        let now = self.app.clock().now();
+        self.app.retry(move |tx| Box::pin(leave_alone(tx, project, id, now, now.plus(pause)))).await?;
         Ok(false)
     }
 
@@ -461,6 +549,15 @@ impl Runner {
     }
 }
 
+/// What a campaign says whose audience could not be looked up.
+const STILL_LOOKED_UP: &str = "Its audience could not be looked up yet: that takes too long, or others had their turn. It \
+     is tried again. If this stays, cancel the campaign, and send a copy with a simpler filter.";
+
+/// Whether the next step looks the audience of a campaign up by a read that may take long.
+fn is_slow(run: &Run) -> bool {
+    run.status == CampaignStatus::Sending && run.frozen_at.is_none() && run.audience != Audience::All
+}
+
 /// Whether nothing is left to do for a campaign but to wait for its mails and to end it.
 fn is_ending(run: &Run) -> bool {
     run.status == CampaignStatus::Sending && run.frozen_at.is_some() && run.retry.is_none()
@@ -505,12 +602,13 @@ async fn fire(
     let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(due) else {
         return Ok(None);
     };
+    let latest_start = latest_start.max(GRACE);
     if let Some(due_at) = campaign.scheduled_for.filter(|at| now.since(*at) > latest_start) {
         // what was good news on Friday may do harm on Monday: somebody has to look at it
         let note = format!(
-            "It was to start at {due_at}, when the service did not run, and would have been more than {} late. \
-             Send or schedule it anew.",
-            hours(latest_start)
+            "It was to start at {due_at}. The service did not run then or could not start it, and it would have been more \
+             than {} late. Send or schedule it anew.",
+            spelled(latest_start)
         );
         let entry = audit::Entry::new(Action::CampaignMissed, id.to_string())
             .with(json!({ "name": campaign.name, "scheduledFor": due_at }));
@@ -542,11 +640,33 @@ async fn fire(
     Ok(Some(campaign))
 }
 
-fn hours(time: Duration) -> String {
+fn spelled(time: Duration) -> String {
     match time.as_secs() / 3600 {
+        0 => "1 minute".into(), // less than an hour is the grace
         1 => "1 hour".into(),
         hours => format!("{hours} hours"),
     }
+}
+
+/// Puts off a campaign whose audience is still looked up, and has it say why, unless somebody paused it.
+async fn leave_alone(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    id: CampaignId,
+    now: Timestamp,
+    until: Timestamp,
+) -> mailwright_store::Result<()> {
+    let is_freezing =
+        |campaign: &Campaign| campaign.status == CampaignStatus::Sending && campaign.frozen_at.is_none();
+    let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(is_freezing) else {
+        return Ok(());
+    };
+    if campaign.paused_at.is_none() && campaign.note.as_deref() != Some(STILL_LOOKED_UP) {
+        campaign.note = Some(STILL_LOOKED_UP.into());
+        campaign.updated_at = now;
+        store::save_state(tx, number, &campaign).await?;
+    }
+    run::put_off(tx, number, id, until).await
 }
 
 /// How far the end of a campaign came.
@@ -595,4 +715,22 @@ async fn finish(
     campaign.updated_at = now;
     run::finish(tx, number, &campaign, &run::equation(&ledger)).await?;
     Ok(End::Over)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_after_an_audience_took_too_long_double_up_to_a_bound() {
+        let (mut slow, now) = (TooSlow::default(), Instant::now());
+        let (one, other) = (CampaignId::new(Timestamp(1)), CampaignId::new(Timestamp(2)));
+        let pauses: Vec<_> = (0..40).map(|_| slow.again(one, now).as_secs()).collect();
+        assert_eq!(pauses[..10], [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
+        assert_eq!(pauses[39], 300);
+        assert_eq!(slow.again(other, now), AFTER_FAILURE, "each counts for itself");
+        let later = now + LONGEST_PAUSE + FORGOTTEN;
+        assert_eq!(slow.again(other, later), AFTER_FAILURE);
+        assert_eq!(slow.0.len(), 1, "what was not tried again is forgotten");
+    }
 }

@@ -128,6 +128,7 @@ impl App {
                     CampaignStatus::Sending => {
                         campaign.status = CampaignStatus::Cancelled;
                         campaign.paused_at = None;
+                        campaign.note = None; // it may say why it did not go on
                     }
                     CampaignStatus::Draft | CampaignStatus::Sent | CampaignStatus::Cancelled => {
                         return Err(not_now(
@@ -152,6 +153,7 @@ impl App {
                 return Err(not_now(campaign, "Only a campaign that is being sent can be paused."));
             }
             campaign.paused_at = Some(now);
+            campaign.note = None; // it may say why it does not go on
             Ok(())
         })
         .await

@@ -130,6 +130,10 @@ impl App {
                 })
                 .await?;
             for batch in found.chunks(BATCH) {
+                let _turn = match door {
+                    Door::Background(_) => self.0.segments.turn().await,
+                    Door::Slow(_) | Door::Fast => None,
+                };
                 self.judge_batch(project, segment, batch.to_vec()).await?;
             }
             match part.last {

@@ -15,7 +15,7 @@ use mailwright_store::event::{self, NewEvent};
 use mailwright_store::segment::{self as store, Membership};
 use mailwright_store::{Result, Rx, Tx, filter};
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use crate::App;
 
@@ -23,15 +23,24 @@ use crate::App;
 pub(super) const BATCH: usize = 200;
 /// How many projects' segments are remembered.
 const REMEMBERED: usize = 1000;
+/// How many projects' due segments write at the same time.
+const TOGETHER: usize = 4;
 
 /// What a process knows of the tracked segments.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Desk(Arc<Inner>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
     known: Mutex<HashMap<ProjectNumber, (i64, Arc<Live>)>>,
     hint: Notify,
+    writes: Semaphore,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        Self { known: Mutex::default(), hint: Notify::new(), writes: Semaphore::new(TOGETHER) }
+    }
 }
 
 impl Desk {
@@ -53,6 +62,12 @@ impl Desk {
         }
         known.insert(project, (version, Arc::clone(&live)));
         Ok(live)
+    }
+
+    /// A turn to write for a segment that is due. Projects have their segments looked at all at once, and would otherwise
+    /// take all connections to PostgreSQL.
+    pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+        self.0.writes.acquire().await.ok()
     }
 
     /// Resolves when somebody says that contacts changed.

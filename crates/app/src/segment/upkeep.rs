@@ -1,7 +1,8 @@
 //! The background work for segments: it judges contacts that changed, follows the passing of time, and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
@@ -12,8 +13,9 @@ use mailwright_store::counter::Deltas;
 use mailwright_store::segment::{self as store, Swept, Upkeep};
 
 use super::live::{self, BATCH};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tasks::Tasks;
+use crate::under_way::UnderWay;
 use crate::upkeep::every;
 use crate::{App, contact};
 
@@ -39,8 +41,6 @@ const TURN: usize = 50;
 const MOST_JUDGED: usize = 20_000;
 /// The fewest contacts of a batch, however many segments there are.
 const LEAST_BATCH: usize = 20;
-/// Segments counted or judged for one claim.
-const CLAIM: i64 = 10;
 /// A count may take up to one part in so many of the time.
 const SHARE: u32 = 50;
 
@@ -50,12 +50,21 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     tasks.spawn("segment upkeep", async move { worker.keep_segments(&token).await });
     every(app, tasks, "segment windows", SWEEP, |app| async move { app.sweep_segments().await });
     let look = app.settings().segments.refresh_interval.min(Duration::from_secs(5));
-    every(app, tasks, "segment counts", look, |app| async move { app.look_at_due_segments().await });
+    every(app, tasks, "removed segments", look, |app| async move { app.clear_up().await });
+    let (worker, token) = (app.clone(), tasks.clone());
+    tasks.spawn("segment counts", async move { worker.keep_counts(look, &token).await });
 }
 
 /// Tracked segments whose members are not all enrolled show a count, which is taken again after members changed.
 #[derive(Default)]
 struct Recounts(BTreeMap<(ProjectNumber, SegmentId), Recount>);
+
+/// The recounts that are wanted, which are taken while contacts are judged.
+type Wanted = Arc<Mutex<Recounts>>;
+
+fn lock(wanted: &Wanted) -> MutexGuard<'_, Recounts> {
+    wanted.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Recount {
     wanted: bool,
@@ -63,33 +72,42 @@ struct Recount {
 }
 
 impl Recounts {
+    fn of(&mut self, project: ProjectNumber, segment: SegmentId) -> &mut Recount {
+        self.0.entry((project, segment)).or_insert(Recount { wanted: false, not_before: Timestamp(0) })
+    }
+
     fn want(&mut self, project: ProjectNumber, segments: BTreeSet<SegmentId>) {
         for segment in segments {
-            let fresh = Recount { wanted: true, not_before: Timestamp(0) };
-            self.0.entry((project, segment)).or_insert(fresh).wanted = true;
+            self.of(project, segment).wanted = true;
         }
     }
 
-    /// The counts to take now. What is neither wanted nor to be waited for is forgotten.
-    fn due(&mut self, now: Timestamp) -> Vec<(ProjectNumber, SegmentId)> {
+    /// The projects with counts to take now. What is neither wanted nor to be waited for is forgotten.
+    fn due(&mut self, now: Timestamp) -> BTreeSet<ProjectNumber> {
         self.0.retain(|_, recount| recount.wanted || recount.not_before > now);
-        let due = self.0.iter_mut().filter(|(_, recount)| recount.wanted && recount.not_before <= now);
-        due.map(|(key, recount)| {
-            recount.wanted = false;
-            *key
-        })
-        .collect()
+        let due = self.0.iter().filter(|(_, recount)| recount.is_due(now));
+        due.map(|((project, _), _)| *project).collect()
     }
 
-    fn wait(&mut self, key: (ProjectNumber, SegmentId), until: Timestamp) {
-        self.0.insert(key, Recount { wanted: false, not_before: until });
+    /// Takes the next count of a project to take now. It is wanted again if members change from here on.
+    fn take(&mut self, project: ProjectNumber, now: Timestamp) -> Option<SegmentId> {
+        let mut due = self.0.iter_mut().filter(|((of, _), recount)| *of == project && recount.is_due(now));
+        let ((_, segment), recount) = due.next()?;
+        recount.wanted = false;
+        Some(*segment)
+    }
+}
+
+impl Recount {
+    fn is_due(&self, now: Timestamp) -> bool {
+        self.wanted && self.not_before <= now
     }
 }
 
 impl App {
     /// Judges contacts that changed until the service stops.
     async fn keep_segments(&self, tasks: &Tasks) {
-        let mut recounts = Recounts::default();
+        let (wanted, counting) = (Wanted::default(), UnderWay::new(tasks));
         let mut tracking = true;
         while tasks.pause(LEAST).await {
             // without tracked segments, hints are not worth a look
@@ -101,9 +119,12 @@ impl App {
                 if !hinted {
                     tracking = self.tracks_segments().await?;
                 }
-                self.judge_changed(&mut recounts).await
+                self.judge_changed(&wanted).await?;
+                self.start_recounts(&wanted, &counting);
+                Ok(())
             };
-            if let Err(error) = round.await {
+            let round: Result<()> = round.await;
+            if let Err(error) = round {
                 tracing::warn!(%error, "segments could not be kept current, trying again");
                 if !tasks.pause(Duration::from_secs(1)).await {
                     return;
@@ -119,7 +140,7 @@ impl App {
         Ok(!found.is_empty())
     }
 
-    async fn judge_changed(&self, recounts: &mut Recounts) -> Result<()> {
+    async fn judge_changed(&self, wanted: &Wanted) -> Result<()> {
         let projects =
             self.0.db.read(|rx| Box::pin(async move { store::pending(rx, PROJECTS).await })).await?;
         let work = projects.into_iter().map(|project| async move {
@@ -131,21 +152,41 @@ impl App {
         });
         let judged: Vec<_> = stream::iter(work).buffer_unordered(TOGETHER).collect().await;
         for (project, changed) in judged {
-            recounts.want(project, changed);
-        }
-        let now = self.0.clock.now();
-        for (project, segment) in recounts.due(now) {
-            match self.recount(project, segment).await {
-                Ok(Some(cost)) => recounts.wait((project, segment), now.plus((cost * SHARE).max(LOOK))),
-                Ok(None) => {}
-                Err(Error::TooSlow(error)) => {
-                    tracing::warn!(%error, project = project.0, %segment, "a segment could not be counted");
-                    recounts.wait((project, segment), now.plus(self.settings().segments.refresh_interval));
-                }
-                Err(error) => return Err(error),
-            }
+            lock(wanted).want(project, changed);
         }
         Ok(())
+    }
+
+    /// Starts the counts that are due, of projects of which none is under way. Nobody's contacts wait for them.
+    fn start_recounts(&self, wanted: &Wanted, counting: &UnderWay) {
+        let due = lock(wanted).due(self.0.clock.now());
+        for project in due {
+            let (app, wanted, places) = (self.clone(), Arc::clone(wanted), counting.clone());
+            counting.start("segment recounts", project, async move {
+                app.recount_project(project, &wanted, &places).await;
+            });
+        }
+    }
+
+    /// Takes the counts of a project that are due. One that fails is taken again after the interval.
+    async fn recount_project(&self, project: ProjectNumber, wanted: &Wanted, counting: &UnderWay) {
+        let began = Instant::now();
+        while counting.goes_on(began) {
+            let now = self.0.clock.now();
+            let Some(segment) = lock(wanted).take(project, now) else { return };
+            let counted = self.recount(project, segment).await;
+            let mut recounts = lock(wanted);
+            let recount = recounts.of(project, segment);
+            match counted {
+                Ok(Some(cost)) => recount.not_before = now.plus((cost * SHARE).max(LOOK)),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, project = project.0, %segment, "a segment could not be counted");
+                    recount.wanted = true;
+                    recount.not_before = self.0.clock.now().plus(self.settings().segments.refresh_interval);
+                }
+            }
+        }
     }
 
     /// Judges the contacts of a project that changed; the segments that somebody joined or left.
@@ -340,21 +381,8 @@ impl App {
         Ok(fired == PAGE)
     }
 
-    /// Counts the segments that are not tracked, enrolls the members of those that are, and clears up after those that
-    /// were removed.
-    async fn look_at_due_segments(&self) -> Result<()> {
-        let now = self.0.clock.now();
-        let projects = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::due_projects(rx, now, PROJECTS).await }))
-            .await?;
-        for project in projects {
-            if let Err(error) = self.look_at_project(project, now).await {
-                tracing::warn!(%error, project = project.0, "segments were not looked at, trying again later");
-                self.0.db.ping().await?;
-            }
-        }
+    /// Removes what segments left behind that were removed.
+    async fn clear_up(&self) -> Result<()> {
         let projects =
             self.0.db.read(|rx| Box::pin(async move { store::removals(rx, PROJECTS).await })).await?;
         for project in projects {
@@ -368,30 +396,50 @@ impl App {
         Ok(())
     }
 
-    async fn look_at_project(&self, project: ProjectNumber, now: Timestamp) -> Result<()> {
-        let interval = self.settings().segments.refresh_interval;
-        let next = now.plus(interval);
-        loop {
-            let claimed = self
-                .0
-                .db
-                .write_bulk(move |tx| {
-                    Box::pin(async move { store::claim_due(tx, project, now, next, CLAIM).await })
-                })
-                .await?;
-            if claimed.is_empty() {
-                return Ok(());
-            }
-            for id in claimed {
-                match self.look_at_segment(project, id, interval).await {
-                    // the others have their turn, and this one after the interval
-                    Err(Error::TooSlow(error)) => {
-                        tracing::warn!(%error, project = project.0, segment = %id, "a segment could not be counted");
-                    }
-                    other => other?,
-                }
+    /// Looks at segments that are due until the service stops.
+    async fn keep_counts(&self, look: Duration, tasks: &Tasks) {
+        let looking = UnderWay::new(tasks);
+        while tasks.pause(look).await {
+            if let Err(error) = self.look_at_due_segments(&looking).await {
+                tracing::warn!(%error, "due segments could not be looked for, trying again later");
             }
         }
+    }
+
+    /// Starts to look at the segments that are due, of projects of which none is looked at.
+    async fn look_at_due_segments(&self, looking: &UnderWay) -> Result<()> {
+        let now = self.0.clock.now();
+        let read =
+            self.0.db.read(move |rx| Box::pin(async move { store::due_projects(rx, now, PROJECTS).await }));
+        for project in read.await? {
+            let (app, places) = (self.clone(), looking.clone());
+            looking.start("due segments", project, async move {
+                if let Err(error) = app.look_at_project(project, &places).await {
+                    tracing::warn!(%error, project = project.0, "segments were not looked at, trying again later");
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// Counts the due segments of a project that are not tracked, and enrolls the members of those that are. One that fails
+    /// has its turn again after the interval, and the others have theirs.
+    async fn look_at_project(&self, project: ProjectNumber, looking: &UnderWay) -> Result<()> {
+        let (began, now) = (Instant::now(), self.0.clock.now());
+        let interval = self.settings().segments.refresh_interval;
+        while looking.goes_on(began) {
+            let turn = self.0.segments.turn().await;
+            let claim = self.0.db.write_bulk(move |tx| {
+                Box::pin(async move { store::claim_due(tx, project, now, now.plus(interval)).await })
+            });
+            let Some(id) = claim.await? else { return Ok(()) };
+            drop(turn);
+            if let Err(error) = self.look_at_segment(project, id, interval).await {
+                tracing::warn!(%error, project = project.0, segment = %id, "a segment could not be counted");
+                self.0.db.ping().await?;
+            }
+        }
+        Ok(())
     }
 
     async fn look_at_segment(&self, project: ProjectNumber, id: SegmentId, interval: Duration) -> Result<()> {
@@ -405,5 +453,31 @@ impl App {
                 self.count_in_background(project, segment, next).await.map(drop)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_taken_once_and_again_when_members_change_meanwhile() {
+        let (project, other) = (ProjectNumber(1), ProjectNumber(2));
+        let segment = SegmentId::new(Timestamp(1));
+        let mut recounts = Recounts::default();
+        recounts.want(project, BTreeSet::from([segment]));
+        assert_eq!(recounts.due(Timestamp(10)), BTreeSet::from([project]));
+        assert_eq!(recounts.take(other, Timestamp(10)), None);
+        assert_eq!(recounts.take(project, Timestamp(10)), Some(segment));
+        assert_eq!(recounts.take(project, Timestamp(10)), None, "it is being taken");
+        assert!(recounts.due(Timestamp(10)).is_empty());
+
+        recounts.want(project, BTreeSet::from([segment]));
+        recounts.of(project, segment).not_before = Timestamp(20);
+        assert!(recounts.due(Timestamp(19)).is_empty(), "it has to wait");
+        assert_eq!(recounts.due(Timestamp(20)), BTreeSet::from([project]));
+        assert_eq!(recounts.take(project, Timestamp(20)), Some(segment));
+        recounts.due(Timestamp(20));
+        assert!(recounts.0.is_empty(), "what nobody wants is forgotten");
     }
 }

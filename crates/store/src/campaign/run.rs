@@ -184,7 +184,8 @@ pub async fn start(
 }
 
 /// Moves on to the contact up to which the audience is frozen with this transaction, all of it when `last`. Returns
-/// false when the campaign is not where the step began: another process was quicker, or it was cancelled.
+/// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a campaign
+/// that is not paused said of its audience is no longer true then.
 pub async fn advance(
     tx: &mut Tx<'_>,
     run: &Run,
@@ -196,7 +197,8 @@ pub async fn advance(
     let touched = tx
         .execute(
             "update campaigns set frozen_to = coalesce($4, frozen_to), frozen_at = $5, lease_until = $7, lease_holder = $8, \
-             next_at = $6 where project_id = $1 and id = $2 and status = 'SENDING' and frozen_at is null \
+             next_at = $6, note = case when paused_at is null then null else note end \
+             where project_id = $1 and id = $2 and status = 'SENDING' and frozen_at is null \
              and frozen_to is not distinct from $3 and (lease_until <= $6 or lease_holder = $8)",
             args![run.project, run.id, run.frozen_to, to, frozen_at, lease.now, lease.until, lease.holder],
         )

@@ -292,19 +292,18 @@ pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result
     .await
 }
 
-/// Claims up to `limit` such segments until `next`.
+/// Claims the segment of a project that is due for longest until `next`.
 pub async fn claim_due(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     now: Timestamp,
     next: Timestamp,
-    limit: i64,
-) -> Result<Vec<SegmentId>> {
-    tx.all(
-        "with picked as (select id from segments where project_id = $1 and due_at <= $2 order by due_at limit $4 \
+) -> Result<Option<SegmentId>> {
+    tx.optional(
+        "with picked as (select id from segments where project_id = $1 and due_at <= $2 order by due_at limit 1 \
          {skip_locked}) update segments set due_at = $3 where project_id = $1 and id in (select id from picked) \
          returning id",
-        args![project, now, next, limit],
+        args![project, now, next],
         |r| r.get(0),
     )
     .await

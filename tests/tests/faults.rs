@@ -320,7 +320,10 @@ impl Protected {
         mode(&self.path(), 0o500);
         let file = self.path().join("mailwright.sqlite");
         let opened = OpenOptions::new().append(true).open(file);
-        assert!(opened.is_err(), "this test needs the right to mount, or a user whom the modes of files bind");
+        assert!(
+            opened.is_err(),
+            "this test needs the right to mount, or a user whom the modes of files bind"
+        );
     }
 }
 

@@ -50,7 +50,10 @@ fn html_becomes_text() {
         ),
         (r#"<div style="display:none"><img alt="Logo"></div>"#, ""),
         (r#"<img alt="Logo" style="display:none"><img alt="Shop">"#, "Shop"),
-        (r#"<a href="https://e.com"><img alt="Shop"><img alt="Shop" hidden></a> x"#, "Shop (https://e.com) x"),
+        (
+            r#"<a href="https://e.com"><img alt="Shop"><img alt="Shop" hidden></a> x"#,
+            "Shop (https://e.com) x",
+        ),
         (r#"<img alt=" ">"#, ""),
         (r#"<a href="mailto:a@example.com">Write</a>"#, "Write (a@example.com)"),
         (r#"<a href="MAILTO:a%2Bb@example.com?subject=x">Write</a>"#, "Write (a+b@example.com)"),

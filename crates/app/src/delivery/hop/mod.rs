@@ -226,6 +226,17 @@ impl Hop {
         self.state().pool.set_alone(is_alone);
     }
 
+    /// Forgets what was said of projects that have had no mail to try for long, so that nobody is told that it waits.
+    fn forget(&self) {
+        self.change(|state, now| {
+            // in an outage nothing is tried
+            if state.pool.trouble().is_none() {
+                state.refusals.forget(now);
+                state.paces.forget(now);
+            }
+        });
+    }
+
     /// How many mails of a project are to be in memory, at most; `None` for any number.
     pub(super) fn keeps(&self, project: ProjectNumber) -> Option<usize> {
         let now = self.now();

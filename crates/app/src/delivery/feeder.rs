@@ -30,8 +30,6 @@ const LONGEST_SWEEP: Duration = Duration::from_secs(30);
 const TURN: usize = 8;
 /// How long a project waits whose rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
-/// How long a project is left alone that was disabled.
-const DISABLED: Duration = Duration::from_secs(2);
 /// How long a claim waits for what another transaction holds of its project. The projects behind it wait as long.
 const LOCKED: Duration = Duration::from_millis(250);
 /// Pause after the database did not answer.
@@ -204,6 +202,10 @@ impl Feeder<'_> {
                 return Ok(None);
             }
         };
+        // also over turns in which its rate was used up
+        if let Some(last) = claims.last {
+            self.last.insert(project, last);
+        }
         let dispatcher = &self.delivery.app.0.dispatcher;
         match claims.next {
             Next::Done => {
@@ -216,10 +218,6 @@ impl Feeder<'_> {
             }
             Next::In(pause) => self.rests.succeeded(project, Some(now.plus(pause))),
             Next::Never => self.note_superseded(true),
-        }
-        // also over turns in which its rate was used up
-        if let Some(last) = claims.last {
-            self.last.insert(project, last);
         }
         for campaign in claims.skipped {
             self.delivery.app.0.campaigns.settled(project, campaign);
@@ -337,9 +335,8 @@ impl Claim {
         if migrate::is_superseded(tx).await? {
             return Ok(Claims { next: Next::Never, ..Claims::default() });
         }
-        let Some(per_second) = self.per_second(tx).await? else {
-            return Ok(Claims { next: Next::In(DISABLED), ..Claims::default() });
-        };
+        // disabled or gone: the sweep finds it once it may send again
+        let Some(per_second) = self.per_second(tx).await? else { return Ok(Claims::default()) };
         if self.lane == Lane::Campaign {
             return self.campaigns(tx, per_second).await;
         }
@@ -369,6 +366,7 @@ impl Claim {
     /// handed over come before all others: they are not sent, but settled.
     async fn campaigns(&self, tx: &mut Tx<'_>, per_second: i64) -> mailwright_store::Result<Claims> {
         let (project, now) = (self.project, self.now);
+        // not queued but settled at once, so they take no room from the others
         let mut taken = queue::claim_abandoned(tx, project, self.wanted, now, self.lease_until).await?;
         let mut more = taken.len() as i64 == self.wanted;
         let mut campaigns = queue::active(tx, project, now).await?;
@@ -412,7 +410,7 @@ impl Claim {
         Ok(Claims { taken, next, last, skipped })
     }
 
-    /// Mails a second that the project may send, 0 for any number; `None` when it is disabled.
+    /// Mails a second that the project may send, 0 for any number; `None` when it is disabled or gone.
     async fn per_second(&self, tx: &mut Tx<'_>) -> mailwright_store::Result<Option<i64>> {
         let sending = project::sending(tx, self.project).await?.filter(|sending| !sending.project.disabled);
         Ok(sending.map(|sending| match sending.per_second {
@@ -440,4 +438,25 @@ fn campaigns_of(taken: &Taken) -> HashMap<CampaignId, usize> {
         *counts.entry(campaign).or_default() += 1;
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_store::{Db, Location, StoreMetrics};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_project_that_may_not_send_has_no_further_turn() {
+        let (folder, now) = (tempfile::tempdir().unwrap(), Timestamp(1));
+        let db = Db::open(&Location::Sqlite(folder.path().join("gone.db")), StoreMetrics::default()).unwrap();
+        migrate::migrate(&db, now).await.unwrap();
+        let project = ProjectNumber(7);
+        for lane in Lane::ALL {
+            let claim =
+                Claim { project, lane, wanted: 8, instance_rate: 0, after: None, now, lease_until: now };
+            let claims = db.write(move |tx| Box::pin(claim.run(tx))).await.unwrap();
+            assert!(matches!(claims.next, Next::Done), "{lane:?}: {:?}", claims.next);
+        }
+    }
 }

@@ -197,7 +197,7 @@ impl Bench<'_> {
                 let health = health.clone();
                 Box::new(move |out| out.extend_from_slice(&health))
             };
-            let measured = load::run(server.port(), connections, length, requests).await?;
+            let measured = load::run(server.port(), connections, length.clone(), requests).await?;
             let what = format!("limit: HTTP alone (/health), {}", plural(connections));
             self.add(case, what, measured.per_second, Unit::PerSecond, |line| {
                 line.latency(measured.latency).errors(measured.errors)

@@ -4,7 +4,7 @@
 //! server, and the client's share is the same in what is measured and in its HTTP limit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -22,12 +22,14 @@ const LONGEST: Duration = Duration::from_mins(10);
 pub(crate) type Requests = Box<dyn FnMut(&mut Vec<u8>) + Send>;
 
 /// When a load ends.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Length {
     /// After a time, whose beginning does not count.
     For { warm_up: Duration, measured: Duration },
     /// After so many requests.
     Requests(u64),
+    /// When this is set.
+    Until(Arc<AtomicBool>),
 }
 
 /// What came of a load.
@@ -47,6 +49,27 @@ struct Plan {
     from: Instant,
     until: Option<Instant>,
     left: AtomicU64,
+    over: Arc<AtomicBool>,
+}
+
+impl Plan {
+    fn new(length: Length, begin: Instant) -> Self {
+        let endless = Self { from: begin, until: None, left: AtomicU64::new(u64::MAX), over: Arc::default() };
+        match length {
+            Length::For { warm_up, measured } => {
+                let from = begin + warm_up;
+                Self { from, until: Some(from + measured), ..endless }
+            }
+            Length::Requests(count) => Self { left: AtomicU64::new(count), ..endless },
+            Length::Until(over) => Self { over, ..endless },
+        }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        self.over.load(Ordering::Relaxed)
+            || self.until.is_some_and(|until| now >= until)
+            || !take_one(&self.left)
+    }
 }
 
 #[derive(Default)]
@@ -94,13 +117,7 @@ async fn drive_all(
         ));
     }
     let begin = Instant::now();
-    let plan = Arc::new(match length {
-        Length::For { warm_up, measured } => {
-            let from = begin + warm_up;
-            Plan { from, until: Some(from + measured), left: AtomicU64::new(u64::MAX) }
-        }
-        Length::Requests(count) => Plan { from: begin, until: None, left: AtomicU64::new(count) },
-    });
+    let plan = Arc::new(Plan::new(length, begin));
     let mut tasks = JoinSet::new();
     for (connection, requests) in open {
         tasks.spawn(drive(connection, requests, Arc::clone(&plan)));
@@ -138,7 +155,7 @@ async fn drive(mut connection: Connection, mut requests: Requests, plan: Arc<Pla
         request.clear();
         requests(&mut request);
         let sent = Instant::now();
-        if plan.until.is_some_and(|until| sent >= until) || !take_one(&plan.left) {
+        if plan.is_over(sent) {
             return tally;
         }
         match connection.exchange(&request).await {

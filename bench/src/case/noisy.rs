@@ -1,6 +1,7 @@
 //! A project that does all it may at once, and what another one notices of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -10,7 +11,7 @@ use tokio::task::JoinSet;
 use super::Bench;
 use crate::http::{Connection, Endpoint, get};
 use crate::letter;
-use crate::load::{self, Length, Requests};
+use crate::load::{self, Length, Measured, Requests};
 use crate::people::{self, EVENTS};
 use crate::random::Random;
 use crate::report::{Bar, Unit};
@@ -52,9 +53,13 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     ];
     let (server, _) = bench.start_on(&site.database, &variables).await?;
     let alone = notice(bench, &server, &quiet).await?;
-    let noise = make_noise(bench, &server, site);
+    let over = Arc::default();
+    let noise = make_noise(&server, site, &over);
     let beside = notice(bench, &server, &quiet).await;
-    noise.join_all().await;
+    over.store(true, Ordering::Relaxed);
+    for made in noise.join_all().await {
+        made.context("a part of the noise was none")?;
+    }
     let beside = beside?;
     for (what, noticed) in [("alone", &alone), ("beside a noisy project", &beside)] {
         bench.add(CASE, format!("send, {what}, p50"), noticed.send.p50, Unit::Milliseconds, |line| {
@@ -100,12 +105,9 @@ async fn timed(connection: &mut Connection, request: &[u8]) -> Result<Duration> 
     Ok(begin.elapsed())
 }
 
-/// Everything at once, for longer than is measured meanwhile.
-fn make_noise(bench: &Bench<'_>, server: &Server, site: &Site) -> JoinSet<()> {
-    let samples = u32::try_from(bench.options.samples()).unwrap_or(u32::MAX);
-    let length = Length::For { warm_up: Duration::ZERO, measured: PAUSE * samples * 3 };
-    let mut noise = JoinSet::new();
-    let port = server.port();
+/// Everything at once, until it is over. Each kind must have had an answer.
+fn make_noise(server: &Server, site: &Site, over: &Arc<AtomicBool>) -> JoinSet<Result<Measured>> {
+    let (port, mut noise) = (server.port(), JoinSet::new());
     let reads =
         ["/events/stats?startDate=2020-01-01", "/contacts?search=a&subscribed=true", "/events?limit=1000"];
     let reads = reads.into_iter().map(str::to_owned);
@@ -116,11 +118,10 @@ fn make_noise(bench: &Bench<'_>, server: &Server, site: &Site) -> JoinSet<()> {
             let request = Arc::clone(&request);
             Box::new(move |out| out.extend_from_slice(&request))
         };
-        noise.spawn(async move { drop(load::run(port, CONNECTIONS, length, requests).await) });
+        noise.spawn(load::run(port, CONNECTIONS, Length::Until(Arc::clone(over)), requests));
     }
-    let (sends, tracks) = (large_sends(site), large_tracks(site));
-    noise.spawn(async move { drop(load::run(port, CONNECTIONS, length, sends).await) });
-    noise.spawn(async move { drop(load::run(port, CONNECTIONS, length, tracks).await) });
+    noise.spawn(load::run(port, CONNECTIONS, Length::Until(Arc::clone(over)), large_sends(site)));
+    noise.spawn(load::run(port, CONNECTIONS, Length::Until(Arc::clone(over)), large_tracks(site)));
     noise
 }
 

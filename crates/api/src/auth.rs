@@ -24,7 +24,7 @@ use mailwright_store::session::Session;
 use mailwright_store::user::User;
 use std::marker::PhantomData;
 
-use crate::body;
+use crate::body::{self, Standing};
 use crate::error::ApiError;
 use crate::frame::{RequestLimit, Visit};
 
@@ -318,8 +318,7 @@ where
             }
             permit(&caller.holder, Capability::Track)?;
         }
-        refuse_disabled(writes(parts), &caller.project)?;
-        count(&app, parts, &caller).await?;
+        admit(&app, parts, &caller).await?;
         Ok(Self(Remembered::new(caller, token)))
     }
 }
@@ -486,7 +485,8 @@ async fn whoever_signed_in(
     let found = app.keyring().session(id, project).await?.ok_or_else(ApiError::unauthorized)?;
     let client = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     app.keyring().note_session(id, client);
-    body::vouch(parts);
+    let project = found.project.as_ref().map(|(project, _)| project.number);
+    body::vouch(parts, Standing::Known, project);
     Ok(found)
 }
 
@@ -618,7 +618,11 @@ async fn count(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiErr
             return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
         }
     }
-    body::vouch(parts);
+    let standing = match caller.kind {
+        KeyKind::Secret => Standing::Known,
+        KeyKind::Public => Standing::Public,
+    };
+    body::vouch(parts, standing, Some(project));
     Ok(())
 }
 

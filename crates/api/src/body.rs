@@ -1,14 +1,14 @@
 //! Bodies of requests on their way in: how long they may take, how many bytes of them are in memory at once, and what
 //! becomes of one that nobody reads.
 //!
-//! Whoever showed a key or a session before the body is read has been vouched for. Everybody else has an eighth of the
-//! room together, and little time, so that strangers cannot keep out those who have a right to be here.
+//! Whoever showed a secret key or a session before the body is read is known. Strangers have a part of the room together,
+//! and little time, and so has whoever shows a public key, which everybody can read in a web page: neither can keep out
+//! those who are known. Nor can one client, or one project from many clients.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use futures_util::Stream;
 use futures_util::stream::poll_fn;
 use mailwright_app::session::ClientKey;
 use mailwright_app::settings::BodySettings;
+use mailwright_core::ids::ProjectNumber;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
@@ -32,10 +33,16 @@ use crate::frame::NoRoom;
 const SMALL: usize = 64 * 1024;
 /// How long a body waits for room.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long the whole body of a stranger may take.
-const STRANGER_WHOLE: Duration = Duration::from_secs(10);
-/// What part of the room for strangers one of them has at most.
-const STRANGER_SHARE: usize = 4;
+/// How long the whole body of somebody may take who is not known.
+const WHOLE_OF_OTHERS: Duration = Duration::from_secs(10);
+/// In 64ths of all room: what strangers have together, and each of them.
+const STRANGERS: (usize, usize) = (8, 2);
+/// The same for public keys: all of them, those of a project, and a client.
+const PUBLIC: (usize, usize, usize) = (16, 4, 1);
+/// The same for a client, and for a project, that is known: large bodies, and all.
+const KNOWN: (usize, usize) = (32, 48);
+/// How much of the room all bodies together may fill, in 64ths: large ones, those of who is not known, and small ones.
+const FILLED: (usize, usize, usize) = (48, 56, 64);
 /// Most bytes of a body that are read although the request is answered already, and for how long.
 const MOST_DRAINED: usize = 256 * 1024;
 const DRAINED_FOR: Duration = Duration::from_secs(1);
@@ -81,37 +88,68 @@ pub(crate) struct Bodies {
     held: Mutex<Held>,
     freed: Notify,
     /// Turns for reading what is long: it takes a processor for a while, and several times the memory.
-    parsers: Semaphore,
+    parsers: Arc<Semaphore>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     all: usize,
-    strangers: usize,
-    clients: HashMap<(Standing, ClientKey), usize>,
+    shares: HashMap<Share, usize>,
 }
 
-/// Whether the one whose body it is has shown who he is.
+/// Who has shown what before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Standing {
+pub(crate) enum Standing {
+    /// A secret key, or a session.
     Known,
+    /// A public key.
+    Public,
+    /// Nothing.
     Stranger,
 }
 
-/// Whether somebody vouches for a request, with its body.
-#[derive(Debug, Clone, Default)]
-struct Vouched(Arc<AtomicBool>);
+/// Whose body it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    standing: Standing,
+    client: ClientKey,
+    /// For which project, where a key says so.
+    project: Option<ProjectNumber>,
+}
 
-impl Vouched {
-    fn standing(&self) -> Standing {
-        if self.0.load(Ordering::Relaxed) { Standing::Known } else { Standing::Stranger }
+/// What part of the room is counted by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Share {
+    All(Standing),
+    Client(Standing, ClientKey),
+    Project(Standing, ProjectNumber),
+}
+
+impl Owner {
+    /// The shares that a body of theirs counts in, with what each may hold, in 64ths of all room.
+    fn shares(self, is_small: bool) -> impl Iterator<Item = (Share, usize)> {
+        let standing = self.standing;
+        let known = if is_small { KNOWN.1 } else { KNOWN.0 };
+        let (all, project, client) = match standing {
+            Standing::Stranger => (STRANGERS.0, STRANGERS.0, STRANGERS.1),
+            Standing::Public => PUBLIC,
+            Standing::Known => (FILLED.2, known, known),
+        };
+        let project = self.project.map(|number| (Share::Project(standing, number), project));
+        [(Share::All(standing), all), (Share::Client(standing, self.client), client)]
+            .into_iter()
+            .chain(project)
     }
 }
 
+/// Who vouches for a request, with its body.
+#[derive(Debug, Clone, Default)]
+struct Vouched(Arc<OnceLock<(Standing, Option<ProjectNumber>)>>);
+
 /// Says that the key or session of a request is valid, before its body is read.
-pub(crate) fn vouch(parts: &Parts) {
-    if let Some(vouched) = parts.extensions.get::<Vouched>() {
-        vouched.0.store(true, Ordering::Relaxed);
+pub(crate) fn vouch(parts: &Parts, standing: Standing, project: Option<ProjectNumber>) {
+    if let Some(Vouched(vouched)) = parts.extensions.get() {
+        let _ = vouched.set((standing, project));
     }
 }
 
@@ -122,7 +160,7 @@ impl Bodies {
             settings,
             held: Mutex::default(),
             freed: Notify::new(),
-            parsers: Semaphore::new(parsers),
+            parsers: Arc::new(Semaphore::new(parsers)),
         })
     }
 
@@ -131,8 +169,13 @@ impl Bodies {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
-        let _turn = self.parsers.acquire().await;
-        tokio::task::spawn_blocking(work).await.map_err(|error| {
+        let turn = Arc::clone(&self.parsers).acquire_owned().await;
+        // the work goes on when the client goes away, and so does its turn
+        let working = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            work()
+        });
+        working.await.map_err(|error| {
             ApiError::from(mailwright_app::Error::Internal(format!("reading a body failed: {error}")))
         })
     }
@@ -141,35 +184,34 @@ impl Bodies {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room for more of a body of which `before` bytes are there. The large bodies of a client have half of it,
-    /// and those of all three quarters; strangers have an eighth.
-    fn take(&self, (standing, client): (Standing, ClientKey), before: usize, bytes: usize) -> bool {
-        let most = self.settings.budget;
+    /// Takes room for more of a body of which `before` bytes are there.
+    fn take(&self, owner: Owner, before: usize, bytes: usize) -> bool {
+        let part = |of_64: usize| self.settings.budget / 64 * of_64;
         let is_small = before + bytes <= SMALL;
         let mut held = self.held();
-        let of_client = held.clients.get(&(standing, client)).copied().unwrap_or_default() + bytes;
-        let all = held.all + bytes;
-        let fits = match standing {
-            Standing::Stranger => {
-                let share = most / 8;
-                held.strangers + bytes <= share && of_client <= share / STRANGER_SHARE && all <= share * 7
-            }
-            Standing::Known if is_small => all <= most && of_client <= most / 4 * 3,
-            Standing::Known => all <= most / 4 * 3 && of_client <= most / 2,
+        let filled = match owner.standing {
+            Standing::Known if is_small => FILLED.2,
+            Standing::Known => FILLED.0,
+            Standing::Public | Standing::Stranger => FILLED.1,
         };
+        let has_room = |(share, most): (Share, usize)| {
+            held.shares.get(&share).copied().unwrap_or_default() + bytes <= part(most)
+        };
+        let fits = held.all + bytes <= part(filled) && owner.shares(is_small).all(has_room);
         if fits {
-            held.all = all;
-            held.strangers += if standing == Standing::Stranger { bytes } else { 0 };
-            held.clients.insert((standing, client), of_client);
+            held.all += bytes;
+            for (share, _) in owner.shares(is_small) {
+                *held.shares.entry(share).or_default() += bytes;
+            }
         }
         fits
     }
 
-    async fn wait_for_room(self: Arc<Self>, who: (Standing, ClientKey), before: usize, bytes: usize) -> bool {
+    async fn wait_for_room(self: Arc<Self>, owner: Owner, before: usize, bytes: usize) -> bool {
         let room = async {
             loop {
                 let freed = self.freed.notified();
-                if self.take(who, before, bytes) {
+                if self.take(owner, before, bytes) {
                     return;
                 }
                 freed.await;
@@ -178,17 +220,18 @@ impl Bodies {
         timeout(PATIENCE, room).await.is_ok()
     }
 
-    fn give_back(&self, who: (Standing, ClientKey), bytes: usize) {
+    fn give_back(&self, owner: Owner, bytes: usize) {
         if bytes == 0 {
             return;
         }
         let mut held = self.held();
         held.all -= bytes;
-        held.strangers -= if who.0 == Standing::Stranger { bytes } else { 0 };
-        if let Some(of_client) = held.clients.get_mut(&who) {
-            *of_client -= bytes;
-            if *of_client == 0 {
-                held.clients.remove(&who);
+        for (share, _) in owner.shares(true) {
+            if let Some(of_share) = held.shares.get_mut(&share) {
+                *of_share -= bytes;
+                if *of_share == 0 {
+                    held.shares.remove(&share);
+                }
             }
         }
         drop(held);
@@ -203,10 +246,9 @@ type Room = Pin<Box<dyn Future<Output = bool> + Send>>;
 struct Source {
     stream: BodyDataStream,
     bodies: Arc<Bodies>,
-    client: ClientKey,
     vouched: Vouched,
-    /// What it was when reading began.
-    standing: Standing,
+    /// As known when reading began.
+    owner: Owner,
     read: usize,
     taken: usize,
     /// A piece that waits for room.
@@ -232,7 +274,8 @@ impl Source {
             return Poll::Ready(None);
         }
         if self.state == State::Unread {
-            self.standing = self.vouched.standing();
+            let stranger = (Standing::Stranger, None);
+            (self.owner.standing, self.owner.project) = self.vouched.0.get().copied().unwrap_or(stranger);
         }
         self.state = State::Reading;
         if let Some((_, room)) = &mut self.waiting {
@@ -241,9 +284,9 @@ impl Source {
             return if found { self.pass(piece) } else { self.fail(Trouble::NoRoom) };
         }
         let now = Instant::now();
-        let whole = match self.standing {
+        let whole = match self.owner.standing {
             Standing::Known => self.bodies.settings.whole,
-            Standing::Stranger => self.bodies.settings.whole.min(STRANGER_WHOLE),
+            Standing::Public | Standing::Stranger => self.bodies.settings.whole.min(WHOLE_OF_OTHERS),
         };
         let until = *self.until.get_or_insert(now + whole);
         match Pin::new(&mut self.stream).poll_next(cx) {
@@ -272,15 +315,15 @@ impl Source {
     }
 
     fn admit(&mut self, piece: Bytes, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
-        let (who, before, bytes) = ((self.standing, self.client), self.taken, piece.len());
+        let (owner, before, bytes) = (self.owner, self.taken, piece.len());
         if self.dropping {
             self.read += bytes;
             return Poll::Ready(Some(Ok(piece)));
         }
-        if self.bodies.take(who, before, bytes) {
+        if self.bodies.take(owner, before, bytes) {
             return self.pass(piece);
         }
-        let room = Arc::clone(&self.bodies).wait_for_room(who, before, bytes);
+        let room = Arc::clone(&self.bodies).wait_for_room(owner, before, bytes);
         self.waiting = Some((piece, Box::pin(room)));
         self.poll(cx)
     }
@@ -299,7 +342,7 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.bodies.give_back((self.standing, self.client), self.taken);
+        self.bodies.give_back(self.owner, self.taken);
     }
 }
 
@@ -322,9 +365,8 @@ pub(crate) fn watch(request: &mut Request, bodies: &Arc<Bodies>, client: ClientK
     let source = Source {
         stream: body.into_data_stream(),
         bodies: Arc::clone(bodies),
-        client,
         vouched,
-        standing: Standing::Stranger,
+        owner: Owner { standing: Standing::Stranger, client, project: None },
         read: 0,
         taken: 0,
         waiting: None,
@@ -395,6 +437,10 @@ mod tests {
         ClientKey::of(IpAddr::from([10, 0, 0, last]))
     }
 
+    fn owner(standing: Standing, last: u8, project: Option<i64>) -> Owner {
+        Owner { standing, client: client(last), project: project.map(ProjectNumber) }
+    }
+
     fn bodies() -> Arc<Bodies> {
         let (pause, whole) = (Duration::from_millis(20), Duration::from_mins(5));
         Bodies::new(BodySettings { pause, whole, budget: 100 * MB })
@@ -438,7 +484,7 @@ mod tests {
     #[tokio::test]
     async fn bodies_share_what_there_is() {
         let bodies = bodies();
-        let known = |last| (Standing::Known, client(last));
+        let known = |last| owner(Standing::Known, last, None);
         assert!(bodies.take(known(1), SMALL, 50 * MB), "the largest body fits");
         assert!(!bodies.take(known(1), SMALL, 1), "a client has half");
         assert!(bodies.take(known(1), 0, 1), "and small ones beside that");
@@ -449,22 +495,45 @@ mod tests {
         assert!(!Arc::clone(&bodies).wait_for_room(known(3), SMALL, MB).await);
         bodies.give_back(known(1), 50 * MB);
         assert!(Arc::clone(&bodies).wait_for_room(known(3), SMALL, MB).await);
-        assert_eq!(bodies.held().clients.len(), 2);
+        bodies.give_back(known(2), 25 * MB + SMALL);
+        bodies.give_back(known(3), MB);
+        assert!(bodies.held().shares.is_empty(), "{:?}", bodies.held().shares);
+    }
+
+    #[tokio::test]
+    async fn a_project_leaves_room_for_others_however_many_its_clients_are() {
+        let bodies = bodies();
+        let known = |last, project| owner(Standing::Known, last, Some(project));
+        let taken = (1..100).filter(|last| bodies.take(known(*last, 1), SMALL, MB)).count();
+        assert_eq!(taken, 50);
+        assert!(bodies.take(known(1, 2), SMALL, 25 * MB));
     }
 
     #[test]
     fn strangers_leave_room_for_those_who_are_known() {
         let bodies = bodies();
-        let stranger = |last| (Standing::Stranger, client(last));
-        let small = |who: (Standing, ClientKey)| {
-            std::iter::repeat_with(|| bodies.take(who, 0, SMALL)).take_while(|taken| *taken).count()
+        let small = |owner: Owner| {
+            std::iter::repeat_with(|| bodies.take(owner, 0, SMALL)).take_while(|taken| *taken).count()
         };
+        let stranger = |last| owner(Standing::Stranger, last, None);
         let room = 100 * MB / 8 / SMALL;
-        assert_eq!(small(stranger(1)), room / STRANGER_SHARE, "one of them has a part of it");
+        assert_eq!(small(stranger(1)), room / 4, "one of them has a part of it");
         let others: usize = (2..200).map(|last| small(stranger(last))).sum();
-        assert!(others <= room - room / STRANGER_SHARE);
+        assert_eq!(others, room - room / 4);
         assert!(!bodies.take(stranger(250), 0, SMALL), "all of them together have an eighth");
-        assert!(small((Standing::Known, client(1))) > 1000, "who is known has the rest, also from there");
+        // those who show public keys have a part of their own
+        let public = |last, project| owner(Standing::Public, last, Some(project));
+        let room = 100 * MB / 4 / SMALL;
+        assert_eq!(small(public(1, 1)), room / 16, "a client");
+        let project: usize = (2..200).map(|last| small(public(last, 1))).sum();
+        assert_eq!(project, room / 4 - room / 16, "a project from all clients");
+        assert_eq!((2..10).map(|number| small(public(200, number))).sum::<usize>(), room / 16);
+        let others: usize = (2..10).map(|number| small(public(200 + number, i64::from(number)))).sum();
+        assert!(others <= room - room / 4);
+        assert!(
+            small(owner(Standing::Known, 1, Some(1))) > 900,
+            "who is known has the rest, also from there"
+        );
     }
 
     #[tokio::test]
@@ -472,16 +541,16 @@ mod tests {
         let bodies = bodies();
         let body =
             || Body::from_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from("x"))]));
-        for vouched in [false, true] {
+        for standing in [Standing::Stranger, Standing::Public, Standing::Known] {
             let mut request = Request::new(body());
             let rest = watch(&mut request, &bodies, client(1)).unwrap();
             let (parts, body) = request.into_parts();
-            if vouched {
-                vouch(&parts);
+            let project = Some(ProjectNumber(1)).filter(|_| standing != Standing::Stranger);
+            if standing != Standing::Stranger {
+                vouch(&parts, standing, project);
             }
             axum::body::to_bytes(body, MB).await.unwrap();
-            let expected = if vouched { Standing::Known } else { Standing::Stranger };
-            assert_eq!(lock(&rest.source).standing, expected);
+            assert_eq!(lock(&rest.source).owner, Owner { standing, client: client(1), project });
         }
     }
 }

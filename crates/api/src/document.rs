@@ -375,9 +375,6 @@ mod tests {
             let traits = Traits::of(method, path, &operation);
             let opens = &traits.opens;
             assert_eq!(opens.anything(), has("401") && operation["security"] != json!([{}]), "{name}: 401");
-            for status in traits.statuses() {
-                assert!(has(status), "{name}: {status}");
-            }
             for (status, response) in operation["responses"].as_object().unwrap() {
                 let referred = response.get("$ref").is_some();
                 let told = response["description"].as_str().is_some_and(|text| !text.is_empty());

@@ -512,6 +512,13 @@ impl From<mailwright_app::Error> for ApiError {
             E::QueueFull(message) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
             }
+            E::ProjectReset => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "SERVICE_UNAVAILABLE",
+                "The project was reset while the request was made.",
+            )
+            .retry_after(1)
+            .suggest("Send the request again if it is about what there is now."),
             E::TooSlow(message) => Self::new(StatusCode::SERVICE_UNAVAILABLE, "DATABASE_ERROR", message)
                 .retry_after(5)
                 .suggest(

@@ -24,7 +24,7 @@ use crate::error::ApiError;
 use crate::host::{self, KnownHosts};
 use crate::resources::subscription;
 
-/// Says that the service has no room for a request's connection: probes alone are answered. As the error of a request's
+/// Says that the service has no room for a request's connection: probes alone are answered, and preflights. As the error of a request's
 /// body it says that the rest is not waited for, since others need the place.
 #[derive(Debug, Clone, Copy)]
 pub struct NoRoom;

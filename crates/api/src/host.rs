@@ -18,7 +18,7 @@ impl KnownHosts {
     pub(crate) fn new(base_url: &str, allowed: &[String]) -> Self {
         let base = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
         let base = base.split('/').next().unwrap_or_default();
-        Self(std::iter::once(name(base).to_lowercase()).chain(allowed.iter().cloned()).collect())
+        Self(std::iter::once(base).chain(allowed.iter().map(String::as_str)).map(name).collect())
     }
 
     /// Whether a host, with or without a port, is this service.
@@ -27,7 +27,6 @@ impl KnownHosts {
         if let Some(address) = name.strip_prefix('[') {
             return address.strip_suffix(']').is_some_and(|address| address.parse::<IpAddr>().is_ok());
         }
-        let name = name.strip_suffix('.').unwrap_or(name).to_lowercase();
         name == "localhost" || name.parse::<IpAddr>().is_ok() || self.0.contains(&name)
     }
 }
@@ -42,12 +41,13 @@ pub(crate) fn of<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
     named.next().is_none().then_some(first)
 }
 
-/// A host without its port.
-fn name(host: &str) -> &str {
-    match host.rsplit_once(':') {
+/// A host in small letters, without its port and the dot that ends a complete name.
+fn name(host: &str) -> String {
+    let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
-    }
+    };
+    name.strip_suffix('.').unwrap_or(name).to_lowercase()
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn own_names_addresses_and_localhost_are_known() {
-        let known = KnownHosts::new("https://Mail.example.com:8443/sub", &["mail.internal".to_owned()]);
+        let known = KnownHosts::new("https://Mail.example.com:8443/sub", &["Mail.internal.:8080".to_owned()]);
         for (host, is_known) in [
             ("mail.example.com", true),
             ("MAIL.example.com:8443", true),

@@ -92,7 +92,19 @@ impl KeptBody {
     }
 }
 
-async fn read(request: Request, limit: usize) -> Result<Bytes, ApiError> {
+/// Refuses a list that is empty or has more than `most` elements.
+pub(crate) fn check_count(field: &str, count: usize, most: usize) -> Vec<Issue> {
+    if count == 0 {
+        vec![Issue::new(field, "too_small", "Must have at least 1 element.")]
+    } else if count > most {
+        vec![Issue::new(field, "too_big", format!("Must have at most {most} elements."))]
+    } else {
+        Vec::new()
+    }
+}
+
+/// The body of a request, which is at most so long.
+pub(crate) async fn read(request: Request, limit: usize) -> Result<Bytes, ApiError> {
     let length = body::length(request.headers());
     if length.is_some_and(|length| length > limit) {
         return Err(ApiError::body_too_large(limit));

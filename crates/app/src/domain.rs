@@ -30,7 +30,7 @@ pub struct Record {
     pub value: String,
     /// Preference of an MX record.
     pub priority: Option<u16>,
-    /// What it is for: `dkim`, `spf`, `dmarc` or `return_path`.
+    /// What it is for: `dkim`, `spf` or `dmarc`.
     pub purpose: String,
     /// Whether the domain is verified only with it.
     pub required: bool,

@@ -94,6 +94,9 @@ pub enum Error {
     /// The project may not send from that address.
     #[error("{0}")]
     SenderRefused(String),
+    /// The project was reset while the request was made: what it was about may be gone.
+    #[error("the project was reset while the request was made")]
+    ProjectReset,
     /// The idempotency key was used before.
     #[error("the idempotency key {key:?} was used before")]
     KeyReused {

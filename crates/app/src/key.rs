@@ -244,9 +244,7 @@ impl From<Stale> for Error {
         match stale {
             Stale::Revoked => Self::KeyRevoked,
             Stale::ProjectDisabled => Self::ProjectDisabled,
-            Stale::ProjectReset => {
-                Self::Unavailable("the project was reset while the request was made".into())
-            }
+            Stale::ProjectReset => Self::ProjectReset,
         }
     }
 }

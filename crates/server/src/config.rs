@@ -53,7 +53,7 @@ const RANGES: [(&str, i64, i64); 47] = [
     ("http.body_pause_seconds", 1, MOST_SECONDS),
     ("http.body_seconds", 1, MOST_SECONDS),
     ("http.write_seconds", 1, MOST_SECONDS),
-    // twice the largest body: one client has half of the budget at most
+    // twice the largest body: the large bodies of a client have half of the budget at most
     ("http.body_budget_mb", 100, 1_048_576),
     // one is for reads that may take long
     ("database.connections", 2, 10_000),
@@ -434,7 +434,7 @@ impl Config {
         }
     }
 
-    /// Names of hosts, in small letters and without ports.
+    /// Names of hosts; a port counts for nothing.
     fn allowed_hosts(&self) -> Result<Vec<String>> {
         let names = self.allowed_hosts.split(',').map(str::trim).filter(|name| !name.is_empty());
         names
@@ -442,7 +442,7 @@ impl Config {
                 if name.contains(['/', ' ', '*']) {
                     bail!("MAILWRIGHT_ALLOWED_HOSTS must be names of hosts, separated by commas: not {name}");
                 }
-                Ok(name.to_lowercase())
+                Ok(name.to_owned())
             })
             .collect()
     }

@@ -88,8 +88,7 @@ fn is_same(caller: &Identity, number: ProjectNumber) -> Result<(), ApiError> {
     if caller.project.number == number {
         return Ok(());
     }
-    let why = "the project was reset while the request was made";
-    Err(mailwright_app::Error::Unavailable(why.into()).into())
+    Err(mailwright_app::Error::ProjectReset.into())
 }
 
 /// What let a request in, carried from the extractors to its body; an extension of each.

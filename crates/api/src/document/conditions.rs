@@ -288,7 +288,7 @@ fn of_answers() -> Vec<(&'static str, Value)> {
             "RecordView",
             json!({ "properties": {
             "type": one_of(json!(["TXT", "CNAME", "MX"])),
-            "purpose": one_of(json!(["dkim", "spf", "dmarc", "return_path"])),
+            "purpose": one_of(json!(["dkim", "spf", "dmarc"])),
             "status": one_of(json!(["found", "missing", "mismatch", "unavailable", "unchecked"])),
         } }),
         ),

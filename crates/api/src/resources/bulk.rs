@@ -17,7 +17,7 @@ use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{Caller, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure};
 use crate::query::PathText;
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, check_count};
 
 /// How the contacts are chosen.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
@@ -41,14 +41,7 @@ pub(crate) struct BulkRequest {
 
 impl Payload for BulkRequest {
     fn check(&self) -> Vec<Issue> {
-        match self.contact_ids.len() {
-            0 => vec![Issue::new("contactIds", "too_small", "Must have at least 1 elements.")],
-            1..=MAX_CONTACTS => Vec::new(),
-            _ => {
-                let text = format!("Must have at most {MAX_CONTACTS} elements.");
-                vec![Issue::new("contactIds", "too_big", text)]
-            }
-        }
+        check_count("contactIds", self.contact_ids.len(), MAX_CONTACTS)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::query::{self, ContactSort, Direction, Params, PathText, RowLimit};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, check_count};
 use crate::text::{DataObject, Email, Words};
 
 /// Most addresses of a lookup (contract, Limits).
@@ -234,11 +234,7 @@ pub(crate) struct LookupRequest {
 
 impl Payload for LookupRequest {
     fn check(&self) -> Vec<Issue> {
-        match self.emails.len() {
-            0 => vec![Issue::new("emails", "too_small", "Must have at least 1 elements.")],
-            1..=MAX_LOOKUP => Vec::new(),
-            _ => vec![Issue::new("emails", "too_big", format!("Must have at most {MAX_LOOKUP} elements."))],
-        }
+        check_count("emails", self.emails.len(), MAX_LOOKUP)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
@@ -18,13 +17,12 @@ use utoipa::ToSchema;
 use super::job::{JobView, QueuedJob, not_found};
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{ProjectAccess, failure};
+use crate::body;
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::query::PathText;
 
 /// Bytes that a body may have around the file: the lines between the parts, and small other fields.
 const AROUND: usize = 64 * 1024;
-/// Most bytes of a body that is too large that are read, so that its sender gets to see the answer.
-const MAX_DRAINED: usize = 64 * 1024 * 1024;
 
 /// A file to import.
 #[derive(Debug, ToSchema)]
@@ -107,7 +105,7 @@ pub(crate) async fn status(
 /// The content of the part `file`.
 async fn file(request: Request) -> Result<Vec<u8>, Failure> {
     let boundary = boundary(request.headers());
-    let body = collect(request.into_body()).await?;
+    let body = collect(request).await?;
     let Some(boundary) = boundary else { return Err(no_file()) };
     let stream = futures_util::stream::iter([Ok::<Bytes, Infallible>(body)]);
     let mut parts = Multipart::new(stream, boundary);
@@ -147,22 +145,21 @@ fn is_csv(part: &Field<'_>) -> bool {
     named || part.content_type().is_some_and(|kind| kind.essence_str() == "text/csv")
 }
 
-/// Reads a body that has room for the largest file. One that is too large is read on and dropped, up to a point: a
-/// client that is still sending would see a broken connection instead of the answer.
-async fn collect(body: Body) -> Result<Bytes> {
-    let mut stream = body.into_data_stream();
-    let (mut content, mut dropped) = (Vec::new(), 0);
+/// Reads a body that has room for the largest file. What is left of one that is too large is read by the frame and by the
+/// connection, so that a client that is still sending sees the answer.
+async fn collect(request: Request) -> Result<Bytes> {
+    let too_large = || ApiError::body_too_large(MAX_UPLOAD);
+    if body::length(request.headers()).is_some_and(|length| length > MAX_UPLOAD + AROUND) {
+        return Err(too_large());
+    }
+    let mut stream = request.into_body().into_data_stream();
+    let mut content = Vec::new();
     while let Some(piece) = futures_util::StreamExt::next(&mut stream).await {
         let piece = piece.map_err(|error| failure(&error))?;
-        if dropped == 0 && content.len() + piece.len() <= MAX_UPLOAD + AROUND {
-            content.extend_from_slice(&piece);
-            continue;
+        if content.len() + piece.len() > MAX_UPLOAD + AROUND {
+            return Err(too_large());
         }
-        dropped += content.len() + piece.len();
-        content = Vec::new();
-        if dropped > MAX_DRAINED {
-            break;
-        }
+        content.extend_from_slice(&piece);
     }
-    if dropped > 0 { Err(ApiError::body_too_large(MAX_UPLOAD)) } else { Ok(content.into()) }
+    Ok(content.into())
 }

@@ -74,7 +74,10 @@ pub(crate) async fn accept(
     headers: HeaderMap,
     request: Request,
 ) -> Response {
-    let form = Form::read(request.into_body()).await;
+    let form = match Form::read(request).await {
+        Ok(form) => form,
+        Err(failed) => return failed,
+    };
     let token = form.text("token").unwrap_or_default();
     let (invitation, user) = match looked_up(&app, token, &headers).await {
         Ok(Some(found)) => found,

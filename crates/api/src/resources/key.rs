@@ -15,8 +15,11 @@ use crate::auth::needs::{ManageKeys, ReadProject};
 use crate::auth::{MemberAccess, PathAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::query;
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, check_count};
 use crate::text::PlainName;
+
+/// Most scopes that a list names; there are no more.
+const MAX_SCOPES: usize = 5;
 
 /// A key.
 #[derive(Debug, Serialize, ToSchema)]
@@ -83,12 +86,7 @@ impl Payload for NewKey {
     const MAX_BODY: usize = 16 * 1024;
 
     fn check(&self) -> Vec<mailwright_core::issue::Issue> {
-        use mailwright_core::issue::Issue;
-        match self.scopes.len() {
-            0 => vec![Issue::new("scopes", "too_small", "Must have at least 1 element.")],
-            1..=5 => Vec::new(),
-            _ => vec![Issue::new("scopes", "too_big", "Must have at most 5 elements.")],
-        }
+        check_count("scopes", self.scopes.len(), MAX_SCOPES)
     }
 }
 

@@ -5,19 +5,19 @@
 
 use std::collections::HashMap;
 
-use axum::body::Body;
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
-use mailwright_app::Error;
 use mailwright_core::locale::Locale;
 
 use crate::error::ApiError;
+use crate::schema;
 
 /// Forms of our own pages post to our own origin; nothing else is loaded.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const STYLE: &str = include_str!("page.css");
-/// Most bytes of a form that are read.
-const MAX_FORM: usize = 4 * 1024;
+/// Most bytes of a form, as of a JSON body for accounts.
+const MAX_FORM: usize = 16 * 1024;
 
 /// A page. All texts are HTML already.
 #[derive(Debug, Clone, Copy)]
@@ -52,8 +52,8 @@ impl IntoResponse for Page<'_> {
 }
 
 /// The page for what the service cannot do right now, with the status that the error has everywhere.
-pub(crate) fn failed(locale: Locale, error: Error) -> Response {
-    let answer = ApiError::from(error).into_response();
+pub(crate) fn failed(locale: Locale, error: impl Into<ApiError>) -> Response {
+    let answer = error.into().into_response();
     let texts = locale.texts();
     let page = Page {
         status: answer.status(),
@@ -82,10 +82,10 @@ impl Form {
         kind.eq_ignore_ascii_case("application/x-www-form-urlencoded")
     }
 
-    /// Reads a form; one that is too long counts as empty.
-    pub(crate) async fn read(body: Body) -> Self {
-        let bytes = axum::body::to_bytes(body, MAX_FORM).await.unwrap_or_default();
-        Self(form_urlencoded::parse(&bytes).into_owned().collect())
+    /// Reads a form. What fails is shown as a page.
+    pub(crate) async fn read(request: Request) -> Result<Self, Response> {
+        let bytes = schema::read(request, MAX_FORM).await.map_err(|error| failed(Locale::En, error))?;
+        Ok(Self(form_urlencoded::parse(&bytes).into_owned().collect()))
     }
 
     /// A field that is not empty and holds no NUL, which no stored text has.
@@ -96,14 +96,20 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
 
     #[tokio::test]
     async fn a_form_is_read_as_browsers_write_it() {
-        let form = Form::read(Body::from("token=ab12&newPassword=p%C3%A4ss+w%26rd&empty=&nul=a%00")).await;
+        let read = |body: String| Form::read(Request::new(Body::from(body)));
+        let form = read("token=ab12&newPassword=p%C3%A4ss+w%26rd&empty=&nul=a%00".to_owned()).await.unwrap();
         assert_eq!((form.text("token"), form.text("newPassword")), (Some("ab12"), Some("päss w&rd")));
         assert_eq!((form.text("empty"), form.text("nul"), form.text("absent")), (None, None, None));
-        assert!(Form::read(Body::from("a".repeat(MAX_FORM + 1))).await.0.is_empty());
+        let Err(refused) = read("a".repeat(MAX_FORM + 1)).await else { panic!("it is too long") };
+        assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        let longest = format!("newPassword={}", "%E4%B8%AD".repeat(1000));
+        assert_eq!(read(longest).await.unwrap().text("newPassword").unwrap().chars().count(), 1000);
     }
 
     #[test]

@@ -84,7 +84,7 @@ async fn ask_to_verify(app: &App, token: &str, headers: &HeaderMap, wrong: Optio
     let opened = async {
         let Some((user, email)) = app.opened_link(Purpose::Verify, token).await? else { return Ok(None) };
         let visitor = visitor(app, headers).await?;
-        Ok(Some((email, visitor.is_some_and(|visitor| visitor.id == user))))
+        Ok::<_, mailwright_app::Error>(Some((email, visitor.is_some_and(|visitor| visitor.id == user))))
     };
     match opened.await {
         Ok(Some((email, signed_in))) => page::verify(&email, token, signed_in, wrong.as_ref()),
@@ -117,7 +117,10 @@ pub(crate) async fn verify(
     request: Request,
 ) -> Result<Response, Failure> {
     if Form::is_sent(request.headers()) {
-        return Ok(verify_by_form(&app, &Form::read(request.into_body()).await, &headers, client).await);
+        return Ok(match Form::read(request).await {
+            Ok(form) => verify_by_form(&app, &form, &headers, client).await,
+            Err(failed) => failed,
+        });
     }
     let Body(body) = Body::<VerifyRequest>::read(request).await?;
     let token = &body.token.0;
@@ -271,7 +274,10 @@ pub(crate) async fn reset(
     request: Request,
 ) -> Result<Response, Failure> {
     if Form::is_sent(request.headers()) {
-        return Ok(reset_by_form(&app, &Form::read(request.into_body()).await, client).await);
+        return Ok(match Form::read(request).await {
+            Ok(form) => reset_by_form(&app, &form, client).await,
+            Err(failed) => failed,
+        });
     }
     let Body(body) = Body::<PasswordReset>::read(request).await?;
     app.reset_password(&body.token.0, body.new_password.into(), client).await?;

@@ -21,7 +21,7 @@ use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
 use crate::filter::FilterTree;
 use crate::query::{self, PageNumber, PageSize, Params, PathText};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, check_count};
 use crate::text::{Description, Name, Words};
 
 /// Most addresses of a call (reference 5.4).
@@ -273,7 +273,7 @@ pub(crate) struct AddRequest {
 
 impl Payload for AddRequest {
     fn check(&self) -> Vec<Issue> {
-        check_count(&self.emails)
+        check_count("emails", self.emails.len(), MAX_EMAILS)
     }
 }
 
@@ -319,7 +319,7 @@ pub(crate) struct RemoveRequest {
 
 impl Payload for RemoveRequest {
     fn check(&self) -> Vec<Issue> {
-        check_count(&self.emails)
+        check_count("emails", self.emails.len(), MAX_EMAILS)
     }
 }
 
@@ -348,14 +348,6 @@ pub(crate) async fn remove_members(
     let given: Vec<String> = body.emails.into_iter().map(String::from).collect();
     let removed = app.remove_segment_members(&project, segment_id(&id)?, &given).await?;
     Ok(Json(MembersRemoved { removed }))
-}
-
-fn check_count(emails: &[Words]) -> Vec<Issue> {
-    match emails.len() {
-        0 => vec![Issue::new("emails", "too_small", "Must have at least 1 element.")],
-        1..=MAX_EMAILS => Vec::new(),
-        _ => vec![Issue::new("emails", "too_big", format!("Must have at most {MAX_EMAILS} elements."))],
-    }
 }
 
 /// What became of a segment's members.

@@ -111,7 +111,9 @@ impl Pulse {
     }
 
     pub(super) fn end(&self) {
-        self.state().phase = Phase::Idle(Instant::now());
+        let mut state = self.state();
+        state.phase = Phase::Idle(Instant::now());
+        state.head = Head::begin();
     }
 
     /// Has whoever waits for more of a body told that nothing more is waited for.

@@ -1,6 +1,6 @@
 //! What only the owner of the service may read: the data directory and what is in it.
 
-use std::fs::Permissions;
+use std::fs::{DirEntry, Permissions};
 use std::io::{Error, Result};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -9,8 +9,16 @@ use anyhow::Context;
 
 /// What others than the owner may do with a file.
 const OTHERS: u32 = 0o077;
-/// How the names of our own files begin.
-const OWN: [&str; 4] = ["mailwright.sqlite", "secret", "demo-keys.json", LOCK];
+/// The names of our own files.
+const OWN: [&str; 7] = [
+    "mailwright.sqlite",
+    "mailwright.sqlite-wal",
+    "mailwright.sqlite-shm",
+    "mailwright.sqlite-journal",
+    "secret",
+    "demo-keys.json",
+    LOCK,
+];
 /// Locked by the process that serves the embedded database.
 pub(super) const LOCK: &str = "mailwright.lock";
 
@@ -42,7 +50,7 @@ pub(crate) fn create(path: &Path) -> Result<std::fs::File> {
 /// What others than the owner can read of a data directory: the folder, and our files in it.
 pub(crate) fn open_to_others(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let own = files.filter(|file| is_own(&file.file_name().to_string_lossy())).map(|file| file.path());
+    let own = files.filter(is_own).map(|file| file.path());
     std::iter::once(folder.to_owned()).chain(own).filter(|path| is_open(path)).collect()
 }
 
@@ -109,17 +117,22 @@ fn is_open(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.permissions().mode() & OTHERS != 0)
 }
 
-fn is_own(name: &str) -> bool {
-    OWN.iter().any(|own| name.starts_with(own))
+fn is_own(file: &DirEntry) -> bool {
+    let name = file.file_name();
+    file.file_type().is_ok_and(|kind| kind.is_file())
+        && name.to_str().is_some_and(|name| OWN.contains(&name) || is_draft_of_secret(name))
+}
+
+/// Whether a file is what the secret is written to before it gets its name.
+fn is_draft_of_secret(name: &str) -> bool {
+    name.strip_prefix("secret.")
+        .is_some_and(|rest| rest.len() == 16 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn holds_only_ours(folder: &Path) -> bool {
     let Ok(files) = std::fs::read_dir(folder) else { return false };
-    files.flatten().all(|file| {
-        let name = file.file_name();
-        // a folder that is a file system of its own
-        name == "lost+found" || is_own(&name.to_string_lossy())
-    })
+    // a folder that is a file system of its own has one of that name
+    files.flatten().all(|file| file.file_name() == "lost+found" || is_own(&file))
 }
 
 #[cfg(test)]
@@ -152,8 +165,13 @@ mod tests {
 
     #[test]
     fn a_folder_of_others_stays_open_and_our_files_in_it_do_not() {
-        let folder = open_folder(&["mailwright.sqlite", "notes.txt"]);
+        let folder = open_folder(&["mailwright.sqlite", "notes.txt", "secret-keys.yaml"]);
+        let secrets = folder.path().join("secret");
+        std::fs::create_dir(&secrets).unwrap();
+        std::fs::set_permissions(&secrets, Permissions::from_mode(0o755)).unwrap();
         tighten(folder.path());
+        assert_eq!(mode(&secrets), 0o755);
+        assert_eq!(mode(&folder.path().join("secret-keys.yaml")), 0o644);
         assert_eq!(mode(folder.path()), 0o755);
         assert_eq!(mode(&folder.path().join("mailwright.sqlite")), 0o600);
         assert_eq!(mode(&folder.path().join("notes.txt")), 0o644);

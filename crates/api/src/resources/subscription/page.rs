@@ -45,7 +45,7 @@ pub(super) fn about(contact: &PublicContact, purpose: Purpose, pass: &Pass) -> R
         (Purpose::Manage | Purpose::Subscribe, true) => (texts.preferences, state, way_out),
         (Purpose::Manage | Purpose::Unsubscribe, false) => (texts.preferences, state, way_in),
     };
-    // whoever is forwarded a mail can open its links
+    // for whoever looks on; who has the link can ask for the whole address
     let values = Values { project: &contact.project.name, email: &masked(&contact.email) };
     let form = button.form(&format!("{}{}", contact.id, query(pass)));
     let title = format!("{heading} · {}", escape_html(&contact.project.name));

@@ -60,6 +60,8 @@ pub enum Invited {
 #[derive(Debug)]
 pub(crate) struct Redeemed {
     token_hash: KeyHash,
+    /// What it is to.
+    pub(crate) project: ProjectNumber,
     /// Whether the token was sent to the address alone, so that whoever has it receives mail there.
     pub(crate) by_mail: bool,
 }
@@ -167,7 +169,9 @@ impl App {
         Ok(self
             .0
             .db
-            .read(move |rx| Box::pin(async move { store::invitations(rx, number, MOST).await }))
+            .read(move |rx| {
+                Box::pin(async move { store::invitations(rx, number, MOST + MOST_OF_KEYS).await })
+            })
             .await?)
     }
 
@@ -239,7 +243,7 @@ impl App {
         let by_mail = |id: InvitationId| {
             self.link_token(Page::Invitation, id.into()).is_ok_and(|sent| sent.hash() == token_hash)
         };
-        Ok(found.map(|id| Redeemed { token_hash, by_mail: by_mail(id) }))
+        Ok(found.map(|(id, project)| Redeemed { token_hash, project, by_mail: by_mail(id) }))
     }
 
     /// The invitation that a token opens, as long as it can be accepted. Looking does not accept it.
@@ -311,14 +315,21 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let invited = store::take_by_token(tx, &token_hash, &user.email, now).await?;
-                    let Some((number, role)) = invited else { return Ok(false) };
-                    join(tx, number, &user, role, now).await?;
-                    Ok(true)
+                    let invited = store::find_by_token(tx, &token_hash, &user.email, now).await?;
+                    let Some((_, number)) = invited else { return Ok(None) };
+                    if let Err(refused) = room(tx, number).await? {
+                        return Ok(Some(Err(refused)));
+                    }
+                    let Some((number, role)) =
+                        store::take_by_token(tx, &token_hash, &user.email, now).await?
+                    else {
+                        return Ok(None);
+                    };
+                    join(tx, number, &user, role, now).await.map(|()| Some(Ok(())))
                 })
             })
             .await?;
-        if accepted { Ok(()) } else { Err(Error::not_found(Resource::Invitation, "")) }
+        accepted.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?
     }
 
     /// Changes what a member is. Making somebody the owner only offers the project, and the member hands it over by
@@ -492,8 +503,8 @@ async fn invite(
     now: Timestamp,
 ) -> mailwright_store::Result<Checked<Invitation>> {
     let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
-    // what keys ask for must not leave persons without a place
-    let (of_persons, of_keys) = store::count_invitations(tx, number).await?;
+    // what keys ask for must not leave persons without a place; one to the same address makes room for this one
+    let (of_persons, of_keys) = store::count_invitations(tx, number, &email).await?;
     if key.is_none() && of_persons >= MOST {
         return Ok(Err(full()));
     }
@@ -618,12 +629,21 @@ async fn join(
     user: &User,
     role: Role,
     now: Timestamp,
+/// Refuses whom a project has no room for. It stays so until the transaction ends. To be asked before an invitation is
+/// taken, so that one that is refused stays, and in the same order by whoever changes invitations.
+pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> mailwright_store::Result<Checked<()>> {
+    if !project::lock(tx, number).await? {
+        return Ok(Err(Error::not_found(Resource::Invitation, "")));
+    }
+    Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(()) })
+}
+
 ) -> mailwright_store::Result<()> {
     let actor = Actor::User { id: user.id, email: user.email.to_string() };
     add(tx, number, &actor, user, role, now).await.map(drop)
 }
 
-/// Makes a new account a member of what it was invited to.
+/// Makes a new account a member of what it was invited to, where there is [`room`] for it.
 pub(crate) async fn redeem(
     tx: &mut Tx<'_>,
     invited: &Redeemed,
@@ -638,20 +658,25 @@ pub(crate) async fn redeem(
     }
 }
 
-/// Accepts every invitation of an address that its owner proved to have.
+/// Accepts every invitation of an address that its owner proved to have. One to a project that is full stays, for the
+/// next time.
 pub(crate) async fn accept_all(
     tx: &mut Tx<'_>,
     user: UserId,
     email: &EmailAddress,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
-    let taken = store::take_by_email(tx, email, now).await?;
-    if taken.is_empty() {
+    let invited = store::invited_to(tx, email, now).await?;
+    if invited.is_empty() {
         return Ok(());
     }
     let Some(user) = user::get(tx, user).await? else { return Ok(()) };
-    for (number, role) in taken {
-        join(tx, number, &user, role, now).await?;
+    for number in invited {
+        if room(tx, number).await?.is_ok()
+            && let Some(role) = store::take(tx, number, email, now).await?
+        {
+            join(tx, number, &user, role, now).await?;
+        }
     }
     Ok(())
 }

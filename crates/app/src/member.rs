@@ -388,34 +388,7 @@ impl App {
         let removed = self
             .0
             .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
-                    let manager = match renew(tx, number, manager).await? {
-                        Ok(manager) => manager,
-                        Err(refused) => return Ok(Some(Err(refused))),
-                    };
-                    let leaves = manager.is(user);
-                    let is_disabled = project::get(tx, number).await?.is_some_and(|found| found.disabled);
-                    if !is_disabled
-                        && leaves
-                        && member.role == Role::Owner
-                        && store::owners(tx, number).await? <= 1
-                    {
-                        return Ok(Some(Err(last_owner())));
-                    }
-                    if is_disabled && member.role == Role::Owner {
-                        store::depart(tx, number, user).await?;
-                    }
-                    if let (false, Err(refused)) = (leaves, manager.require(member.role)) {
-                        return Ok(Some(Err(refused)));
-                    }
-                    store::remove(tx, number, user).await?;
-                    let told = json!({ "role": member.role.as_str(), "left": leaves });
-                    let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
-                    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
-                })
-            })
+            .write(move |tx| Box::pin(async move { remove(tx, number, manager, user, now).await }))
             .await?;
         removed.ok_or_else(|| Error::not_found(Resource::Member, user))?
     }
@@ -427,6 +400,40 @@ async fn locked(
     user: UserId,
 ) -> mailwright_store::Result<Option<Member>> {
     if project::lock(tx, number).await? { store::get(tx, number, user).await } else { Ok(None) }
+}
+
+/// Removes a member of a project as it is once it is locked; `None` when it has no such member.
+async fn remove(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: Manager,
+    user: UserId,
+    now: Timestamp,
+) -> mailwright_store::Result<Option<Checked<()>>> {
+    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+    let manager = match renew(tx, number, manager).await? {
+        Ok(manager) => manager,
+        Err(refused) => return Ok(Some(Err(refused))),
+    };
+    let leaves = manager.is(user);
+    let is_disabled = project::get(tx, number).await?.is_some_and(|found| found.disabled);
+    let checked = match (leaves, is_disabled) {
+        (true, true) => Ok(()),
+        (true, false) if member.role != Role::Owner || store::owners(tx, number).await? > 1 => Ok(()),
+        (true, false) => Err(last_owner()),
+        (false, true) => Err(Error::ProjectDisabled),
+        (false, false) => manager.require(member.role),
+    };
+    if let Err(refused) = checked {
+        return Ok(Some(Err(refused)));
+    }
+    if is_disabled && member.role == Role::Owner {
+        store::depart(tx, number, user).await?;
+    }
+    store::remove(tx, number, user).await?;
+    let told = json!({ "role": member.role.as_str(), "left": leaves });
+    let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
+    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
 }
 
 async fn add(
@@ -622,13 +629,6 @@ pub(crate) async fn withdraw_of_revoked(
     Ok(withdrawn)
 }
 
-/// Makes somebody who was invited a member; a member stays what he is.
-async fn join(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    user: &User,
-    role: Role,
-    now: Timestamp,
 /// Refuses whom a project has no room for. It stays so until the transaction ends. To be asked before an invitation is
 /// taken, so that one that is refused stays, and in the same order by whoever changes invitations.
 pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> mailwright_store::Result<Checked<()>> {
@@ -638,6 +638,13 @@ pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> mailwright_s
     Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(()) })
 }
 
+/// Makes somebody who was invited a member; a member stays what he is.
+async fn join(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    user: &User,
+    role: Role,
+    now: Timestamp,
 ) -> mailwright_store::Result<()> {
     let actor = Actor::User { id: user.id, email: user.email.to_string() };
     add(tx, number, &actor, user, role, now).await.map(drop)
@@ -764,4 +771,45 @@ fn last_owner() -> Error {
 
 fn full() -> Error {
     Error::Conflict(format!("A project can have {MOST} members and as many invitations."))
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_store::user::NewUser;
+    use mailwright_store::{Db, Location, StoreMetrics, migrate, suspension};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_project_that_was_disabled_meanwhile_nobody_is_removed_by_others() {
+        let (folder, now) = (tempfile::tempdir().unwrap(), Timestamp(1));
+        let db =
+            Db::open(&Location::Sqlite(folder.path().join("members.db")), StoreMetrics::default()).unwrap();
+        migrate::migrate(&db, now).await.unwrap();
+        let (refused, standing) = db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let number = project::create(tx, "Acme", "en", now).await?.number;
+                    let mut owners = Vec::new();
+                    for name in ["ada", "grace"] {
+                        let email = EmailAddress::parse(&format!("{name}@example.com")).unwrap();
+                        let new = NewUser { email, name: None, password_hash: None, email_verified: true };
+                        let id = user::create(tx, &new, now).await?.unwrap();
+                        store::add(tx, number, id, Role::Owner, true, now).await?;
+                        owners.push((id, new.email.to_string()));
+                    }
+                    suspension::start(tx, number, "Unpaid", now).await?;
+                    let (ada, grace) = (owners[0].clone(), owners[1].0);
+                    let actor = Actor::User { id: ada.0, email: ada.1 };
+                    let manager = Manager { actor, holder: Holder::Member(Role::Owner) };
+                    let refused = remove(tx, number, manager, grace, now).await?;
+                    store::remove(tx, number, grace).await?;
+                    Ok((refused, project::standing(tx, grace).await?))
+                })
+            })
+            .await
+            .unwrap();
+        assert!(matches!(refused, Some(Err(Error::ProjectDisabled))), "{refused:?}");
+        assert_eq!(standing, (0, false), "who was not removed did not depart");
+    }
 }

@@ -20,7 +20,6 @@ use mailwright_store::mailbox::{self, Captured, Quota};
 use mailwright_store::suppression::{self, Cause};
 use mailwright_store::{Coalescer, Error, Result, Tx};
 
-use super::press::Urgency;
 use super::{Delivery, reference};
 
 /// What is stored about a hand-over.
@@ -192,9 +191,9 @@ impl Delivery {
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
     /// While this process's clock is wrong, no mail may: nobody knows whether the claim on it still holds.
-    pub(super) async fn step(&self, record: Option<Arc<Record>>, mail: Option<&Claimed>) -> bool {
-        let mail = mail.filter(|_| self.app.clock_is_right());
-        let mark = mail.map(|mail| Mark {
+    pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<(&Claimed, Lane)>) -> bool {
+        let next = next.filter(|_| self.app.clock_is_right());
+        let mark = next.map(|(mail, _)| Mark {
             claim: reference(mail),
             first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
         });
@@ -214,7 +213,7 @@ impl Delivery {
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
-            match self.book(mail.map(Urgency::of)).call(route, step).await {
+            match self.book(next.map(|(_, lane)| lane)).call(route, step).await {
                 Ok(done) => {
                     if let Some(record) = &record {
                         self.app.metrics().delivery(record.label);
@@ -243,11 +242,11 @@ impl Delivery {
         }
     }
 
-    /// Where a step is written. While many mails of the most urgent lane wait, no single one is worth a transaction of
-    /// its own.
-    fn book(&self, urgency: Option<Urgency>) -> &Coalescer<Step, StepDone> {
+    /// Where a step that marks a mail of a lane, or none, is written. While many mails of the most urgent lane wait, no
+    /// single one is worth a transaction of its own.
+    fn book(&self, lane: Option<Lane>) -> &Coalescer<Step, StepDone> {
         let is_alone = || self.app.0.dispatcher.depth(Lane::Transactional) == 0;
-        if urgency == Some(Urgency::Now) && is_alone() { &self.express } else { &self.ledger }
+        if lane == Some(Lane::Transactional) && is_alone() { &self.express } else { &self.ledger }
     }
 
     /// Leaves a mail to the end of its lease: whoever claims it next finds that nobody knows what became of it.

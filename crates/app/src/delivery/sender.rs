@@ -93,7 +93,7 @@ impl<'d> Sender<'d> {
     /// A mail that makes us panic must not take the worker with it.
     async fn hand_over_safely(&mut self, mail: Arc<Claimed>, busy: Busy) {
         let claim: ClaimRef = reference(&mail);
-        if AssertUnwindSafe(self.hand_over(mail)).catch_unwind().await.is_err() {
+        if AssertUnwindSafe(self.hand_over(mail, &busy)).catch_unwind().await.is_err() {
             self.delivery.panicked(claim);
             self.line = None;
         }
@@ -177,8 +177,8 @@ impl<'d> Sender<'d> {
         }
     }
 
-    async fn hand_over(&mut self, mail: Arc<Claimed>) {
-        let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
+    async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy) {
+        let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else { return };
         let Some(mut line) = self.line.take() else { return self.put_back(&mail).await };
         let Message { rendered, signature, .. } = &message;
         let size = signature.len() + rendered.raw.len();
@@ -207,7 +207,7 @@ impl<'d> Sender<'d> {
             error.into()
         } else {
             // On disk before the first byte of the content is on the wire.
-            if !self.delivery.step(self.last.take(), Some(&mail)).await {
+            if !self.delivery.step(self.last.take(), Some((&mail, busy.lane()))).await {
                 // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
                 // for content, and without any the connection can only be closed.
                 self.delivery.let_go(mail.id);

@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::Reply;
@@ -278,7 +278,7 @@ impl Hop {
         }
         let mut until: Option<Timestamp> = None;
         let lanes = state.pool.lanes();
-        let found = pop(dispatcher, lanes, |project| match state.may_try(project, now) {
+        let found = dispatcher.try_pop(lanes, |project| match state.may_try(project, now) {
             Ok(()) => state.pool.has_room_for(project).then(|| state.pool.held_by(project)),
             Err(at) => {
                 until = Some(until.map_or(at, |until| until.min(at)));
@@ -429,21 +429,6 @@ impl State {
     }
 }
 
-/// The next mail of the given lanes, the first lane first, and in it the project of the lowest rank.
-fn pop(
-    dispatcher: &Dispatcher,
-    lanes: &[Lane],
-    rank: impl FnMut(ProjectNumber) -> Option<usize>,
-) -> Option<(Lane, Claimed)> {
-    let mail = dispatcher.try_pop(lanes, rank)?;
-    let lane = match mail.source {
-        EmailSource::Transactional if mail.campaign.is_none() => Lane::Transactional,
-        EmailSource::Workflow => Lane::Workflow,
-        EmailSource::Transactional | EmailSource::Campaign => Lane::Campaign,
-    };
-    Some((lane, mail))
-}
-
 /// Leave to open a connection.
 pub(super) struct Permit {
     hop: Arc<Hop>,
@@ -520,6 +505,13 @@ impl Drop for Busy {
         state.pool.end(self.lane, self.project);
         state.refusals.ended(self.mail, self.project);
         state.ended.count(now);
+impl Busy {
+    /// The lane the mail was taken from.
+    pub(super) fn lane(&self) -> Lane {
+        self.lane
+    }
+}
+
         // for the end of a trial; for anything else, this worker takes the next mail itself
         let somebody_waits = state.pool.trouble().is_some() || state.refusals.is_any_kept_back();
         drop(state);

@@ -61,8 +61,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
             () = delivery.tasks.stopping() => {}
         }
     }
-    let left: Vec<_> = dispatcher.drain(lane).iter().map(reference).collect();
-    delivery.release(&left, delivery.now()).await;
+    feeder.give_back().await;
 }
 
 /// The feeder of a lane.
@@ -82,16 +81,9 @@ impl Feeder<'_> {
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
         let dispatcher = &self.delivery.app.0.dispatcher;
         dispatcher.add_due(self.lane, self.rests.over(now));
-        if !self.delivery.app.clock_is_right() {
-            self.sweep_at = now.plus(SWEEP);
-            return Ok(false);
-        }
-        if let Some(rest) = self.delivery.hop.rests() {
-            // claimed again when it can be handed over
-            let left: Vec<_> =
-                self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
-            self.delivery.release(&left, now).await;
-            self.sweep_at = now.plus(rest.min(LONGEST_SWEEP));
+        if let Some(pause) = self.idle_for() {
+            self.give_back().await;
+            self.sweep_at = now.plus(pause.min(LONGEST_SWEEP));
             return Ok(false);
         }
         // further away than any sweep where the clock was set back since
@@ -108,6 +100,17 @@ impl Feeder<'_> {
             return self.fill(room, turn(capacity), now).await;
         }
         self.welcome(capacity, now).await
+    }
+
+    /// For how long nothing is claimed, since nothing may or can be handed over.
+    fn idle_for(&self) -> Option<Duration> {
+        if self.delivery.app.clock_is_right() { self.delivery.hop.rests() } else { Some(SWEEP) }
+    }
+
+    /// Gives back what waits in memory: another process may be able to hand it over, and this one claims it again.
+    async fn give_back(&self) {
+        let left: Vec<_> = self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
+        self.delivery.release(&left, self.delivery.now()).await;
     }
 
     fn next_look(&self) -> Timestamp {

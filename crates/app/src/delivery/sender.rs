@@ -28,6 +28,8 @@ const QUIET: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_millis(20);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// How soon it is looked again whether this process's clock is right.
+const CLOCK: Duration = Duration::from_millis(250);
 /// Pause after a panic outside of a hand-over.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
 
@@ -118,7 +120,10 @@ impl<'d> Sender<'d> {
             self.give_back(withdrawn).await;
             return Next::Again;
         }
-        let wait = if self.line.is_some() {
+        let wait = if !delivery.app.clock_is_right() {
+            // the feeders give back what is queued
+            Some(CLOCK)
+        } else if self.line.is_some() {
             match hop.take(dispatcher) {
                 Take::Mail(mail, busy) => return Next::Mail(delivery.dated(*mail), busy),
                 Take::Wait(wait) => wait,
@@ -208,10 +213,9 @@ impl<'d> Sender<'d> {
         } else {
             // On disk before the first byte of the content is on the wire.
             if !self.delivery.step(self.last.take(), Some((&mail, busy.lane()))).await {
-                // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
-                // for content, and without any the connection can only be closed.
-                self.delivery.let_go(mail.id);
-                return;
+                // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
+                // server waits for content, and without any the connection can only be closed.
+                return self.put_back(&mail).await;
             }
             match line.connection.content(signature.as_bytes(), &rendered.raw).await {
                 Ok(reply) => End::Accepted(reply),

@@ -372,3 +372,25 @@ async fn a_node_whose_clock_goes_wrong_gives_back_what_it_has_queued() {
     all_sent(&one, 3).await;
     assert_eq!((first.received().len(), second.received().len()), (3, 0));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_claimed_again_meanwhile_is_given_back_as_well() {
+    let mut stalls = ScriptedServer::start(|_, _| Answer::StallForever).await;
+    let app = App::builder(Engine::Postgres)
+        .smtp(stalls.port)
+        .env("MAILWRIGHT_DELIVERY_LEASE_MS", "600000")
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "1")
+        .start()
+        .await;
+    send_in_turn(&[&app], "a", 3).await;
+    claimed(&app, 1).await;
+    // as if the database had been away for longer than a lease
+    app.tamper("update emails set due_at = 1").await;
+    claimed(&app, 2).await;
+    // leases end in ten minutes, but nothing can be handed over, so all three are given back, which counts as a claim
+    stalls.stop().await;
+    claimed(&app, 3).await;
+    let takes = ScriptedServer::builder().port(stalls.port).start(|_, _| Answer::Accept).await;
+    all_sent(&app, 3).await;
+    assert_eq!(takes.received().len(), 3);
+}

@@ -187,7 +187,9 @@ impl Delivery {
     }
 
     async fn hand_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: Option<String>) {
-        for mail in mails {
+        // claimed again meanwhile, where the database was away for longer than a lease
+        let mails: Vec<_> = mails.iter().map(|mail| self.current(*mail)).collect();
+        for mail in &mails {
             self.let_go(mail.id);
         }
         for part in mails.chunks(500) {

@@ -10,6 +10,7 @@ mod pool;
 mod refusals;
 mod report;
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
 use pace::{Meter, Paces, Slowed};
 pub(super) use pool::Trouble;
-use pool::{Ask, Pauses, Pool, Purpose, Rules};
+use pool::{Ask, Pauses, Pool, Purpose, Rules, Waiting};
 use refusals::{Extent, Missing, Refusals, Verdict};
 use report::News;
 pub(super) use report::keep_informed;
@@ -297,14 +298,20 @@ impl Hop {
     pub(super) fn ask(self: &Arc<Self>, dispatcher: &Dispatcher) -> Leave {
         let now = self.now();
         let mut state = self.state();
-        let mut soon: Option<Timestamp> = None;
-        let waiting = dispatcher.waiting(state.pool.lanes(), |project| match state.may_try(project, now) {
-            Ok(()) => true,
+        let (mut soon, mut newcomers): (Option<Timestamp>, _) = (None, HashSet::new());
+        let mails = dispatcher.waiting(state.pool.lanes(), |project| match state.may_try(project, now) {
+            Ok(()) => {
+                if state.pool.held_by(project) == 0 {
+                    newcomers.insert(project);
+                }
+                true
+            }
             Err(at) => {
                 soon = Some(soon.map_or(at, |soon| soon.min(at)));
                 false
             }
         });
+        let waiting = Waiting { mails, newcomers: newcomers.len() };
         match state.pool.ask(waiting, now) {
             Ask::Open(purpose) => Leave::Open(Permit { hop: Arc::clone(self), purpose, used: false }),
             Ask::Wait(until) => {
@@ -498,13 +505,6 @@ pub(super) struct Busy {
     project: ProjectNumber,
 }
 
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let now = self.hop.now();
-        let mut state = self.hop.state();
-        state.pool.end(self.lane, self.project);
-        state.refusals.ended(self.mail, self.project);
-        state.ended.count(now);
 impl Busy {
     /// The lane the mail was taken from.
     pub(super) fn lane(&self) -> Lane {
@@ -512,6 +512,13 @@ impl Busy {
     }
 }
 
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let now = self.hop.now();
+        let mut state = self.hop.state();
+        state.pool.end(self.lane, self.project);
+        state.refusals.ended(self.mail, self.project);
+        state.ended.count(now);
         // for the end of a trial; for anything else, this worker takes the next mail itself
         let somebody_waits = state.pool.trouble().is_some() || state.refusals.is_any_kept_back();
         drop(state);

@@ -265,6 +265,28 @@ async fn what_a_frozen_node_sent_is_known_after_what_its_heir_sent() {
     a_frozen_node_comes_back(false).await;
 }
 
+/// Waits until every mail was claimed, or given back, so many times.
+async fn claimed(app: &App, times: usize) {
+    app.tamper(&format!(
+        "do $$ declare began timestamptz := clock_timestamp(); begin \
+         while exists (select from emails where claim < {times}) loop perform pg_sleep(0.05); \
+         if clock_timestamp() > began + interval '20 seconds' then raise exception 'not claimed'; end if; \
+         end loop; end $$"
+    ))
+    .await;
+}
+
+/// The database's address for a node to which the database's clock is off by what `skew.by` says.
+async fn with_another_clock(app: &App) -> String {
+    app.tamper(
+        "create schema skew; create table skew.by (amount interval); insert into skew.by values ('0 s'); \
+         create function skew.clock_timestamp() returns timestamptz language sql as \
+         'select pg_catalog.clock_timestamp() + amount from skew.by'",
+    )
+    .await;
+    format!("{}?options=-c%20search_path%3Dpublic%2Cskew%2Cpg_catalog", app.database_url())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_whose_clock_is_off_says_so_and_delivers_nothing() {
     const MAILS: usize = 24;
@@ -277,14 +299,7 @@ async fn a_node_whose_clock_is_off_says_so_and_delivers_nothing() {
         .env("MAILWRIGHT_DATABASE_CLOCK_CHECK_SECONDS", "1")
         .start()
         .await;
-    // To the second node the database's clock is what this function says, so its own is off by the difference.
-    one.tamper(
-        "create schema skew; create table skew.by (amount interval); insert into skew.by values ('0 s'); \
-         create function skew.clock_timestamp() returns timestamptz language sql as \
-         'select pg_catalog.clock_timestamp() + amount from skew.by'",
-    )
-    .await;
-    let url = format!("{}?options=-c%20search_path%3Dpublic%2Cskew%2Cpg_catalog", one.database_url());
+    let url = with_another_clock(&one).await;
     let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
     let two = one
         .second_node_with(&[("MAILWRIGHT_DATABASE_URL", &url), ("MAILWRIGHT_TRANSPORT", &transport)])
@@ -323,4 +338,59 @@ async fn a_node_whose_clock_is_off_says_so_and_delivers_nothing() {
     two.send_to("b@example.com").await;
     all_sent(&two, MAILS + 1).await;
     assert_eq!(second.received().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_whose_clock_goes_wrong_gives_back_what_it_has_queued() {
+    let first = ScriptedServer::start(|_, _| Answer::Accept).await;
+    let second = ScriptedServer::start(|_, _| Answer::StallForever).await;
+    let mut one = App::builder(Engine::Postgres)
+        .smtp(first.port)
+        .env("MAILWRIGHT_DELIVERY_LEASE_MS", "600000")
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "1")
+        .env("MAILWRIGHT_DATABASE_CLOCK_CHECK_SECONDS", "1")
+        .start()
+        .await;
+    let url = with_another_clock(&one).await;
+    let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
+    let two = one
+        .second_node_with(&[("MAILWRIGHT_DATABASE_URL", &url), ("MAILWRIGHT_TRANSPORT", &transport)])
+        .await;
+    assert!(one.stop().await.success());
+
+    // one is on the wire for good, the others wait for the only connection
+    send_in_turn(&[&two], "a", 4).await;
+    claimed(&two, 1).await;
+    two.tamper("update skew.by set amount = '-200 s'").await;
+    two.eventually("the second node says that its clock is off", async || {
+        let ready = two.request("GET", "/ready").send().await.json();
+        (ready["clock"] == false).then_some(())
+    })
+    .await;
+    // leases end in ten minutes
+    one.restart().await;
+    all_sent(&one, 3).await;
+    assert_eq!((first.received().len(), second.received().len()), (3, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_claimed_again_meanwhile_is_given_back_as_well() {
+    let mut stalls = ScriptedServer::start(|_, _| Answer::StallForever).await;
+    let app = App::builder(Engine::Postgres)
+        .smtp(stalls.port)
+        .env("MAILWRIGHT_DELIVERY_LEASE_MS", "600000")
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "1")
+        .start()
+        .await;
+    send_in_turn(&[&app], "a", 3).await;
+    claimed(&app, 1).await;
+    // as if the database had been away for longer than a lease
+    app.tamper("update emails set due_at = 1").await;
+    claimed(&app, 2).await;
+    // leases end in ten minutes, but nothing can be handed over, so all three are given back, which counts as a claim
+    stalls.stop().await;
+    claimed(&app, 3).await;
+    let takes = ScriptedServer::builder().port(stalls.port).start(|_, _| Answer::Accept).await;
+    all_sent(&app, 3).await;
+    assert_eq!(takes.received().len(), 3);
 }

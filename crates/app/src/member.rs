@@ -60,6 +60,8 @@ pub enum Invited {
 #[derive(Debug)]
 pub(crate) struct Redeemed {
     token_hash: KeyHash,
+    /// What it is to.
+    pub(crate) project: ProjectNumber,
     /// Whether the token was sent to the address alone, so that whoever has it receives mail there.
     pub(crate) by_mail: bool,
 }
@@ -167,7 +169,9 @@ impl App {
         Ok(self
             .0
             .db
-            .read(move |rx| Box::pin(async move { store::invitations(rx, number, MOST).await }))
+            .read(move |rx| {
+                Box::pin(async move { store::invitations(rx, number, MOST + MOST_OF_KEYS).await })
+            })
             .await?)
     }
 
@@ -239,7 +243,7 @@ impl App {
         let by_mail = |id: InvitationId| {
             self.link_token(Page::Invitation, id.into()).is_ok_and(|sent| sent.hash() == token_hash)
         };
-        Ok(found.map(|id| Redeemed { token_hash, by_mail: by_mail(id) }))
+        Ok(found.map(|(id, project)| Redeemed { token_hash, project, by_mail: by_mail(id) }))
     }
 
     /// The invitation that a token opens, as long as it can be accepted. Looking does not accept it.
@@ -311,14 +315,21 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let invited = store::take_by_token(tx, &token_hash, &user.email, now).await?;
-                    let Some((number, role)) = invited else { return Ok(false) };
-                    join(tx, number, &user, role, now).await?;
-                    Ok(true)
+                    let invited = store::find_by_token(tx, &token_hash, &user.email, now).await?;
+                    let Some((_, number)) = invited else { return Ok(None) };
+                    if let Err(refused) = room(tx, number).await? {
+                        return Ok(Some(Err(refused)));
+                    }
+                    let Some((number, role)) =
+                        store::take_by_token(tx, &token_hash, &user.email, now).await?
+                    else {
+                        return Ok(None);
+                    };
+                    join(tx, number, &user, role, now).await.map(|()| Some(Ok(())))
                 })
             })
             .await?;
-        if accepted { Ok(()) } else { Err(Error::not_found(Resource::Invitation, "")) }
+        accepted.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?
     }
 
     /// Changes what a member is. Making somebody the owner only offers the project, and the member hands it over by
@@ -377,34 +388,7 @@ impl App {
         let removed = self
             .0
             .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
-                    let manager = match renew(tx, number, manager).await? {
-                        Ok(manager) => manager,
-                        Err(refused) => return Ok(Some(Err(refused))),
-                    };
-                    let leaves = manager.is(user);
-                    let is_disabled = project::get(tx, number).await?.is_some_and(|found| found.disabled);
-                    if !is_disabled
-                        && leaves
-                        && member.role == Role::Owner
-                        && store::owners(tx, number).await? <= 1
-                    {
-                        return Ok(Some(Err(last_owner())));
-                    }
-                    if is_disabled && member.role == Role::Owner {
-                        store::depart(tx, number, user).await?;
-                    }
-                    if let (false, Err(refused)) = (leaves, manager.require(member.role)) {
-                        return Ok(Some(Err(refused)));
-                    }
-                    store::remove(tx, number, user).await?;
-                    let told = json!({ "role": member.role.as_str(), "left": leaves });
-                    let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
-                    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
-                })
-            })
+            .write(move |tx| Box::pin(async move { remove(tx, number, manager, user, now).await }))
             .await?;
         removed.ok_or_else(|| Error::not_found(Resource::Member, user))?
     }
@@ -416,6 +400,40 @@ async fn locked(
     user: UserId,
 ) -> mailwright_store::Result<Option<Member>> {
     if project::lock(tx, number).await? { store::get(tx, number, user).await } else { Ok(None) }
+}
+
+/// Removes a member of a project as it is once it is locked; `None` when it has no such member.
+async fn remove(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    manager: Manager,
+    user: UserId,
+    now: Timestamp,
+) -> mailwright_store::Result<Option<Checked<()>>> {
+    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+    let manager = match renew(tx, number, manager).await? {
+        Ok(manager) => manager,
+        Err(refused) => return Ok(Some(Err(refused))),
+    };
+    let leaves = manager.is(user);
+    let is_disabled = project::get(tx, number).await?.is_some_and(|found| found.disabled);
+    let checked = match (leaves, is_disabled) {
+        (true, true) => Ok(()),
+        (true, false) if member.role != Role::Owner || store::owners(tx, number).await? > 1 => Ok(()),
+        (true, false) => Err(last_owner()),
+        (false, true) => Err(Error::ProjectDisabled),
+        (false, false) => manager.require(member.role),
+    };
+    if let Err(refused) = checked {
+        return Ok(Some(Err(refused)));
+    }
+    if is_disabled && member.role == Role::Owner {
+        store::depart(tx, number, user).await?;
+    }
+    store::remove(tx, number, user).await?;
+    let told = json!({ "role": member.role.as_str(), "left": leaves });
+    let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
+    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
 }
 
 async fn add(
@@ -492,8 +510,8 @@ async fn invite(
     now: Timestamp,
 ) -> mailwright_store::Result<Checked<Invitation>> {
     let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
-    // what keys ask for must not leave persons without a place
-    let (of_persons, of_keys) = store::count_invitations(tx, number).await?;
+    // what keys ask for must not leave persons without a place; one to the same address makes room for this one
+    let (of_persons, of_keys) = store::count_invitations(tx, number, &email).await?;
     if key.is_none() && of_persons >= MOST {
         return Ok(Err(full()));
     }
@@ -611,6 +629,15 @@ pub(crate) async fn withdraw_of_revoked(
     Ok(withdrawn)
 }
 
+/// Refuses whom a project has no room for. It stays so until the transaction ends. To be asked before an invitation is
+/// taken, so that one that is refused stays, and in the same order by whoever changes invitations.
+pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> mailwright_store::Result<Checked<()>> {
+    if !project::lock(tx, number).await? {
+        return Ok(Err(Error::not_found(Resource::Invitation, "")));
+    }
+    Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(()) })
+}
+
 /// Makes somebody who was invited a member; a member stays what he is.
 async fn join(
     tx: &mut Tx<'_>,
@@ -623,7 +650,7 @@ async fn join(
     add(tx, number, &actor, user, role, now).await.map(drop)
 }
 
-/// Makes a new account a member of what it was invited to.
+/// Makes a new account a member of what it was invited to, where there is [`room`] for it.
 pub(crate) async fn redeem(
     tx: &mut Tx<'_>,
     invited: &Redeemed,
@@ -638,20 +665,25 @@ pub(crate) async fn redeem(
     }
 }
 
-/// Accepts every invitation of an address that its owner proved to have.
+/// Accepts every invitation of an address that its owner proved to have. One to a project that is full stays, for the
+/// next time.
 pub(crate) async fn accept_all(
     tx: &mut Tx<'_>,
     user: UserId,
     email: &EmailAddress,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
-    let taken = store::take_by_email(tx, email, now).await?;
-    if taken.is_empty() {
+    let invited = store::invited_to(tx, email, now).await?;
+    if invited.is_empty() {
         return Ok(());
     }
     let Some(user) = user::get(tx, user).await? else { return Ok(()) };
-    for (number, role) in taken {
-        join(tx, number, &user, role, now).await?;
+    for number in invited {
+        if room(tx, number).await?.is_ok()
+            && let Some(role) = store::take(tx, number, email, now).await?
+        {
+            join(tx, number, &user, role, now).await?;
+        }
     }
     Ok(())
 }
@@ -739,4 +771,45 @@ fn last_owner() -> Error {
 
 fn full() -> Error {
     Error::Conflict(format!("A project can have {MOST} members and as many invitations."))
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_store::user::NewUser;
+    use mailwright_store::{Db, Location, StoreMetrics, migrate, suspension};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn of_a_project_that_was_disabled_meanwhile_nobody_is_removed_by_others() {
+        let (folder, now) = (tempfile::tempdir().unwrap(), Timestamp(1));
+        let db =
+            Db::open(&Location::Sqlite(folder.path().join("members.db")), StoreMetrics::default()).unwrap();
+        migrate::migrate(&db, now).await.unwrap();
+        let (refused, standing) = db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let number = project::create(tx, "Acme", "en", now).await?.number;
+                    let mut owners = Vec::new();
+                    for name in ["ada", "grace"] {
+                        let email = EmailAddress::parse(&format!("{name}@example.com")).unwrap();
+                        let new = NewUser { email, name: None, password_hash: None, email_verified: true };
+                        let id = user::create(tx, &new, now).await?.unwrap();
+                        store::add(tx, number, id, Role::Owner, true, now).await?;
+                        owners.push((id, new.email.to_string()));
+                    }
+                    suspension::start(tx, number, "Unpaid", now).await?;
+                    let (ada, grace) = (owners[0].clone(), owners[1].0);
+                    let actor = Actor::User { id: ada.0, email: ada.1 };
+                    let manager = Manager { actor, holder: Holder::Member(Role::Owner) };
+                    let refused = remove(tx, number, manager, grace, now).await?;
+                    store::remove(tx, number, grace).await?;
+                    Ok((refused, project::standing(tx, grace).await?))
+                })
+            })
+            .await
+            .unwrap();
+        assert!(matches!(refused, Some(Err(Error::ProjectDisabled))), "{refused:?}");
+        assert_eq!(standing, (0, false), "who was not removed did not depart");
+    }
 }

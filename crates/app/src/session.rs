@@ -179,6 +179,12 @@ impl App {
                     if !first && !open && invited.is_none() {
                         return Ok(Err(closed()));
                     }
+                    // nobody gets an account for a place that there is not
+                    if let Some(invited) = &invited
+                        && let Err(refused) = crate::member::room(tx, invited.project).await?
+                    {
+                        return Ok(Err(refused));
+                    }
                     new.email_verified = invited.as_ref().is_some_and(|invited| invited.by_mail);
                     let Some(id) = user::create(tx, &new, now).await? else { return Ok(Err(taken())) };
                     if let Some(invited) = invited {

@@ -220,11 +220,16 @@ pub async fn withdraw_of_revoked(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
     .await
 }
 
-/// How many invitations of a project persons made, and how many keys.
-pub async fn count_invitations(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<(i64, i64)> {
+/// How many invitations of a project to other addresses than this persons made, and how many keys.
+pub async fn count_invitations(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    but_to: &EmailAddress,
+) -> Result<(i64, i64)> {
     rx.one(
-        "select count(case when key_id is null then 1 end), count(key_id) from invitations where project_id = $1",
-        args![project],
+        "select count(case when key_id is null then 1 end), count(key_id) from invitations \
+         where project_id = $1 and email <> $2",
+        args![project, but_to],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
@@ -290,16 +295,28 @@ pub async fn is_invited(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -
     .await
 }
 
-/// The invitation that a token opens for an address, which stays as it is.
+/// The invitation that a token opens for an address, which stays as it is, and its project.
 pub async fn find_by_token(
     rx: &mut Rx<'_>,
     token_hash: &[u8],
     email: &EmailAddress,
     now: Timestamp,
-) -> Result<Option<InvitationId>> {
+) -> Result<Option<(InvitationId, ProjectNumber)>> {
     rx.optional(
-        "select id from invitations where token_hash = $1 and email = $2 and expires_at > $3 and key_id is null",
+        "select id, project_id from invitations \
+         where token_hash = $1 and email = $2 and expires_at > $3 and key_id is null",
         args![token_hash, email, now],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// The projects that an address is invited to, in order.
+pub async fn invited_to(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select project_id from invitations where email = $1 and expires_at > $2 and key_id is null \
+         order by project_id",
+        args![email, now],
         |r| r.get(0),
     )
     .await
@@ -359,20 +376,22 @@ pub async fn take_by_token(
     taken.map(|(project, name)| Ok((project, role(&name, 1)?))).transpose()
 }
 
-/// Takes every invitation of an address that its owner proved to have: projects and roles.
-pub async fn take_by_email(
+/// Takes the invitation of an address to a project: the role. It can be taken once.
+pub async fn take(
     tx: &mut Tx<'_>,
+    project: ProjectNumber,
     email: &EmailAddress,
     now: Timestamp,
-) -> Result<Vec<(ProjectNumber, Role)>> {
+) -> Result<Option<Role>> {
     let taken = tx
-        .all(
-            "delete from invitations where email = $1 and expires_at > $2 and key_id is null returning project_id, role",
-            args![email, now],
-            |r| Ok((r.get(0)?, r.get::<String>(1)?)),
+        .optional(
+            "delete from invitations where project_id = $1 and email = $2 and expires_at > $3 and key_id is null \
+             returning role",
+            args![project, email, now],
+            |r| r.get::<String>(0),
         )
         .await?;
-    taken.into_iter().map(|(project, name)| Ok((project, role(&name, 1)?))).collect()
+    taken.map(|name| role(&name, 0)).transpose()
 }
 
 /// Removes invitations that can no longer be accepted, some at a time; how many.

@@ -1,7 +1,7 @@
 //! Members, invitations and ownership.
 
 use mailwright_testkit::{App, Engine, OWNER, both_engines};
-use mailwright_tests::browser::Browser;
+use mailwright_tests::browser::{Browser, PASSWORD};
 use mailwright_tests::{UNKNOWN_ID, assert_only_keys, assert_timestamp, column, issues, items, text};
 use serde_json::{Value, json};
 
@@ -48,6 +48,32 @@ impl Team {
     async fn invite(&self, by: &Browser, body: Value) -> mailwright_testkit::Response {
         by.request(&self.app, "POST", &self.path).json(&body).send().await
     }
+}
+
+/// The most members a project can have, and the most invitations.
+const MOST: usize = 500;
+
+/// Makes accounts that nobody uses, or invitations, of the only project that has members.
+async fn fill(app: &App, engine: Engine, table: &str, count: usize) {
+    let (id, hash) = match engine {
+        Engine::Sqlite => ("randomblob(16)", "randomblob(32)"),
+        Engine::Postgres => ("gen_random_uuid()", "sha256(i::text::bytea)"),
+    };
+    let of = "with recursive n(i) as (select 1 union all select i + 1 from n where i <";
+    let statements = match table {
+        "memberships" => format!(
+            "insert into users (id, email, created_at, updated_at) {of} {count}) \
+             select {id}, 'full' || i || '@example.com', 1, 1 from n; \
+             insert into memberships (project_id, user_id, role, created_at) \
+             select (select min(project_id) from memberships), id, 'MEMBER', 1 from users where email like 'full%'"
+        ),
+        _ => format!(
+            "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at) \
+             {of} {count}) select {id}, (select min(project_id) from memberships), 'full' || i || '@example.com', \
+             'MEMBER', {hash}, 'full', 1, 9000000000000 from n"
+        ),
+    };
+    app.tamper(&statements).await;
 }
 
 both_engines! {
@@ -221,6 +247,52 @@ both_engines! {
         team.owner.request(&team.app, "DELETE", &path).send().await.assert_status(200);
         team.owner.request(&team.app, "DELETE", &path).send().await.assert_error(404, "RESOURCE_NOT_FOUND");
         accept(&second["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
+    }
+
+    async fn a_full_project_takes_nobody_more_and_keeps_the_invitations(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        let mut tokens = Vec::new();
+        for email in ["grace@example.com", "ada@example.com", "new@example.com"] {
+            let invited = team.invite(&team.owner, json!({"email": email})).await.assert_status(202).json();
+            tokens.push(text(&invited["token"]).to_owned());
+        }
+        let grace = Browser::sign_up(app, "grace@example.com").await;
+        Browser::sign_up(app, "ada@example.com").await;
+        app.tamper("update users set email_verified_at = created_at where email = 'ada@example.com'").await;
+        fill(app, engine, "memberships", MOST - 3).await;
+        let sign_up = || {
+            let body = json!({"email": "new@example.com", "password": PASSWORD, "invitation": tokens[2]});
+            app.request("POST", "/auth/signup").json(&body).send()
+        };
+        let projects_of = async |user: &Browser| {
+            let path = "/users/@me/projects";
+            items(&user.request(app, "GET", path).send().await.assert_status(200).json()).len()
+        };
+        let list = format!("/projects/{}/invitations", app.project_id());
+        for _ in 0..2 {
+            grace.accept(app, &tokens[0]).await.assert_error(409, "CONFLICT");
+            // signing in accepts what a proven address was invited to, and works all the same
+            assert_eq!(projects_of(&Browser::log_in(app, "ada@example.com", PASSWORD).await).await, 0);
+            sign_up().await.assert_error(409, "CONFLICT");
+        }
+        let open = team.owner.request(app, "GET", &list).send().await.assert_status(200).json();
+        assert_eq!(items(&open).len(), 3, "each waits for room");
+        assert_eq!(team.roles().await.len(), MOST, "everybody is seen");
+
+        app.tamper("delete from memberships where created_at = 1").await;
+        grace.accept(app, &tokens[0]).await.assert_status(200);
+        assert_eq!(projects_of(&Browser::log_in(app, "ada@example.com", PASSWORD).await).await, 1);
+        assert_eq!(projects_of(&Browser::of(&sign_up().await)).await, 1);
+    }
+
+    async fn an_invitation_is_renewed_where_there_is_no_room_for_another(engine: Engine) {
+        let team = Team::new(engine).await;
+        let invite = |email: &str| team.invite(&team.owner, json!({"email": email}));
+        invite("grace@example.com").await.assert_status(202);
+        fill(&team.app, engine, "invitations", MOST - 1).await;
+        invite("ada@example.com").await.assert_error(409, "CONFLICT");
+        invite("grace@example.com").await.assert_status(202);
     }
 
     async fn a_key_manages_members_only(engine: Engine) {

@@ -65,7 +65,7 @@ pub(crate) async fn page(State(app): State<App>, params: Params, headers: Header
         (status = 401, description = "The page asks once more: the password or the code is wrong, or the code is missing", content_type = "text/html", body = String),
         (status = 403, description = "A page that says that the address is to be verified first; or the request comes from a page of another site", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
         (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String),
-        (status = 409, description = "A page that says that it failed: the address has an account by now", content_type = "text/html", body = String),
+        (status = 409, description = "A page that says that it failed: the address has an account by now, or the project is full", content_type = "text/html", body = String),
         (status = 422, description = "The page asks once more: for another password or name", content_type = "text/html", body = String)))]
 pub(crate) async fn accept(
     State(app): State<App>,
@@ -212,8 +212,12 @@ impl Asking<'_> {
             Err(Error::WrongCode) => return refused("The code is wrong, or was used before.", true),
             Err(error) => return failed(Locale::En, error),
         };
-        // signing in accepts what a verified address was invited to
-        let answer = if found.user.email_verified { self.joined() } else { self.accept(&found.user).await };
+        // signing in accepted what a verified address was invited to, where there was room
+        let answer = match self.app.opened_invitation(self.token).await {
+            Ok(None) if found.user.email_verified => self.joined(),
+            Ok(_) => self.accept(&found.user).await,
+            Err(error) => failed(Locale::En, error),
+        };
         with_cookie(answer, &session_header(self.app, &found))
     }
 

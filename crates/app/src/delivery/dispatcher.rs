@@ -164,13 +164,13 @@ impl Dispatcher {
         }
     }
 
-    /// The next mail of the given lanes, the first lane first, and in it that of the project with the lowest rank whose
-    /// turn it is. Projects without a rank have none now.
+    /// The next mail of the given lanes and which of them it was in, the first lane first, and in it that of the project
+    /// with the lowest rank whose turn it is. Projects without a rank have none now.
     pub(super) fn try_pop(
         &self,
         lanes: &[Lane],
         mut rank: impl FnMut(ProjectNumber) -> Option<usize>,
-    ) -> Option<Claimed> {
+    ) -> Option<(Lane, Claimed)> {
         let mut state = self.state();
         if state.allowance.as_ref().is_some_and(|allowance| allowance.left() == 0) {
             let waits = lanes.iter().any(|lane| state.lanes[index(*lane)].len() > 0);
@@ -187,18 +187,18 @@ impl Dispatcher {
         drop(state);
         let (lane, mail) = found?;
         self.wanted[index(lane)].notify_one();
-        Some(mail)
+        Some((lane, mail))
     }
 
     /// Waits for the next mail of the given lanes.
-    pub(super) async fn pop(&self, lanes: &[Lane]) -> Claimed {
+    pub(super) async fn pop(&self, lanes: &[Lane]) -> (Lane, Claimed) {
         loop {
             let filled = self.filled.notified();
             tokio::pin!(filled);
             // registered before looking, so that nothing filled in between is missed
             filled.as_mut().enable();
-            if let Some(mail) = self.try_pop(lanes, |_| Some(0)) {
-                return mail;
+            if let Some(found) = self.try_pop(lanes, |_| Some(0)) {
+                return found;
             }
             filled.await;
         }

@@ -30,8 +30,6 @@ const LONGEST_SWEEP: Duration = Duration::from_secs(30);
 const TURN: usize = 8;
 /// How long a project waits whose rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
-/// How long a project is left alone that was disabled.
-const DISABLED: Duration = Duration::from_secs(2);
 /// How long a claim waits for what another transaction holds of its project. The projects behind it wait as long.
 const LOCKED: Duration = Duration::from_millis(250);
 /// Pause after the database did not answer.
@@ -63,8 +61,7 @@ pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
             () = delivery.tasks.stopping() => {}
         }
     }
-    let left: Vec<_> = dispatcher.drain(lane).iter().map(reference).collect();
-    delivery.release(&left, delivery.now()).await;
+    feeder.give_back().await;
 }
 
 /// The feeder of a lane.
@@ -84,16 +81,9 @@ impl Feeder<'_> {
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
         let dispatcher = &self.delivery.app.0.dispatcher;
         dispatcher.add_due(self.lane, self.rests.over(now));
-        if !self.delivery.app.clock_is_right() {
-            self.sweep_at = now.plus(SWEEP);
-            return Ok(false);
-        }
-        if let Some(rest) = self.delivery.hop.rests() {
-            // claimed again when it can be handed over
-            let left: Vec<_> =
-                self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
-            self.delivery.release(&left, now).await;
-            self.sweep_at = now.plus(rest.min(LONGEST_SWEEP));
+        if let Some(pause) = self.idle_for() {
+            self.give_back().await;
+            self.sweep_at = now.plus(pause.min(LONGEST_SWEEP));
             return Ok(false);
         }
         // further away than any sweep where the clock was set back since
@@ -110,6 +100,17 @@ impl Feeder<'_> {
             return self.fill(room, turn(capacity), now).await;
         }
         self.welcome(capacity, now).await
+    }
+
+    /// For how long nothing is claimed, since nothing may or can be handed over.
+    fn idle_for(&self) -> Option<Duration> {
+        if self.delivery.app.clock_is_right() { self.delivery.hop.rests() } else { Some(SWEEP) }
+    }
+
+    /// Gives back what waits in memory: another process may be able to hand it over, and this one claims it again.
+    async fn give_back(&self) {
+        let left: Vec<_> = self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
+        self.delivery.release(&left, self.delivery.now()).await;
     }
 
     fn next_look(&self) -> Timestamp {
@@ -204,6 +205,10 @@ impl Feeder<'_> {
                 return Ok(None);
             }
         };
+        // also over turns in which its rate was used up
+        if let Some(last) = claims.last {
+            self.last.insert(project, last);
+        }
         let dispatcher = &self.delivery.app.0.dispatcher;
         match claims.next {
             Next::Done => {
@@ -216,10 +221,6 @@ impl Feeder<'_> {
             }
             Next::In(pause) => self.rests.succeeded(project, Some(now.plus(pause))),
             Next::Never => self.note_superseded(true),
-        }
-        // also over turns in which its rate was used up
-        if let Some(last) = claims.last {
-            self.last.insert(project, last);
         }
         for campaign in claims.skipped {
             self.delivery.app.0.campaigns.settled(project, campaign);
@@ -337,9 +338,8 @@ impl Claim {
         if migrate::is_superseded(tx).await? {
             return Ok(Claims { next: Next::Never, ..Claims::default() });
         }
-        let Some(per_second) = self.per_second(tx).await? else {
-            return Ok(Claims { next: Next::In(DISABLED), ..Claims::default() });
-        };
+        // disabled or gone: the sweep finds it once it may send again
+        let Some(per_second) = self.per_second(tx).await? else { return Ok(Claims::default()) };
         if self.lane == Lane::Campaign {
             return self.campaigns(tx, per_second).await;
         }
@@ -369,6 +369,7 @@ impl Claim {
     /// handed over come before all others: they are not sent, but settled.
     async fn campaigns(&self, tx: &mut Tx<'_>, per_second: i64) -> mailwright_store::Result<Claims> {
         let (project, now) = (self.project, self.now);
+        // not queued but settled at once, so they take no room from the others
         let mut taken = queue::claim_abandoned(tx, project, self.wanted, now, self.lease_until).await?;
         let mut more = taken.len() as i64 == self.wanted;
         let mut campaigns = queue::active(tx, project, now).await?;
@@ -412,7 +413,7 @@ impl Claim {
         Ok(Claims { taken, next, last, skipped })
     }
 
-    /// Mails a second that the project may send, 0 for any number; `None` when it is disabled.
+    /// Mails a second that the project may send, 0 for any number; `None` when it is disabled or gone.
     async fn per_second(&self, tx: &mut Tx<'_>) -> mailwright_store::Result<Option<i64>> {
         let sending = project::sending(tx, self.project).await?.filter(|sending| !sending.project.disabled);
         Ok(sending.map(|sending| match sending.per_second {
@@ -440,4 +441,25 @@ fn campaigns_of(taken: &Taken) -> HashMap<CampaignId, usize> {
         *counts.entry(campaign).or_default() += 1;
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_store::{Db, Location, StoreMetrics};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_project_that_may_not_send_has_no_further_turn() {
+        let (folder, now) = (tempfile::tempdir().unwrap(), Timestamp(1));
+        let db = Db::open(&Location::Sqlite(folder.path().join("gone.db")), StoreMetrics::default()).unwrap();
+        migrate::migrate(&db, now).await.unwrap();
+        let project = ProjectNumber(7);
+        for lane in Lane::ALL {
+            let claim =
+                Claim { project, lane, wanted: 8, instance_rate: 0, after: None, now, lease_until: now };
+            let claims = db.write(move |tx| Box::pin(claim.run(tx))).await.unwrap();
+            assert!(matches!(claims.next, Next::Done), "{lane:?}: {:?}", claims.next);
+        }
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
@@ -18,9 +17,8 @@ use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome}
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::mailbox::{self, Captured, Quota};
 use mailwright_store::suppression::{self, Cause};
-use mailwright_store::{Coalescer, Error, Load, Result, Tx};
+use mailwright_store::{Coalescer, Load, Result, Tx};
 
-use super::press::Urgency;
 use super::{Delivery, reference};
 
 /// What is stored about a hand-over.
@@ -192,66 +190,52 @@ impl Delivery {
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
     /// While this process's clock is wrong, no mail may: nobody knows whether the claim on it still holds.
-    pub(super) async fn step(&self, record: Option<Arc<Record>>, mail: Option<&Claimed>) -> bool {
-        let mail = mail.filter(|_| self.app.clock_is_right());
-        let mark = mail.map(|mail| Mark {
+    pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<(&Claimed, Lane)>) -> bool {
+        let next = next.filter(|_| self.app.clock_is_right());
+        let mark = next.map(|(mail, _)| Mark {
             claim: reference(mail),
             first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
         });
-        let claim = record.as_ref().map(|r| r.outcome.claim).or(mark.map(|mark| mark.claim));
-        let Some(claim) = claim else { return false };
+        let Some(claim) = record.as_ref().map(|r| r.outcome.claim).or(mark.map(|mark| mark.claim)) else {
+            return false;
+        };
         let route = claim.id.as_uuid().as_u128() as u64;
         let load = Load { project: claim.project, rows: 1, bytes: 0 };
-        let mut pause = Duration::from_millis(50);
-        loop {
+        let written = self.insist(claim.id, || {
             let step = Step {
                 record: record.clone().map(|r| (self.current(r.outcome.claim), r)),
                 mark: mark.map(|mark| Mark { claim: self.current(mark.claim), ..mark }),
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
-            match self.book(mail.map(Urgency::of)).call_sized(route, load, step).await {
-                Ok(done) => {
-                    if let Some(record) = &record {
-                        self.app.metrics().delivery(record.label);
-                        self.let_go(record.outcome.claim.id);
-                        if let (Some(campaign), None) = (record.outcome.campaign, record.outcome.due_at) {
-                            self.app.0.campaigns.settled(record.outcome.claim.project, campaign);
-                        }
-                        if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
-                            self.app.0.docket.note(record.outcome.claim.project);
-                        }
-                    }
-                    return done.marked;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "a delivery could not be recorded, trying again");
-                    // whatever it is, it is tried again: a claim that was meanwhile lost or used makes that harmless
-                    let hopeless = !error.is_temporary() && !matches!(error, Error::Unknown(_));
-                    let patience = if hopeless || self.tasks.is_stopping() { 1 } else { u64::MAX };
-                    if pause > Duration::from_secs(patience) {
-                        return self.give_up(record.as_deref());
-                    }
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(2));
-                }
+            self.book(next.map(|(_, lane)| lane)).call_sized(route, load, step)
+        });
+        let written = written.await;
+        if let Some(record) = &record {
+            self.let_go(record.outcome.claim.id);
+            if written.is_some() {
+                self.recorded(record);
             }
         }
+        written.is_some_and(|done| done.marked)
     }
 
-    /// Where a step is written. While many mails of the most urgent lane wait, no single one is worth a transaction of
-    /// its own.
-    fn book(&self, urgency: Option<Urgency>) -> &Coalescer<Step, StepDone> {
-        let is_alone = || self.app.0.dispatcher.depth(Lane::Transactional) == 0;
-        if urgency == Some(Urgency::Now) && is_alone() { &self.express } else { &self.ledger }
-    }
-
-    /// Leaves a mail to the end of its lease: whoever claims it next finds that nobody knows what became of it.
-    fn give_up(&self, record: Option<&Record>) -> bool {
-        if let Some(record) = record {
-            tracing::error!(email = %record.outcome.claim.id, "an outcome was not recorded, the mail is in doubt");
-            self.let_go(record.outcome.claim.id);
+    /// Tells whom it concerns that an outcome is stored.
+    fn recorded(&self, record: &Record) {
+        self.app.metrics().delivery(record.label);
+        let project = record.outcome.claim.project;
+        if let (Some(campaign), None) = (record.outcome.campaign, record.outcome.due_at) {
+            self.app.0.campaigns.settled(project, campaign);
         }
-        false
+        if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
+            self.app.0.docket.note(project);
+        }
+    }
+
+    /// Where a step that marks a mail of a lane, or none, is written. While many mails of the most urgent lane wait, no
+    /// single one is worth a transaction of its own.
+    fn book(&self, lane: Option<Lane>) -> &Coalescer<Step, StepDone> {
+        let is_alone = || self.app.0.dispatcher.depth(Lane::Transactional) == 0;
+        if lane == Some(Lane::Transactional) && is_alone() { &self.express } else { &self.ledger }
     }
 }

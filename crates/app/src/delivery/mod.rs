@@ -36,7 +36,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::email::{self, ClaimRef, Claimed};
-use mailwright_store::{Coalescer, Gathering, domain, project};
+use mailwright_store::{Coalescer, Error as StoreError, Gathering, Result as StoreResult, domain, project};
 
 use crate::App;
 use crate::error::{Error, Result};
@@ -163,7 +163,7 @@ impl Delivery {
         mails.into_iter().filter(|mail| held.insert(mail.id, reference(mail)).is_none()).collect()
     }
 
-    /// The newest claim this process has on a mail.
+    /// The newest claim that this process has on a mail.
     fn current(&self, claim: ClaimRef) -> ClaimRef {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&claim.id).copied().unwrap_or(claim)
     }
@@ -187,7 +187,9 @@ impl Delivery {
     }
 
     async fn hand_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: Option<String>) {
-        for mail in mails {
+        // claimed again meanwhile, where the database was away for longer than a lease
+        let mails: Vec<_> = mails.iter().map(|mail| self.current(*mail)).collect();
+        for mail in &mails {
             self.let_go(mail.id);
         }
         for part in mails.chunks(500) {
@@ -208,29 +210,38 @@ impl Delivery {
 
     /// Gives back a mail that was refused for a reason that is not its own, however long the database takes.
     async fn postpone(&self, mail: &Claimed, wait: Duration, error: &str) {
-        let mut pause = Duration::from_millis(50);
-        loop {
+        let given_back = self.insist(mail.id, || {
             let (claim, now, error) = (self.current(reference(mail)), self.now(), error.to_owned());
-            let given_back = self
-                .app
+            self.app
                 .0
                 .db
                 .write(move |tx| Box::pin(async move { email::postpone(tx, claim, wait, &error, now).await }))
-                .await;
-            match given_back {
-                Ok(()) => break self.app.metrics().delivery("held"),
-                Err(error) if self.tasks.is_stopping() && pause > Duration::from_secs(1) => {
-                    tracing::warn!(%error, email = %mail.id, "a mail could not be given back, its lease will end");
-                    break;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, email = %mail.id, "a mail could not be given back, trying again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(Duration::from_secs(2));
-                }
-            }
+        });
+        if given_back.await.is_some() {
+            self.app.metrics().delivery("held");
         }
         self.let_go(mail.id);
+    }
+
+    /// Writes what became of a mail, however often that has to be tried; `None` where it was given up. Whatever went
+    /// wrong, it is tried again: a claim that was meanwhile lost or used makes that harmless.
+    async fn insist<T, W>(&self, mail: EmailId, write: impl Fn() -> W) -> Option<T>
+    where
+        W: Future<Output = StoreResult<T>>,
+    {
+        let mut tries = Tries::default();
+        loop {
+            let error = match write().await {
+                Ok(done) => return Some(done),
+                Err(error) => error,
+            };
+            let Some(pause) = tries.after(&error, self.tasks.is_stopping()) else {
+                tracing::error!(%error, email = %mail, "what became of a mail was not written, its lease will end");
+                return None;
+            };
+            tracing::warn!(%error, email = %mail, "what became of a mail could not be written, trying again");
+            tokio::time::sleep(pause).await;
+        }
     }
 
     /// What the project of a mail puts into it; `None` when the project is gone.
@@ -288,6 +299,32 @@ impl Delivery {
     }
 }
 
+/// The pauses between the tries of a write, which become longer.
+struct Tries {
+    next: Duration,
+}
+
+impl Default for Tries {
+    fn default() -> Self {
+        Self { next: Duration::from_millis(50) }
+    }
+}
+
+impl Tries {
+    /// How long the next try waits; `None` when it is time to give up. A database that is away is waited for, but not
+    /// when the service stops. What will not pass has a good second to prove the opposite: after that it would keep a
+    /// worker and its connection for good.
+    fn after(&mut self, error: &StoreError, is_stopping: bool) -> Option<Duration> {
+        let may_pass = error.is_temporary() || matches!(error, StoreError::Unknown(_));
+        if self.next > Duration::from_secs(1) && (is_stopping || !may_pass) {
+            return None;
+        }
+        let pause = self.next;
+        self.next = (pause * 2).min(Duration::from_secs(2));
+        Some(pause)
+    }
+}
+
 /// Whether mail of a domain may be signed.
 enum Signing {
     /// With this key, whose selector comes first.
@@ -329,6 +366,24 @@ fn reference(mail: &Claimed) -> ClaimRef {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_is_waited_for_and_an_error_that_does_not_pass_is_not() {
+        let pauses = |error: &StoreError, is_stopping| {
+            let mut tries = Tries::default();
+            std::iter::from_fn(|| tries.after(error, is_stopping)).take(1000).collect::<Vec<_>>()
+        };
+        let away = [StoreError::Unavailable("away".into()), StoreError::Unknown("cut off".into())];
+        let hopeless = StoreError::Statement("constraint".into());
+        for error in &away {
+            assert_eq!(pauses(error, false).len(), 1000, "{error}");
+            assert!(pauses(error, false).iter().all(|pause| *pause <= Duration::from_secs(2)));
+        }
+        for pauses in [pauses(&away[0], true), pauses(&hopeless, false), pauses(&hopeless, true)] {
+            let all: Duration = pauses.iter().sum();
+            assert!(all > Duration::from_secs(1) && all < Duration::from_secs(3), "{pauses:?}");
+        }
+    }
 
     #[test]
     fn a_cache_keeps_what_is_good_and_never_grows_beyond_its_bound() {

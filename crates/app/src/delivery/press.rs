@@ -8,9 +8,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use mailwright_core::email::EmailSource;
+use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
-use mailwright_store::email::Claimed;
 use tokio::sync::oneshot;
 
 use super::turns::Shares;
@@ -31,8 +30,9 @@ pub(super) enum Urgency {
 }
 
 impl Urgency {
-    pub(super) fn of(mail: &Claimed) -> Self {
-        if mail.source == EmailSource::Transactional { Self::Now } else { Self::Later }
+    /// That of the mails of a lane. A campaign's mails are in the last one, whatever its type.
+    pub(super) fn of(lane: Lane) -> Self {
+        if lane == Lane::Transactional { Self::Now } else { Self::Later }
     }
 }
 

@@ -28,6 +28,8 @@ const QUIET: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_millis(20);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
+/// How soon it is looked again whether this process's clock is right.
+const CLOCK: Duration = Duration::from_millis(250);
 /// Pause after a panic outside of a hand-over.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
 
@@ -93,7 +95,7 @@ impl<'d> Sender<'d> {
     /// A mail that makes us panic must not take the worker with it.
     async fn hand_over_safely(&mut self, mail: Arc<Claimed>, busy: Busy) {
         let claim: ClaimRef = reference(&mail);
-        if AssertUnwindSafe(self.hand_over(mail)).catch_unwind().await.is_err() {
+        if AssertUnwindSafe(self.hand_over(mail, &busy)).catch_unwind().await.is_err() {
             self.delivery.panicked(claim);
             self.line = None;
         }
@@ -118,7 +120,10 @@ impl<'d> Sender<'d> {
             self.give_back(withdrawn).await;
             return Next::Again;
         }
-        let wait = if self.line.is_some() {
+        let wait = if !delivery.app.clock_is_right() {
+            // the feeders give back what is queued
+            Some(CLOCK)
+        } else if self.line.is_some() {
             match hop.take(dispatcher) {
                 Take::Mail(mail, busy) => return Next::Mail(delivery.dated(*mail), busy),
                 Take::Wait(wait) => wait,
@@ -177,8 +182,8 @@ impl<'d> Sender<'d> {
         }
     }
 
-    async fn hand_over(&mut self, mail: Arc<Claimed>) {
-        let Some(message) = self.delivery.prepare_or_settle(&mail).await else { return };
+    async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy) {
+        let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else { return };
         let Some(mut line) = self.line.take() else { return self.put_back(&mail).await };
         let Message { rendered, signature, .. } = &message;
         let size = signature.len() + rendered.raw.len();
@@ -207,11 +212,10 @@ impl<'d> Sender<'d> {
             error.into()
         } else {
             // On disk before the first byte of the content is on the wire.
-            if !self.delivery.step(self.last.take(), Some(&mail)).await {
-                // Taken over or removed meanwhile, or the database is gone: not ours to send. The server waits
-                // for content, and without any the connection can only be closed.
-                self.delivery.let_go(mail.id);
-                return;
+            if !self.delivery.step(self.last.take(), Some((&mail, busy.lane()))).await {
+                // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
+                // server waits for content, and without any the connection can only be closed.
+                return self.put_back(&mail).await;
             }
             match line.connection.content(signature.as_bytes(), &rendered.raw).await {
                 Ok(reply) => End::Accepted(reply),

@@ -61,11 +61,11 @@ pub(super) struct Message {
 
 impl Delivery {
     /// The next mail; `None` when the service stops.
-    async fn next(&self) -> Option<Arc<Claimed>> {
+    async fn next(&self) -> Option<(Lane, Arc<Claimed>)> {
         tokio::select! {
             biased;
             () = self.tasks.stopping() => None,
-            mail = self.app.0.dispatcher.pop(&Lane::ALL) => Some(self.dated(mail)),
+            (lane, mail) = self.app.0.dispatcher.pop(&Lane::ALL) => Some((lane, self.dated(mail))),
         }
     }
 
@@ -75,8 +75,8 @@ impl Delivery {
         Arc::new(mail)
     }
 
-    /// Renders and signs a mail.
-    async fn prepare(&self, mail: &Arc<Claimed>) -> Result<Message, Unprepared> {
+    /// Renders and signs a mail of a lane.
+    async fn prepare(&self, mail: &Arc<Claimed>, lane: Lane) -> Result<Message, Unprepared> {
         let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
         let letterhead = self.letterhead(mail.project).await?;
         let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
@@ -90,8 +90,8 @@ impl Delivery {
             }
         };
         let date = mail.first_attempt_at.unwrap_or(mail.created_at);
-        let (urgency, app, mail) = (Urgency::of(mail), self.app.clone(), Arc::clone(mail));
-        let printed = self.press.run(urgency, mail.project, move || {
+        let (app, mail) = (self.app.clone(), Arc::clone(mail));
+        let printed = self.press.run(Urgency::of(lane), mail.project, move || {
             let complete = app.with_link(&letterhead.project, &mail)?;
             let rendered = render(
                 &app.settings().base_url,
@@ -130,9 +130,9 @@ impl Delivery {
         self.let_go(claim.id);
     }
 
-    /// Prepares a mail. Where that fails for good, the mail fails; where the database is the reason, it waits.
-    pub(super) async fn prepare_or_settle(&self, mail: &Arc<Claimed>) -> Option<Message> {
-        match self.prepare(mail).await {
+    /// Prepares a mail of a lane. Where that fails for good, the mail fails; where the database is the reason, it waits.
+    pub(super) async fn prepare_or_settle(&self, mail: &Arc<Claimed>, lane: Lane) -> Option<Message> {
+        match self.prepare(mail, lane).await {
             Ok(message) => Some(message),
             // a database that is away or a secret that does not fit is the operator's to mend: the mail waits for it
             Err(Unprepared::Later(error)) => {
@@ -200,9 +200,9 @@ fn unrenderable(text: &str) -> Unprepared {
 
 /// Keeps mails instead of sending them.
 async fn capture(delivery: &Delivery) {
-    while let Some(mail) = delivery.next().await {
+    while let Some((lane, mail)) = delivery.next().await {
         let claim = reference(&mail);
-        if AssertUnwindSafe(keep(delivery, mail)).catch_unwind().await.is_err() {
+        if AssertUnwindSafe(keep(delivery, mail, lane)).catch_unwind().await.is_err() {
             delivery.panicked(claim);
         }
         delivery.hop.ended();
@@ -210,8 +210,8 @@ async fn capture(delivery: &Delivery) {
 }
 
 /// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
-async fn keep(delivery: &Delivery, mail: Arc<Claimed>) {
-    let Some(Message { rendered, signature, is_own }) = delivery.prepare_or_settle(&mail).await else {
+async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
+    let Some(Message { rendered, signature, is_own }) = delivery.prepare_or_settle(&mail, lane).await else {
         return;
     };
     let raw = [signature.as_bytes(), &rendered.raw].concat();

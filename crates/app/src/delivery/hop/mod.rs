@@ -10,11 +10,12 @@ mod pool;
 mod refusals;
 mod report;
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::Reply;
@@ -30,7 +31,7 @@ use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
 use pace::{Meter, Paces, Slowed};
 pub(super) use pool::Trouble;
-use pool::{Ask, Pauses, Pool, Purpose, Rules};
+use pool::{Ask, Pauses, Pool, Purpose, Rules, Waiting};
 use refusals::{Extent, Missing, Refusals, Verdict};
 use report::News;
 pub(super) use report::keep_informed;
@@ -226,6 +227,17 @@ impl Hop {
         self.state().pool.set_alone(is_alone);
     }
 
+    /// Forgets what was said of projects that have had no mail to try for long, so that nobody is told that it waits.
+    fn forget(&self) {
+        self.change(|state, now| {
+            // in an outage nothing is tried
+            if state.pool.trouble().is_none() {
+                state.refusals.forget(now);
+                state.paces.forget(now);
+            }
+        });
+    }
+
     /// How many mails of a project are to be in memory, at most; `None` for any number.
     pub(super) fn keeps(&self, project: ProjectNumber) -> Option<usize> {
         let now = self.now();
@@ -267,7 +279,7 @@ impl Hop {
         }
         let mut until: Option<Timestamp> = None;
         let lanes = state.pool.lanes();
-        let found = pop(dispatcher, lanes, |project| match state.may_try(project, now) {
+        let found = dispatcher.try_pop(lanes, |project| match state.may_try(project, now) {
             Ok(()) => state.pool.has_room_for(project).then(|| state.pool.held_by(project)),
             Err(at) => {
                 until = Some(until.map_or(at, |until| until.min(at)));
@@ -286,14 +298,20 @@ impl Hop {
     pub(super) fn ask(self: &Arc<Self>, dispatcher: &Dispatcher) -> Leave {
         let now = self.now();
         let mut state = self.state();
-        let mut soon: Option<Timestamp> = None;
-        let waiting = dispatcher.waiting(state.pool.lanes(), |project| match state.may_try(project, now) {
-            Ok(()) => true,
+        let (mut soon, mut newcomers): (Option<Timestamp>, _) = (None, HashSet::new());
+        let mails = dispatcher.waiting(state.pool.lanes(), |project| match state.may_try(project, now) {
+            Ok(()) => {
+                if state.pool.held_by(project) == 0 {
+                    newcomers.insert(project);
+                }
+                true
+            }
             Err(at) => {
                 soon = Some(soon.map_or(at, |soon| soon.min(at)));
                 false
             }
         });
+        let waiting = Waiting { mails, newcomers: newcomers.len() };
         match state.pool.ask(waiting, now) {
             Ask::Open(purpose) => Leave::Open(Permit { hop: Arc::clone(self), purpose, used: false }),
             Ask::Wait(until) => {
@@ -418,21 +436,6 @@ impl State {
     }
 }
 
-/// The next mail of the given lanes, the first lane first, and in it the project of the lowest rank.
-fn pop(
-    dispatcher: &Dispatcher,
-    lanes: &[Lane],
-    rank: impl FnMut(ProjectNumber) -> Option<usize>,
-) -> Option<(Lane, Claimed)> {
-    let mail = dispatcher.try_pop(lanes, rank)?;
-    let lane = match mail.source {
-        EmailSource::Transactional if mail.campaign.is_none() => Lane::Transactional,
-        EmailSource::Workflow => Lane::Workflow,
-        EmailSource::Transactional | EmailSource::Campaign => Lane::Campaign,
-    };
-    Some((lane, mail))
-}
-
 /// Leave to open a connection.
 pub(super) struct Permit {
     hop: Arc<Hop>,
@@ -500,6 +503,13 @@ pub(super) struct Busy {
     lane: Lane,
     mail: EmailId,
     project: ProjectNumber,
+}
+
+impl Busy {
+    /// The lane the mail was taken from.
+    pub(super) fn lane(&self) -> Lane {
+        self.lane
+    }
 }
 
 impl Drop for Busy {

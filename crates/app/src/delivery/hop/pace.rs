@@ -228,6 +228,13 @@ impl Paces {
         }
     }
 
+    /// Forgets the projects that had no mail to try for so long that the limit is over. Those that rest have turns.
+    pub(super) fn forget(&mut self, now: Timestamp) {
+        let calm = CALM + PROBES_APART.saturating_mul(u32::try_from(self.slow).unwrap_or(u32::MAX));
+        self.projects.retain(|_, pace| pace.rate.is_none() || now.since(pace.refused_at) < calm);
+        self.slow = self.projects.values().filter(|pace| pace.rate.is_some()).count();
+    }
+
     fn is_other_slow(&self, project: ProjectNumber, now: Timestamp) -> bool {
         self.slow > 0
             && self.projects.iter().any(|(other, pace)| {

@@ -176,6 +176,23 @@ fn it_is_bounded_below_and_forgets() {
 }
 
 #[test]
+fn a_project_without_mail_left_to_try_is_forgotten() {
+    let mut paces = Paces::default();
+    for project in [A, B] {
+        for _ in 0..SEVERAL {
+            let _ = paces.refuse(mail(), project, at(0));
+        }
+    }
+    paces.forget(at(0).plus(CALM));
+    assert!(paces.is_any_slow(), "each may still have to wait for the other's turn");
+    let _ = paces.refuse(mail(), B, at(1000).plus(CALM));
+    paces.forget(at(2000).plus(CALM));
+    assert_eq!((paces.rate_of(A), paces.slow), (None, 1));
+    paces.forget(at(2000).plus(CALM * 2));
+    assert_eq!((paces.rate_of(B), paces.is_any_slow()), (None, false));
+}
+
+#[test]
 fn what_is_refused_together_halves_once() {
     let mut paces = Paces::default();
     (0..1000).for_each(|_| paces.accepted(mail(), A, at(0)));

@@ -77,6 +77,15 @@ pub(super) enum Purpose {
     Grow,
 }
 
+/// Mails in memory that may be tried.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Waiting {
+    /// How many there are.
+    pub(super) mails: usize,
+    /// How many projects have some of them and no connection.
+    pub(super) newcomers: usize,
+}
+
 /// Whether a connection may be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ask {
@@ -150,8 +159,8 @@ impl Pool {
         }
     }
 
-    /// Whether a connection may be opened, when `waiting` mails could go over it.
-    pub(super) fn ask(&mut self, waiting: usize, now: Timestamp) -> Ask {
+    /// Whether a connection may be opened while so many mails wait for one.
+    pub(super) fn ask(&mut self, waiting: Waiting, now: Timestamp) -> Ask {
         match self.breaker {
             Breaker::Closed => self.ask_working(waiting, now),
             Breaker::Open { until, .. } if now < until => Ask::Wait(Some(until)),
@@ -164,25 +173,32 @@ impl Pool {
         }
     }
 
-    fn ask_working(&mut self, waiting: usize, now: Timestamp) -> Ask {
-        let idle = self.open.saturating_sub(self.busy.iter().sum());
+    fn ask_working(&mut self, waiting: Waiting, now: Timestamp) -> Ask {
+        let may_grow = !self.growing && self.limit < self.rules.configured;
+        // that the next hop takes one more is found out only when it has as many as it is known to take
+        let wanted = if may_grow && now >= self.grow_at { waiting.mails } else { self.usable(waiting) };
+        let idle = self.open.saturating_sub(self.busy());
+        let later = (may_grow && now < self.grow_at).then_some(self.grow_at);
         // as many at once as work already, so that nobody is run over after an outage
-        if waiting <= idle + self.opening || self.opening >= self.open.max(1) {
-            return Ask::Wait(None);
+        if wanted <= idle + self.opening || self.opening >= self.open.max(1) {
+            return Ask::Wait(later);
         }
         if self.open + self.opening < self.limit {
             self.opening += 1;
             return Ask::Open(Purpose::Serve);
         }
-        if self.growing || self.limit >= self.rules.configured {
-            return Ask::Wait(None);
-        }
-        if now < self.grow_at {
-            return Ask::Wait(Some(self.grow_at));
+        if !may_grow || later.is_some() {
+            return Ask::Wait(later);
         }
         self.growing = true;
         self.opening += 1;
         Ask::Open(Purpose::Grow)
+    }
+
+    /// How many of the mails that wait could be handed over at once, had they connections within the limit: a project
+    /// leaves some to others, which would only be opened to be closed unused.
+    fn usable(&self, waiting: Waiting) -> usize {
+        waiting.mails.min(self.limit.saturating_sub(self.reserved() + self.busy())).max(waiting.newcomers)
     }
 
     /// A connection was opened.
@@ -304,8 +320,17 @@ impl Pool {
     /// what the next hop takes, one at least, to those that have none: a recipient's host may take minutes to answer,
     /// and mail to many such recipients would keep everybody waiting.
     pub(super) fn has_room_for(&self, project: ProjectNumber) -> bool {
-        let reserved = if self.is_alone || self.limit < 2 { 0 } else { self.limit.div_ceil(8) };
-        self.held_by(project) == 0 || self.busy.iter().sum::<usize>() + reserved < self.limit
+        self.held_by(project) == 0 || self.busy() + self.reserved() < self.limit
+    }
+
+    /// How many connections are left to projects that have none.
+    fn reserved(&self) -> usize {
+        if self.is_alone || self.limit < 2 { 0 } else { self.limit.div_ceil(8) }
+    }
+
+    /// How many mails are on the wire.
+    fn busy(&self) -> usize {
+        self.busy.iter().sum()
     }
 
     /// The lanes whose mail may be handed over now, the most urgent first. Of every eight connections that the next

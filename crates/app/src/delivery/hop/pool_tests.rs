@@ -2,6 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// A mail of each of a thousand projects.
+const MANY: Waiting = Waiting { mails: 1000, newcomers: 1000 };
+
 fn rules(configured: usize) -> Rules {
     let pauses =
         |first, longest| Pauses { first: Duration::from_secs(first), longest: Duration::from_secs(longest) };
@@ -29,7 +32,7 @@ impl Sketch {
         let mut tried = 0;
         loop {
             let mut batch = Vec::new();
-            while let Ask::Open(purpose) = self.pool.ask(1000, now) {
+            while let Ask::Open(purpose) = self.pool.ask(MANY, now) {
                 batch.push(purpose);
             }
             if batch.is_empty() {
@@ -102,9 +105,9 @@ fn the_breaker_opens_when_nothing_works_and_lets_one_try() {
     assert_eq!(sketch.fill(at(0)), 1);
     assert_eq!(sketch.pool.trouble(), Some(Trouble::Unreachable));
     assert_eq!(sketch.pool.rests(at(0)), Some(Duration::from_secs(1)));
-    assert_eq!(sketch.pool.ask(1000, at(0)), Ask::Wait(Some(at(1))));
-    assert_eq!(sketch.pool.ask(0, at(1)), Ask::Open(Purpose::Serve), "also without mail");
-    assert_eq!(sketch.pool.ask(1000, at(1)), Ask::Wait(None), "one try at a time");
+    assert_eq!(sketch.pool.ask(MANY, at(0)), Ask::Wait(Some(at(1))));
+    assert_eq!(sketch.pool.ask(Waiting::default(), at(1)), Ask::Open(Purpose::Serve), "also without mail");
+    assert_eq!(sketch.pool.ask(MANY, at(1)), Ask::Wait(None), "one try at a time");
     sketch.pool.refused(Purpose::Serve, Trouble::Unreachable, at(1));
     assert_eq!(sketch.pool.rests(at(1)), Some(Duration::from_secs(2)));
     let tried: usize = (2..=600).map(|second| sketch.fill(at(second))).sum();
@@ -120,7 +123,7 @@ fn connections_come_back_gradually() {
     let mut waves = Vec::new();
     while pool.open() < 32 {
         let mut wave = 0;
-        while let Ask::Open(Purpose::Serve) = pool.ask(1000, at(0)) {
+        while let Ask::Open(Purpose::Serve) = pool.ask(MANY, at(0)) {
             wave += 1;
         }
         (0..wave).for_each(|_| pool.opened(Purpose::Serve, at(0)));
@@ -137,7 +140,7 @@ fn an_outage_is_not_taken_for_a_limit() {
     // they break one after the other, and each is tried to be replaced
     for _ in 0..32 {
         sketch.pool.closed();
-        if let Ask::Open(purpose) = sketch.pool.ask(1000, at(1)) {
+        if let Ask::Open(purpose) = sketch.pool.ask(MANY, at(1)) {
             sketch.pool.refused(purpose, Trouble::Unreachable, at(1));
         }
     }
@@ -152,7 +155,7 @@ fn a_refused_login_is_repeated_after_minutes() {
     let mut pool = Pool::new(rules(32));
     let mut logins = 0;
     for second in 0..3600 {
-        while let Ask::Open(purpose) = pool.ask(1000, at(second)) {
+        while let Ask::Open(purpose) = pool.ask(MANY, at(second)) {
             logins += 1;
             pool.refused(purpose, Trouble::Login, at(second));
         }
@@ -162,9 +165,9 @@ fn a_refused_login_is_repeated_after_minutes() {
     // with others that work it is the same
     let mut sketch = Sketch::new(32, 5);
     sketch.fill(at(0));
-    assert_eq!(sketch.pool.ask(1000, at(1)), Ask::Open(Purpose::Grow));
+    assert_eq!(sketch.pool.ask(MANY, at(1)), Ask::Open(Purpose::Grow));
     sketch.pool.refused(Purpose::Grow, Trouble::Login, at(1));
-    assert!(matches!(sketch.pool.ask(1000, at(2)), Ask::Wait(Some(until)) if until >= at(121)));
+    assert!(matches!(sketch.pool.ask(MANY, at(2)), Ask::Wait(Some(until)) if until >= at(121)));
 }
 
 #[test]
@@ -198,6 +201,50 @@ fn a_project_leaves_connections_to_those_that_have_none() {
         pool.set_alone(true);
         assert_eq!(fill(pool, first), takes);
     }
+}
+
+/// Has one project send over whatever connections are opened for its mail.
+fn one_project_sends(pool: &mut Pool, takes: usize, now: Timestamp) {
+    let project = ProjectNumber(1);
+    loop {
+        while pool.held_by(project) > 0 {
+            pool.end(Lane::Transactional, project);
+        }
+        while pool.busy() < pool.open() && pool.has_room_for(project) {
+            pool.begin(Lane::Transactional, project);
+        }
+        let newcomers = usize::from(pool.held_by(project) == 0);
+        let Ask::Open(purpose) = pool.ask(Waiting { mails: 1000, newcomers }, now) else { return };
+        if pool.open() < takes {
+            pool.opened(purpose, now);
+        } else {
+            pool.refused(purpose, Trouble::Unreachable, now);
+        }
+        pool.worked();
+    }
+}
+
+#[test]
+fn no_connection_is_opened_that_a_project_leaves_to_others() {
+    let mut pool = Pool::new(rules(32));
+    one_project_sends(&mut pool, 100, at(0));
+    assert_eq!((pool.open(), pool.busy()), (28, 28));
+    let with_another = Waiting { mails: 1001, newcomers: 1 };
+    assert_eq!(pool.ask(with_another, at(0)), Ask::Open(Purpose::Serve));
+    assert_eq!(pool.ask(with_another, at(0)), Ask::Wait(None), "one for one that has none");
+
+    // of what is known to be taken as well, until it is time to find out whether it is more
+    let mut pool = Pool::new(rules(32));
+    one_project_sends(&mut pool, 10, at(0));
+    assert_eq!((pool.allowed(), pool.busy()), (10, 8));
+    while pool.open() > pool.busy() {
+        pool.closed();
+    }
+    assert_eq!(pool.ask(Waiting { mails: 1000, newcomers: 0 }, at(0)), Ask::Wait(Some(at(1))));
+    for second in 1..60 {
+        one_project_sends(&mut pool, 100, at(second));
+    }
+    assert_eq!((pool.allowed(), pool.busy()), (32, 28));
 }
 
 #[test]

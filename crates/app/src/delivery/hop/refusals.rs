@@ -171,6 +171,13 @@ impl Refusals {
         }
     }
 
+    /// Forgets the projects that have no mail left to try: what waits is tried soon after its time has come.
+    pub(super) fn forget(&mut self, now: Timestamp) {
+        let is_over = |bench: &Bench| bench.trial.is_none() && now.since(bench.until) >= FORGOTTEN;
+        self.projects.retain(|_, standing| !standing.bench.as_ref().is_some_and(is_over));
+        self.benched = self.projects.values().filter(|standing| standing.bench.is_some()).count();
+    }
+
     /// A mail was refused for a reason that is not its address, nor its content.
     pub(super) fn refused(
         &mut self,

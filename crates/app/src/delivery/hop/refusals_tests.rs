@@ -114,6 +114,26 @@ fn a_next_hop_that_refuses_everybody_is_known_as_such_and_tried_by_all_when_it_t
 }
 
 #[test]
+fn a_project_without_mail_left_to_try_is_forgotten() {
+    let mut refusals = refusals();
+    for project in [A, B, C] {
+        for _ in 0..3 {
+            refuse(&mut refusals, mail(), project, minutes(0));
+        }
+    }
+    let trial = mail();
+    refusals.begun(trial, A);
+    refusals.forget(minutes(5));
+    assert_eq!((refusals.benched, refusals.extent(minutes(5))), (3, Extent::All));
+    refusals.forget(minutes(60));
+    assert_eq!((refusals.benched, refusals.extent(minutes(60))), (1, Extent::Some), "one is being tried");
+    refusals.ended(trial, A);
+    refusals.forget(minutes(60));
+    assert_eq!((refusals.benched, refusals.extent(minutes(60))), (0, Extent::Nobody));
+    assert_eq!(refuse(&mut refusals, mail(), A, minutes(60)), MAIL, "it begins anew");
+}
+
+#[test]
 fn the_same_words_about_every_address_are_not_believed() {
     let mut refusals = refusals();
     let verdicts: Vec<_> = (0..6).map(|n| missing(&mut refusals, mail(), n, false, minutes(0))).collect();

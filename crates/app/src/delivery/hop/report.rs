@@ -105,6 +105,7 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
     loop {
         if counted_at.is_none_or(|at| hop.now().since(at) >= APART) {
             count_projects(&delivery).await;
+            hop.forget();
             counted_at = Some(hop.now());
         }
         tokio::select! {
@@ -174,7 +175,13 @@ impl Told {
         let told = &mut self.facts;
         if (facts.trouble, facts.refused) != (told.trouble, told.refused) {
             let is_over = facts.trouble.is_none() && facts.refused == Extent::Nobody;
-            if is_over {
+            if is_over && told.trouble.is_none() {
+                // taken, or gone without another try
+                tracing::info!(
+                    hop,
+                    "no mail waits any more because the next hop refuses that of its project"
+                );
+            } else if is_over {
                 tracing::info!(hop, "the next hop takes mail again");
             } else if due(self.trouble_at) {
                 warn(facts, hop);

@@ -103,10 +103,12 @@ async fn a_client_that_has_its_share_is_told_and_probes_are_answered() {
         write(&mut stream, head("GET", "/contacts", Some(app.secret_key()), "")).await;
         held.push(stream);
     }
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let refused = ask("/config").await;
-    assert_eq!(refused.status, 503);
-    assert!(refused.closes);
+    let refused = app
+        .eventually("its three requests are under way", async || {
+            Some(ask("/openapi.json").await).filter(|answer| answer.status != 200)
+        })
+        .await;
+    assert_eq!((refused.status, refused.closes), (503, true));
     assert_eq!(refused.body["error"]["code"], "SERVICE_UNAVAILABLE", "{}", refused.body);
     for path in ["/health", "/metrics"] {
         assert_eq!(ask(path).await.status, 200, "{path}");

@@ -394,7 +394,7 @@ mod tests {
         for (path, method, expected) in [
             ("/health", "get", "200 414 431 500 503"),
             ("/config", "get", "200 414 421 429 431 500 503"),
-            ("/unsubscribe/{id}", "get", "200 404 414 429 431 500 503"),
+            ("/unsubscribe/{id}", "get", "200 404 414 431 500 503"),
             ("/unsubscribe/{id}", "post", "200 404 414 431 500 503"),
             ("/users/@me", "get", "200 401 403 414 421 431 500 503"),
             ("/users/@me/projects/{id}", "patch", "200 400 401 403 404 408 413 414 421 422 429 431 500 503"),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::issue::Issue;
+use mailwright_core::templating::MAX_SOURCE;
 use mailwright_core::words::counted;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -106,7 +107,7 @@ pub(crate) fn clip(text: &str) -> String {
 }
 
 macro_rules! text {
-    ($(#[$doc:meta])* $name:ident, $min:literal..=$max:literal, $format:literal) => {
+    ($(#[$doc:meta])* $name:ident, $min:literal..=$max:expr, $format:literal) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq)]
         pub(crate) struct $name(pub(crate) String);
@@ -163,7 +164,7 @@ text!(
 );
 text!(
     /// HTML of a template, with variables.
-    Html, 1..=10_000_000, ""
+    Html, 1..=MAX_SOURCE, ""
 );
 text!(
     /// HTML of a mail, with variables. The whole message has a limit of its own.

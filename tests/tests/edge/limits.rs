@@ -113,7 +113,7 @@ both_engines! {
         }
         visit("GET", format!("/contacts/public/{id}")).await.assert_status(200);
         for (method, path) in [
-            ("GET", format!("/unsubscribe/{id}")),
+            ("GET", format!("/manage/{id}")),
             ("POST", format!("/contacts/public/{id}/subscribe")),
             ("GET", "/openapi.json".into()),
             ("POST", "/auth/login".into()),
@@ -121,6 +121,7 @@ both_engines! {
             assert_limited(&visit(method, path).await, "5");
         }
         for _ in 0..5 {
+            visit("GET", format!("/unsubscribe/{id}")).await.assert_status(200);
             visit("POST", format!("/unsubscribe/{id}")).await.assert_status(200);
             visit("POST", format!("/contacts/public/{id}/unsubscribe")).await.assert_status(200);
             visit("GET", "/health".into()).await.assert_status(200);

@@ -24,12 +24,11 @@ use crate::query::{self, Params, PathText};
 /// Below these are the links of mails.
 pub(crate) const PATHS: [&str; 4] = ["/contacts/public", "/manage", "/subscribe", "/unsubscribe"];
 
-/// Whether a request unsubscribes somebody. That is never refused for being one of many: a provider of mailboxes asks for
-/// all of its people from a few addresses.
+/// Whether a request unsubscribes somebody, or asks for the page on which that is done. It is never refused for being one of
+/// many: a provider of mailboxes asks for all of its people from a few addresses, and a company has one for everybody.
 pub(crate) fn is_way_out(method: &Method, path: &str) -> bool {
-    let ends = path.starts_with("/unsubscribe/")
-        || (path.starts_with("/contacts/public/") && path.ends_with("/unsubscribe"));
-    ends && method == Method::POST
+    path.starts_with("/unsubscribe/")
+        || (path.starts_with("/contacts/public/") && path.ends_with("/unsubscribe") && method == Method::POST)
 }
 
 /// Most bytes of a form that are read. A form of RFC 8058 has 26, or some hundred as `multipart/form-data`.

@@ -137,6 +137,49 @@ both_engines! {
         send_ok(&app, inline(&app, &json!("ann@example.com"))).await;
     }
 
+    async fn mail_of_a_domain_whose_key_cannot_be_opened_waits_and_says_why(engine: Engine) {
+        let mut app = App::start(engine).await;
+        add(&app, "newer.example").await.assert_status(201);
+        app.post("/contacts").json(&json!({"email": "ann@example.com"})).send().await.assert_status(201);
+        app.stop().await;
+        let domain = app.domain().to_owned();
+        let damage = "update domains set private_key = substr(private_key, 2)";
+        app.tamper(&format!("{damage} where name = '{domain}'")).await;
+        app.restart().await;
+        assert!(app.log().contains(&format!("whose mail waits: {domain};")), "{}", app.log());
+
+        let why = format!("The key of the sender's domain {domain} cannot be opened");
+        for to in ["bob@example.com", "cy@example.com"] {
+            let sent = send_ok(&app, inline(&app, &json!(to))).await;
+            let path = format!("/emails/{}", text(&sent["emails"][0]["email"]));
+            let waits = async || {
+                let email = read(&app, &path).await;
+                email["error"].as_str().is_some_and(|error| error.starts_with(&why)).then_some(email)
+            };
+            let email = app.eventually("the mail says why it waits", waits).await;
+            assert_eq!((&email["status"], &email["attemptCount"]), (&json!("PENDING"), &json!(0)), "{email}");
+        }
+        assert_eq!(app.log().matches("mail of a domain waits").count(), 1, "{}", app.log());
+        let draft = json!({
+            "name": "News", "subject": "News", "body": "<p>News</p>", "from": app.from(), "audienceType": "ALL",
+        });
+        let campaign = app.post("/campaigns").json(&draft).send().await.assert_status(201).json()["data"].clone();
+        let path = format!("/campaigns/{}", text(&campaign["id"]));
+        app.post(&format!("{path}/send")).json(&json!({})).send().await.assert_status(200);
+        app.eventually("the campaign is paused", async || {
+            let campaign = read(&app, &path).await;
+            let note = campaign["note"].as_str()?;
+            (note.contains(&format!("the key of the domain {domain} cannot be opened"))
+                && !campaign["pausedAt"].is_null())
+            .then_some(())
+        })
+        .await;
+        let doctor = app.try_run(&["doctor"]).await;
+        let said = String::from_utf8_lossy(&doctor.stdout);
+        assert!(!doctor.status.success() && said.contains("whose mail waits"), "{said}");
+        assert!(said.contains(&domain) && !said.contains("newer.example"), "{said}");
+    }
+
     async fn a_domain_must_be_a_host_name(engine: Engine) {
         let app = App::start(engine).await;
         assert_eq!(

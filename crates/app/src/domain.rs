@@ -49,6 +49,42 @@ pub struct DomainWithRecords {
     pub records: Vec<Record>,
 }
 
+/// Why nothing is signed for a domain for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// It is not verified: nobody knows whether it is the project's.
+    Unverified,
+    /// Its private key was encrypted with another secret.
+    Unopened,
+}
+
+impl Obstacle {
+    /// What a mail says that waits for it.
+    pub(crate) fn of_mail(self, domain: &str) -> String {
+        match self {
+            Self::Unverified => format!("The sender's domain {domain} is not verified."),
+            Self::Unopened => format!(
+                "The key of the sender's domain {domain} cannot be opened with the secret of this instance."
+            ),
+        }
+    }
+
+    /// What a campaign says that is paused for it.
+    pub(crate) fn of_campaign(self, domain: &str) -> String {
+        match self {
+            Self::Unverified => {
+                format!(
+                    "Paused, because the domain {domain} is not verified. Verify it, and resume the campaign."
+                )
+            }
+            Self::Unopened => format!(
+                "Paused, because the key of the domain {domain} cannot be opened with the secret of this instance. Its \
+                 operator can put the right secret back, or give the domain a new key. Then resume the campaign."
+            ),
+        }
+    }
+}
+
 impl App {
     /// The domains of a project, newest first.
     pub async fn domains(&self, project: &Project) -> Result<Vec<DomainWithRecords>> {
@@ -172,7 +208,7 @@ impl App {
         let stored = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
         self.0.domain_changes.fetch_add(u64::from(verified != domain.verified), Ordering::SeqCst);
         if domain.verified && !verified {
-            self.withhold_campaigns(project, domain.name.to_string()).await?;
+            self.withhold_campaigns(project, domain.name.to_string(), Obstacle::Unverified).await?;
         }
         Ok(self.with_records(stored))
     }

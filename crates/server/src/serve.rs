@@ -38,6 +38,11 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
     let app = if args.lost_secret { setup.app_with_any_secret(config)? } else { setup.app(config).await? };
+    if let Some(secret) = setup::known_secret(config)?
+        && let Some(trouble) = setup::unopened_keys(&setup.db, &secret).await?
+    {
+        tracing::warn!("the secret: {trouble}");
+    }
     if setup.db.is_postgres() && config.secret()?.is_none() {
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \

@@ -182,6 +182,17 @@ pub(crate) fn secret_trouble(config: &Config, sealed: Option<&Sealed>) -> Result
     )))
 }
 
+/// Which domains' keys a secret does not open, although it opens what was encrypted last.
+pub(crate) async fn unopened_keys(db: &Db, secret: &InstanceSecret) -> Result<Option<String>> {
+    let unopened = secret::unopened(db, secret).await.context("the keys of the domains cannot be tried")?;
+    Ok(unopened.map(|domains| {
+        format!(
+            "it does not open the keys of these domains, whose mail waits: {domains}; put the right secret back, or see \
+             \"A lost secret\" in docs/operations.md"
+        )
+    }))
+}
+
 /// The configured secret, or the one that was made at the first start.
 fn secret(config: &Config) -> Result<InstanceSecret> {
     if let Some(secret) = known_secret(config)? {

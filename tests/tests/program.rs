@@ -284,9 +284,10 @@ fn a_secret_that_is_missing_or_another_one_is_refused() {
     }
     std::fs::write(&file, "0123456789abcdef0123456789abcdef").expect("another secret");
     fail(&["serve"], &[data, listen], &["does not hold the secret"]);
-    until_said(&["serve", "--lost-secret"], &[data, listen], "the service is ready");
-    std::fs::rename(&kept, &file).expect("the first secret");
+    until_said(&["serve", "--lost-secret"], &[data, listen], "the next start needs no --lost-secret");
     until_said(&["serve"], &[data, listen], "the service is ready");
+    std::fs::rename(&kept, &file).expect("the first secret");
+    fail(&["serve"], &[data, listen], &["does not hold the secret"]);
 }
 
 #[test]

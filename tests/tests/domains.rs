@@ -1,6 +1,7 @@
 //! Sender domains: claiming, the records to publish, verification and removal.
 
 use mailwright_testkit::dns::FakeDns;
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Response, both_engines};
 use mailwright_tests::{
     UNKNOWN_ID, as_project, assert_keys, assert_timestamp, assert_uuid, column, create_template,
@@ -135,6 +136,90 @@ both_engines! {
         assert_eq!(listed[0]["verified"], false, "{listed:?}");
         // the operator's own is vouched for
         send_ok(&app, inline(&app, &json!("ann@example.com"))).await;
+    }
+
+    async fn mail_of_a_domain_whose_key_cannot_be_opened_waits_and_says_why(engine: Engine) {
+        let mut app = App::start(engine).await;
+        add(&app, "newer.example").await.assert_status(201);
+        app.post("/contacts").json(&json!({"email": "ann@example.com"})).send().await.assert_status(201);
+        app.stop().await;
+        let domain = app.domain().to_owned();
+        let damage = "update domains set private_key = substr(private_key, 2)";
+        app.tamper(&format!("{damage} where name = '{domain}'")).await;
+        app.restart().await;
+        assert!(app.log().contains(&format!("whose mail waits: {domain};")), "{}", app.log());
+
+        let why = format!("The key of the sender's domain {domain} cannot be opened");
+        for to in ["bob@example.com", "cy@example.com"] {
+            let sent = send_ok(&app, inline(&app, &json!(to))).await;
+            let path = format!("/emails/{}", text(&sent["emails"][0]["email"]));
+            let waits = async || {
+                let email = read(&app, &path).await;
+                email["error"].as_str().is_some_and(|error| error.starts_with(&why)).then_some(email)
+            };
+            let email = app.eventually("the mail says why it waits", waits).await;
+            assert_eq!((&email["status"], &email["attemptCount"]), (&json!("PENDING"), &json!(0)), "{email}");
+        }
+        assert_eq!(app.log().matches("mail of a domain waits").count(), 1, "{}", app.log());
+        let draft = json!({
+            "name": "News", "subject": "News", "body": "<p>News</p>", "from": app.from(), "audienceType": "ALL",
+        });
+        let campaign = app.post("/campaigns").json(&draft).send().await.assert_status(201).json()["data"].clone();
+        let path = format!("/campaigns/{}", text(&campaign["id"]));
+        app.post(&format!("{path}/send")).json(&json!({})).send().await.assert_status(200);
+        app.eventually("the campaign is paused", async || {
+            let campaign = read(&app, &path).await;
+            let note = campaign["note"].as_str()?;
+            (note.contains(&format!("the key of the domain {domain} cannot be opened"))
+                && !campaign["pausedAt"].is_null())
+            .then_some(())
+        })
+        .await;
+        let doctor = app.try_run(&["doctor"]).await;
+        let said = String::from_utf8_lossy(&doctor.stdout);
+        assert!(!doctor.status.success() && said.contains("whose mail waits"), "{said}");
+        assert!(said.contains(&domain) && !said.contains("newer.example"), "{said}");
+    }
+
+    async fn with_a_lost_secret_every_domain_gets_a_new_key_in_place(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).smtp(server.port).env("MAILWRIGHT_DNS_SERVER", dns.addr.to_string());
+        let mut app = app.start().await;
+        let domain = add(&app, "shop.example").await.assert_status(201).json();
+        publish(&dns, &domain);
+        assert_eq!(verify(&app, &domain).await["verified"], true);
+        let from = json!({"from": "hi@shop.example"});
+        create_template(&app, &from).await;
+        app.stop().await;
+        let another = [("MAILWRIGHT_SECRET", "another secret of this instance")];
+        app.restart_as(&["--lost-secret"], &another).await;
+        app.eventually("the keys are renewed", async || {
+            app.log().contains("the next start needs no --lost-secret").then_some(())
+        })
+        .await;
+
+        let list = format!("/domains/project/{}", app.project_id());
+        let domains = read(&app, &list).await;
+        let renewed = &domains[0];
+        assert_eq!((&renewed["id"], &renewed["status"]), (&domain["id"], &json!("pending")), "{renewed}");
+        assert_ne!(renewed["records"][0]["name"], domain["records"][0]["name"], "another selector");
+        assert!(app.log().contains(text(&renewed["records"][0]["name"])), "{}", app.log());
+        let bob = inline(&app, &json!("bob@example.com"));
+        app.send(with(bob.clone(), &from)).await.assert_status(403);
+        let vouched = send_ok(&app, bob.clone()).await;
+        app.email_in(text(&vouched["emails"][0]["email"]), &["SENT"]).await;
+
+        assert_eq!(verify(&app, renewed).await["verified"], false, "the old record is not enough");
+        publish(&dns, renewed);
+        assert_eq!(verify(&app, renewed).await["verified"], true);
+        let sent = send_ok(&app, with(bob, &from)).await;
+        app.email_in(text(&sent["emails"][0]["email"]), &["SENT"]).await;
+        let audit = app.run(&["project", "audit", app.project_id()]).await;
+        assert_eq!(audit.matches("domain.renewed").count(), 2, "{audit}");
+        app.stop().await;
+        app.restart_as(&[], &[]).await;
+        assert_eq!(read(&app, &list).await[0]["records"], verify(&app, renewed).await["records"], "once");
     }
 
     async fn a_domain_must_be_a_host_name(engine: Engine) {

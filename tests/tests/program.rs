@@ -226,7 +226,7 @@ fn numbers_out_of_range_and_levels_that_are_none_are_refused() {
         ("MAILWRIGHT_HTTP_BODY_BUDGET_MB", "99", "from 100 to"),
         ("MAILWRIGHT_LOG", "verbose", "is no level"),
         ("MAILWRIGHT_LOG", "mailwright_app=debug,verbose", "is no level"),
-        ("MAILWRIGHT_LOG", "mailwright_app=verbose", "mailwright_log"),
+        ("MAILWRIGHT_LOG", "mailwright_app=verbose", "\"verbose\" is no level"),
     ] {
         for command in ["serve", "doctor"] {
             let said = fail(&[command], &[data, (variable, value)], &[expected]);
@@ -284,9 +284,31 @@ fn a_secret_that_is_missing_or_another_one_is_refused() {
     }
     std::fs::write(&file, "0123456789abcdef0123456789abcdef").expect("another secret");
     fail(&["serve"], &[data, listen], &["does not hold the secret"]);
-    until_said(&["serve", "--lost-secret"], &[data, listen], "the service is ready");
-    std::fs::rename(&kept, &file).expect("the first secret");
+    until_said(&["serve", "--lost-secret"], &[data, listen], "the next start needs no --lost-secret");
     until_said(&["serve"], &[data, listen], "the service is ready");
+    std::fs::rename(&kept, &file).expect("the first secret");
+    fail(&["serve"], &[data, listen], &["does not hold the secret"]);
+}
+
+#[test]
+fn what_is_no_file_is_not_waited_for() {
+    for name in ["secret", "mailwright.lock", "mailwright.sqlite"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let settings = [("MAILWRIGHT_DATA_DIR", path(folder.path())), ("MAILWRIGHT_LISTEN", "127.0.0.1:0")];
+        let pipe = folder.path().join(name);
+        let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+        assert!(made.success());
+        let said = fail(&["serve"], &settings, &["is no regular file"]);
+        assert!(said.contains(path(&pipe)), "{said}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = [("MAILWRIGHT_DATA_DIR", path(folder.path())), ("MAILWRIGHT_LISTEN", "127.0.0.1:0")];
+    let secret = folder.path().join("secret");
+    std::os::unix::fs::symlink(folder.path().join("nothing"), &secret).expect("a link");
+    for command in ["serve", "doctor"] {
+        let said = fail(&[command], &settings, &["a link to a file that is not there"]);
+        assert!(said.contains(path(&secret)), "{said}");
+    }
 }
 
 #[test]

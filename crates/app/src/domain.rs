@@ -1,6 +1,7 @@
 //! Sender domains: adding, checking, removing.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mailwright_core::address::DomainName;
 use mailwright_core::audit::{Action, Actor};
@@ -10,12 +11,17 @@ use mailwright_core::project::Project;
 use mailwright_mail::dkim::{KeyType, dkim_record};
 use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
 use mailwright_store::audit::{self, Entry};
+use mailwright_store::sealed::DomainKey;
 use mailwright_store::{Rx, campaign, domain as store, template};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Resource, Result};
+use crate::secret::next_unopened;
+use crate::tasks::Tasks;
 use crate::{App, Transport};
 
+/// How long after a failure it is tried again to renew keys.
+const RENEWED_AGAIN: Duration = Duration::from_secs(5);
 /// Most domains of a project.
 const MOST_DOMAINS: usize = 100;
 
@@ -47,6 +53,42 @@ pub struct DomainWithRecords {
     pub domain: Domain,
     /// Its records, the required one first.
     pub records: Vec<Record>,
+}
+
+/// Why nothing is signed for a domain for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// It is not verified: nobody knows whether it is the project's.
+    Unverified,
+    /// Its private key was encrypted with another secret.
+    Unopened,
+}
+
+impl Obstacle {
+    /// What a mail says that waits for it.
+    pub(crate) fn of_mail(self, domain: &str) -> String {
+        match self {
+            Self::Unverified => format!("The sender's domain {domain} is not verified."),
+            Self::Unopened => format!(
+                "The key of the sender's domain {domain} cannot be opened with the secret of this instance."
+            ),
+        }
+    }
+
+    /// What a campaign says that is paused for it.
+    pub(crate) fn of_campaign(self, domain: &str) -> String {
+        match self {
+            Self::Unverified => {
+                format!(
+                    "Paused, because the domain {domain} is not verified. Verify it, and resume the campaign."
+                )
+            }
+            Self::Unopened => format!(
+                "Paused, because the key of the domain {domain} cannot be opened with the secret of this instance. Its \
+                 operator can put the right secret back, or give the domain a new key. Then resume the campaign."
+            ),
+        }
+    }
 }
 
 impl App {
@@ -158,7 +200,7 @@ impl App {
             (findings(&checks), is_proven(&checks, was_proven))
         };
         let verified = proven || domain.vouched;
-        let (id, now) = (domain.id, self.0.clock.now());
+        let (id, selector, now) = (domain.id, domain.selector.clone(), self.0.clock.now());
         if verified != domain.verified {
             tracing::info!(domain = %id, verified, "a domain's verification changed");
         }
@@ -166,15 +208,98 @@ impl App {
             .0
             .db
             .write(move |tx| {
-                Box::pin(async move { store::checked(tx, project, id, verified, &last_check, now).await })
+                Box::pin(async move {
+                    store::checked(tx, project, (id, &selector), verified, &last_check, now).await
+                })
             })
             .await?;
         let stored = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
         self.0.domain_changes.fetch_add(u64::from(verified != domain.verified), Ordering::SeqCst);
         if domain.verified && !verified {
-            self.withhold_campaigns(project, domain.name.to_string()).await?;
+            self.withhold_campaigns(project, domain.name.to_string(), Obstacle::Unverified).await?;
         }
         Ok(self.with_records(stored))
+    }
+
+    /// Gives every domain another key whose private key cannot be opened, because the secret was lost. What cannot be done
+    /// is tried again, until the service stops. The number of keys; `None` when the service stopped before the last.
+    pub async fn renew_keys(&self, tasks: &Tasks) -> Option<usize> {
+        let (mut renewed, mut after) = (0, None);
+        loop {
+            let next = match next_unopened(&self.0.db, &self.0.secret, after).await {
+                Ok((unopened, next)) => self.renew_all(unopened, tasks, &mut renewed).await.map(|()| next),
+                Err(error) => Err(error),
+            };
+            match next {
+                _ if tasks.is_stopping() => return None,
+                Ok(None) => return Some(renewed),
+                Ok(next) => after = next,
+                Err(error) => {
+                    tracing::warn!(%error, "the key of a domain could not be renewed, trying again");
+                    if !tasks.pause(RENEWED_AGAIN).await {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn renew_all(&self, keys: Vec<DomainKey>, tasks: &Tasks, renewed: &mut usize) -> Result<()> {
+        for key in keys {
+            if tasks.is_stopping() {
+                break;
+            }
+            *renewed += usize::from(self.renew_key(key.project, key.domain).await?);
+        }
+        Ok(())
+    }
+
+    /// Gives a domain another key, with a record of its own: it is verified once that is found, at once where the operator
+    /// vouches for it. False when somebody else was first.
+    async fn renew_key(&self, project: ProjectNumber, id: DomainId) -> Result<bool> {
+        let known =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, project, id).await })).await?;
+        let Some(known) = known else { return Ok(false) };
+        let kind = self.settings().domains.key_type;
+        let (private, public_key) = self.0.forge.make(kind).await?;
+        let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
+        let now = self.0.clock.now();
+        let domain = Domain {
+            // captured mail leaves nothing, so nothing has to be proved
+            verified: known.vouched || !self.mail_leaves(),
+            selector: selector(),
+            key_type: kind.as_str().to_owned(),
+            public_key,
+            last_check: Value::Null,
+            updated_at: now,
+            ..known.clone()
+        };
+        let (stored, old) = (domain.clone(), known.selector);
+        let renewed = self.0.db.write(move |tx| {
+            Box::pin(async move {
+                let renewed = store::renew(tx, project, &stored, &sealed, &old).await?;
+                if renewed {
+                    let entry = Entry::new(Action::DomainRenewed, stored.name.to_string());
+                    audit::record(tx, project, &Actor::Operator, &entry, now).await?;
+                }
+                Ok(renewed)
+            })
+        });
+        if !renewed.await? {
+            return Ok(false);
+        }
+        self.0.domain_changes.fetch_add(1, Ordering::SeqCst);
+        if !domain.verified {
+            self.withhold_campaigns(project, domain.name.to_string(), Obstacle::Unverified).await?;
+        }
+        tracing::warn!(
+            domain = %domain.name,
+            project = project.0,
+            name = format!("{}._domainkey.{}", domain.selector, domain.name),
+            value = dkim_record(kind, &domain.public_key),
+            "a domain has a new key, since the old one could not be opened: publish this TXT record"
+        );
+        Ok(true)
     }
 
     /// Removes a domain that nothing sends from.

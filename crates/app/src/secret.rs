@@ -4,13 +4,18 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::hmac;
 
+use mailwright_core::ids::{DomainId, ProjectNumber};
 use mailwright_store::Db;
-use mailwright_store::sealed::{self, Sealed};
+use mailwright_store::sealed::{self, DomainKey, Sealed};
 
 use crate::error::{Error, Result};
 
 /// What the private keys of domains are encrypted for.
 pub(crate) const DKIM: &str = "dkim";
+/// Domains that are looked at together.
+const PAGE: i64 = 200;
+/// Most domains that are named where there may be many.
+const NAMED: usize = 10;
 
 /// `MAILWRIGHT_SECRET`. Never printed.
 #[derive(Clone)]
@@ -94,6 +99,54 @@ impl InstanceSecret {
 /// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted yet.
 pub async fn sample(db: &Db) -> Result<Option<Sealed>> {
     Ok(db.read(|rx| Box::pin(sealed::newest(rx))).await?)
+}
+
+/// Domains whose private keys cannot be opened with the secret. Shown as their names.
+#[derive(Debug, Default)]
+pub struct Unopened {
+    count: usize,
+    names: Vec<String>,
+}
+
+impl std::fmt::Display for Unopened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.names.join(", "))?;
+        match self.count - self.names.len() {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// The domains of all projects whose private keys a secret does not open; `None` when it opens all of them.
+pub async fn unopened(db: &Db, secret: &InstanceSecret) -> Result<Option<Unopened>> {
+    let (mut found, mut after) = (Unopened::default(), None);
+    loop {
+        let (unopened, next) = next_unopened(db, secret, after).await?;
+        let room = NAMED - found.names.len();
+        found.count += unopened.len();
+        found.names.extend(unopened.into_iter().take(room).map(|key| key.name));
+        if next.is_none() {
+            return Ok(Some(found).filter(|found| found.count > 0));
+        }
+        after = next;
+    }
+}
+
+/// A domain, to go on from.
+pub(crate) type Place = (ProjectNumber, DomainId);
+
+/// Those of the next domains whose private keys a secret does not open, and where to go on; `None` after the last.
+pub(crate) async fn next_unopened(
+    db: &Db,
+    secret: &InstanceSecret,
+    after: Option<Place>,
+) -> Result<(Vec<DomainKey>, Option<Place>)> {
+    let mut keys =
+        db.read(move |rx| Box::pin(async move { sealed::domain_keys(rx, after, PAGE).await })).await?;
+    let next = keys.last().map(|key| (key.project, key.domain));
+    keys.retain(|key| secret.open(DKIM, &key.private_key).is_err());
+    Ok((keys, next))
 }
 
 #[cfg(test)]

@@ -70,6 +70,8 @@ pub enum Action {
     OwnershipTransferred,
     /// A sender domain was added.
     DomainAdded,
+    /// A sender domain got another key.
+    DomainRenewed,
     /// A sender domain was removed.
     DomainRemoved,
     /// A contact was deleted.
@@ -123,6 +125,7 @@ impl Action {
             Self::MemberRemoved => "member.removed",
             Self::OwnershipTransferred => "ownership.transferred",
             Self::DomainAdded => "domain.added",
+            Self::DomainRenewed => "domain.renewed",
             Self::DomainRemoved => "domain.removed",
             Self::ContactDeleted => "contact.deleted",
             Self::ContactsDeleted => "contacts.deleted",

@@ -138,8 +138,13 @@ impl NameList {
     pub fn parse(text: &str) -> Result<Self, String> {
         let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
         let checked = names.map(|name| {
-            let is_fine = is_name(name.strip_suffix('*').unwrap_or(name));
-            if is_fine { Ok(name.to_ascii_lowercase()) } else { Err(name.to_owned()) }
+            // a star is allowed in names, and nobody who writes one means it
+            let start = name.strip_suffix('*').unwrap_or(name);
+            if is_name(start) && !start.contains('*') {
+                Ok(name.to_ascii_lowercase())
+            } else {
+                Err(name.to_owned())
+            }
         });
         checked.collect::<Result<_, _>>().map(Self)
     }
@@ -185,6 +190,7 @@ mod tests {
         }
         assert_eq!(NameList::parse("X-A, not a name"), Err("not a name".to_owned()));
         assert_eq!(NameList::parse("*"), Err("*".to_owned()));
+        assert_eq!(NameList::parse("X-*-Y"), Err("X-*-Y".to_owned()));
         assert!(!NameList::parse("").unwrap().has("X-A"));
     }
 

@@ -272,23 +272,30 @@ impl Oauth {
             github: provider(
                 "GITHUB",
                 (&self.github_client_id, &self.github_client_secret),
-                [&self.github_url, &self.github_url, &self.github_api_url],
+                [("URL", &self.github_url), ("URL", &self.github_url), ("API_URL", &self.github_api_url)],
             )?,
             google: provider(
                 "GOOGLE",
                 (&self.google_client_id, &self.google_client_secret),
-                [&self.google_url, &self.google_token_url, &self.google_api_url],
+                [
+                    ("URL", &self.google_url),
+                    ("TOKEN_URL", &self.google_token_url),
+                    ("API_URL", &self.google_api_url),
+                ],
             )?,
         })
     }
 }
 
-/// A provider: id and secret of the client, and where people, codes and questions go.
+/// A provider: id and secret of the client, and where people, codes and questions go, with the names of these settings.
 fn provider(
     name: &str,
     (id, secret): (&str, &Hidden),
-    urls: [&String; 3],
+    urls: [(&str, &String); 3],
 ) -> Result<Option<ProviderSettings>> {
+    for (setting, url) in urls {
+        check_web_address(&format!("MAILWRIGHT_OAUTH_{name}_{setting}"), "https://login.example.com", url)?;
+    }
     match (id.is_empty(), secret.0.is_empty()) {
         (true, true) => return Ok(None),
         (false, false) => {}
@@ -296,10 +303,7 @@ fn provider(
             "MAILWRIGHT_OAUTH_{name}_CLIENT_ID and MAILWRIGHT_OAUTH_{name}_CLIENT_SECRET belong together"
         ),
     }
-    if urls.iter().any(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
-        bail!("the addresses of MAILWRIGHT_OAUTH_{name} must begin with http:// or https://");
-    }
-    let [authorize_url, token_url, api_url] = urls.map(|url| url.trim_end_matches('/').to_owned());
+    let [authorize_url, token_url, api_url] = urls.map(|(_, url)| url.trim_end_matches('/').to_owned());
     let (client_id, client_secret) = (id.to_owned(), ClientSecret::new(&secret.0));
     Ok(Some(ProviderSettings { client_id, client_secret, authorize_url, token_url, api_url }))
 }
@@ -351,16 +355,7 @@ impl Config {
     }
 
     pub(crate) fn check_base_url(&self) -> Result<()> {
-        let base_url = self.base_url();
-        let host = ["http://", "https://"].iter().find_map(|scheme| base_url.strip_prefix(scheme));
-        if host.is_none_or(|host| {
-            host.is_empty() || host.starts_with(['/', ':']) || host.contains(char::is_whitespace)
-        }) {
-            bail!(
-                "MAILWRIGHT_BASE_URL must be an address such as https://mail.example.com, not {base_url:?}"
-            );
-        }
-        Ok(())
+        check_web_address("MAILWRIGHT_BASE_URL", "https://mail.example.com", &self.base_url())
     }
 
     pub(crate) fn location(&self) -> Result<Location> {
@@ -571,6 +566,24 @@ impl Config {
     }
 }
 
+/// Whether a setting is the beginning of addresses on the web.
+fn check_web_address(variable: &str, example: &str, url: &str) -> Result<()> {
+    if url.contains('@') {
+        // what stands before it may be a password
+        bail!("{variable} must be an address such as {example}, without a user or a password");
+    }
+    let host = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    if host.is_none_or(|host| {
+        host.is_empty() || host.starts_with(['/', ':']) || host.contains(char::is_whitespace)
+    }) {
+        bail!("{variable} must be an address such as {example}, not {url:?}");
+    }
+    if url.contains(['?', '#']) {
+        bail!("{variable} must be an address such as {example}, with nothing after ? or #: not {url:?}");
+    }
+    Ok(())
+}
+
 /// The value of a setting, whose section stands before a dot.
 fn value<'t>(table: &'t Table, name: &str) -> Option<&'t Value> {
     match name.split_once('.') {
@@ -593,13 +606,26 @@ fn merge(into: &mut Table, from: Table, area: &str) -> Result<()> {
         match (into.get_mut(&name), value) {
             (None, _) => bail!("{area}{name} is not a setting"),
             (Some(Value::Table(known)), Value::Table(given)) => merge(known, given, &format!("{name}."))?,
+            (Some(slot), value) if !slot.same_type(&value) => {
+                bail!("{area}{name} must be {}", kind(slot));
+            }
             (Some(slot), value) => *slot = value,
         }
     }
     Ok(())
 }
 
-/// Puts a variable's value where it belongs, as the type that the default has.
+/// What a setting takes, by its default.
+fn kind(default: &Value) -> &'static str {
+    match default {
+        Value::Integer(_) => "a whole number",
+        Value::Boolean(_) => "true or false",
+        Value::Table(_) => "a section",
+        _ => "a text in quotes",
+    }
+}
+
+/// Puts a variable's value where it belongs, as the type that the default has. An empty one changes nothing.
 fn set(table: &mut Table, variable: &str, text: &str) -> Result<()> {
     let name = variable[PREFIX.len()..].to_lowercase();
     let slot = if table.get(&name).is_some_and(|v| !v.is_table()) {
@@ -610,12 +636,15 @@ fn set(table: &mut Table, variable: &str, text: &str) -> Result<()> {
     let Some(slot) = slot else {
         bail!("{variable} is not a setting; `mailwright --help` names the documentation of all settings");
     };
+    if text.is_empty() {
+        return Ok(());
+    }
     *slot = match slot {
         Value::Integer(_) => {
-            Value::Integer(text.trim().parse().map_err(|_| anyhow!("{variable} must be a whole number"))?)
+            Value::Integer(text.trim().parse().map_err(|_| anyhow!("{variable} must be {}", kind(slot)))?)
         }
         Value::Boolean(_) => {
-            Value::Boolean(text.trim().parse().map_err(|_| anyhow!("{variable} must be true or false"))?)
+            Value::Boolean(text.trim().parse().map_err(|_| anyhow!("{variable} must be {}", kind(slot)))?)
         }
         _ => Value::String(text.to_owned()),
     };
@@ -708,9 +737,64 @@ mod tests {
             ("https://", false),
             ("http://:8080", false),
             ("https://mail example.com", false),
+            ("https://mail.example.com?page=1", false),
+            ("https://mail.example.com/#top", false),
+            ("https://you:hunter2@mail.example.com", false),
+            ("you:hunter2@mail.example.com", false),
         ] {
             let config = load(&[("MAILWRIGHT_BASE_URL", base_url)]).unwrap();
-            assert_eq!(config.check_base_url().is_ok(), fits, "{base_url}");
+            let checked = config.check_base_url();
+            assert_eq!(checked.is_ok(), fits, "{base_url}");
+            let error = checked.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_providers_are_looked_at_although_none_is_offered() {
+        for (variable, url) in [
+            ("MAILWRIGHT_OAUTH_GITHUB_URL", "nothing"),
+            ("MAILWRIGHT_OAUTH_GITHUB_API_URL", "ftp://api.example.com"),
+            ("MAILWRIGHT_OAUTH_GOOGLE_TOKEN_URL", "x"),
+        ] {
+            let error = load(&[(variable, url)]).unwrap().check().unwrap_err().to_string();
+            assert!(error.contains(&format!("{variable} must be")) && error.contains(url), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_empty_variable_changes_nothing() {
+        let defaults: Table = DEFAULTS.parse().unwrap();
+        let mut variables = Vec::new();
+        for (name, setting) in &defaults {
+            match setting.as_table() {
+                Some(area) => variables.extend(area.keys().map(|inner| format!("{name}_{inner}"))),
+                None => variables.push(name.clone()),
+            }
+        }
+        let variables: Vec<_> = variables
+            .iter()
+            .map(|name| (format!("MAILWRIGHT_{}", name.to_uppercase()), String::new()))
+            .collect();
+        let config = Config::load(None, variables.into_iter()).unwrap();
+        assert_eq!(format!("{config:?}"), format!("{:?}", load(&[]).unwrap()));
+    }
+
+    #[test]
+    fn a_file_is_told_what_its_settings_take() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (text, told) in [
+            ("listen = 8080", "listen must be a text in quotes"),
+            ("disable_signups = \"true\"", "disable_signups must be true or false"),
+            ("drain_ms = 1.5", "drain_ms must be a whole number"),
+            ("delivery = 3", "delivery must be a section"),
+            ("[delivery]\nconnections = \"many\"", "delivery.connections must be a whole number"),
+            ("[log]\nlevel = 1", "log must be a text in quotes"),
+        ] {
+            std::fs::write(file.path(), text).unwrap();
+            let path = file.path().to_owned();
+            let error = format!("{:#}", Config::load(Some(&path), std::iter::empty()).unwrap_err());
+            assert!(error.contains(told) && error.contains(path.to_str().unwrap()), "{error}");
         }
     }
 

@@ -285,6 +285,12 @@ async fn secret(config: &Config, standing: Option<Standing>) -> Result<String, S
         if let Some(trouble) = setup::secret_trouble(config, sealed.as_ref()).map_err(|e| format!("{e:#}"))? {
             return Err(trouble);
         }
+        if let Some(known) = &known
+            && let Some(trouble) =
+                setup::unopened_keys(&setup.db, known).await.map_err(|e| format!("{e:#}"))?
+        {
+            return Err(trouble);
+        }
         if sealed.is_some() {
             return Ok("it opens what is stored".into());
         }

@@ -72,7 +72,8 @@ pub(crate) struct ServeArgs {
     /// With an empty database, create a demo project and print how to send the first email.
     #[arg(long)]
     pub(crate) demo: bool,
-    /// Start although the keys in the database cannot be read with the secret, because the right one is lost for good.
+    /// Start although the keys in the database cannot be opened with the secret, because the right one is lost for good,
+    /// and give their domains new keys, whose records have to be published.
     #[arg(long)]
     pub(crate) lost_secret: bool,
 }
@@ -168,11 +169,11 @@ fn log_to_stderr(filter: &str) -> Result<()> {
 /// A filter of log lines. A bare word that is no level would be taken for the only module that logs anything.
 fn log_filter(text: &str) -> Result<EnvFilter> {
     let text = if text.trim().is_empty() { "info" } else { text };
-    let words = text.split(',').map(str::trim).filter(|word| !word.contains(['=', '[']) && !word.is_empty());
-    for word in words {
-        if word.parse::<LevelFilter>().is_err() {
+    let words = text.split(',').map(str::trim).filter(|word| !word.contains('[') && !word.is_empty());
+    for level in words.map(|word| word.split_once('=').map_or(word, |(_, level)| level)) {
+        if level.parse::<LevelFilter>().is_err() {
             bail!(
-                "MAILWRIGHT_LOG: {word:?} is no level; it takes error, warn, info, debug, trace or off, also for a module: \
+                "MAILWRIGHT_LOG: {level:?} is no level; it takes error, warn, info, debug, trace or off, also for a module: \
                  mailwright_app=debug,info"
             );
         }

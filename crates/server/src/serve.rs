@@ -38,6 +38,12 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
     let app = if args.lost_secret { setup.app_with_any_secret(config)? } else { setup.app(config).await? };
+    if !args.lost_secret
+        && let Some(secret) = setup::known_secret(config)?
+        && let Some(trouble) = setup::unopened_keys(&setup.db, &secret).await?
+    {
+        tracing::warn!("the secret: {trouble}");
+    }
     if setup.db.is_postgres() && config.secret()?.is_none() {
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
@@ -64,7 +70,10 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let tasks = Tasks::default();
     app.start_clock(&tasks).await;
     app.start_probing(&tasks).await;
-    if args.roles.contains(&Role::Worker) {
+    let works = args.roles.contains(&Role::Worker);
+    if args.lost_secret {
+        renew_keys(&app, &tasks, works);
+    } else if works {
         app.start_worker(&tasks);
     }
     tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
@@ -91,6 +100,22 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     drop(app);
     setup.db.close();
     Ok(())
+}
+
+/// Gives new keys to the domains whose keys cannot be opened, and starts the background work afterwards: mail of a domain
+/// that the operator vouches for then finds its new key. Requests are answered meanwhile.
+fn renew_keys(app: &App, tasks: &Tasks, works: bool) {
+    let (app, stop) = (app.clone(), tasks.clone());
+    tasks.spawn("new keys", async move {
+        let Some(renewed) = app.renew_keys(&stop).await else { return };
+        tracing::warn!(
+            renewed,
+            "the keys of all domains can be opened; the next start needs no --lost-secret"
+        );
+        if works {
+            app.start_worker(&stop);
+        }
+    });
 }
 
 /// Why the address cannot be listened on, and what to do.

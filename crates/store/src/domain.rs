@@ -175,22 +175,54 @@ pub async fn create(
     .await
 }
 
-/// Stores what a check found. A domain that the operator vouches for stays verified.
+/// Stores what a check found of the key with a selector, unless the domain has another key by now. A domain that the
+/// operator vouches for stays verified.
 pub async fn checked(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
-    id: DomainId,
+    (id, selector): (DomainId, &str),
     verified: bool,
     last_check: &Json,
     now: Timestamp,
 ) -> Result<Option<Domain>> {
     tx.execute(
         "update domains set updated_at = case when verified = ($3 or vouched) then updated_at else $5 end, \
-         verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2",
-        args![project, id, verified, last_check, now],
+         verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2 and selector = $6",
+        args![project, id, verified, last_check, now, selector],
     )
     .await?;
     get(tx, project, id).await
+}
+
+/// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`. False when
+/// that is not its key any more.
+pub async fn renew(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    domain: &Domain,
+    private_key: &[u8],
+    old: &str,
+) -> Result<bool> {
+    let renewed = tx
+        .execute(
+            "update domains set verified = ($3 or vouched), selector = $4, key_type = $5, public_key = $6, \
+             private_key = $7, last_check = {json $8}, updated_at = $9 \
+             where project_id = $1 and id = $2 and selector = $10",
+            args![
+                project,
+                domain.id,
+                domain.verified,
+                &domain.selector,
+                &domain.key_type,
+                &domain.public_key,
+                private_key,
+                &domain.last_check,
+                domain.updated_at,
+                old,
+            ],
+        )
+        .await?;
+    Ok(renewed > 0)
 }
 
 /// Notes that the operator answers for a domain: it is verified from now on, whatever its records say.

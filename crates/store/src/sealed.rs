@@ -1,7 +1,8 @@
 //! What is stored encrypted with the instance's secret: one piece of it shows whether a secret is the right one.
 
-use mailwright_core::ids::UserId;
+use mailwright_core::ids::{DomainId, ProjectNumber, UserId};
 
+use crate::args;
 use crate::error::Result;
 use crate::tx::Rx;
 
@@ -30,5 +31,34 @@ pub async fn newest(rx: &mut Rx<'_>) -> Result<Option<Sealed>> {
     rx.optional("select user_id, seed from totp order by created_at desc limit 1", &[], |r| {
         Ok(Sealed::Seed(r.get(0)?, r.get(1)?))
     })
+    .await
+}
+
+/// The encrypted private key of a domain.
+#[derive(Debug, Clone)]
+pub struct DomainKey {
+    /// The project of the domain.
+    pub project: ProjectNumber,
+    /// The domain.
+    pub domain: DomainId,
+    /// Its name.
+    pub name: String,
+    /// The private key, encrypted.
+    pub private_key: Vec<u8>,
+}
+
+/// The keys of the domains of all projects, up to `most` of those that come after a domain.
+pub async fn domain_keys(
+    rx: &mut Rx<'_>,
+    after: Option<(ProjectNumber, DomainId)>,
+    most: i64,
+) -> Result<Vec<DomainKey>> {
+    let (project, domain) = after.unwrap_or((ProjectNumber(-1), DomainId::from_bytes([0; 16])));
+    rx.all(
+        "select project_id, id, name, private_key from domains where (project_id, id) > ($1, $2) \
+         and project_id in (select number from projects) order by project_id, id limit $3",
+        args![project, domain, most],
+        |r| Ok(DomainKey { project: r.get(0)?, domain: r.get(1)?, name: r.get(2)?, private_key: r.get(3)? }),
+    )
     .await
 }

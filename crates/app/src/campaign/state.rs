@@ -21,7 +21,7 @@ use serde_json::json;
 use super::{Overview, check_editable, overview};
 use crate::App;
 use crate::content::compose;
-use crate::domain::sender_refused;
+use crate::domain::{Obstacle, sender_refused};
 use crate::error::{Error, Resource, Result, too_many_conditions};
 
 /// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it is
@@ -188,32 +188,32 @@ impl App {
         Ok(resumed)
     }
 
-    /// Pauses the campaigns that send from a domain which may not be sent from any more: what its owner took out of the
+    /// Pauses the campaigns that send from a domain which cannot be signed for any more: what its owner took out of the
     /// DNS is nobody's to sign with. Each says why, in its record and in the audit log.
     pub(crate) async fn withhold_campaigns(
         &self,
         number: ProjectNumber,
         domain: String,
+        obstacle: Obstacle,
     ) -> mailwright_store::Result<()> {
         let (now, leaves) = (self.0.clock.now(), self.mail_leaves());
         let paused = self.retry(move |tx| {
             let domain = domain.clone();
             Box::pin(async move {
-                if sender_refused(tx, number, &format!("@{domain}"), leaves).await?.is_none() {
+                if obstacle == Obstacle::Unverified
+                    && sender_refused(tx, number, &format!("@{domain}"), leaves).await?.is_none()
+                {
                     return Ok(Vec::new()); // verified again meanwhile
                 }
                 let under_way = store::sending_from(tx, number, &domain).await?;
-                let note = format!(
-                    "Paused, because the domain {domain} is not verified. Verify it, and resume the campaign."
-                );
                 for id in &under_way {
-                    withhold(tx, number, *id, note.clone(), now).await?;
+                    withhold(tx, number, *id, obstacle.of_campaign(&domain), now).await?;
                 }
                 Ok(under_way)
             })
         });
         for id in paused.await? {
-            tracing::warn!(campaign = %id, "a campaign was paused, because its sender's domain is not verified");
+            tracing::warn!(campaign = %id, ?obstacle, "a campaign was paused, because of its sender's domain");
         }
         Ok(())
     }

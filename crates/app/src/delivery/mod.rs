@@ -39,8 +39,10 @@ use mailwright_store::email::{self, ClaimRef, Claimed};
 use mailwright_store::{Coalescer, Error as StoreError, Gathering, Result as StoreResult, domain, project};
 
 use crate::App;
+use crate::domain::Obstacle;
 use crate::error::{Error, Result};
 use crate::letterhead::Letterhead;
+use crate::secret::DKIM;
 use crate::tasks::Tasks;
 
 pub(crate) use dispatcher::Dispatcher;
@@ -82,6 +84,8 @@ struct Delivery {
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
     letterheads: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Letterhead>)>>,
+    /// When the log told last that the mail of a domain waits.
+    told: Mutex<HashMap<(ProjectNumber, String), Timestamp>>,
     press: Press,
 }
 
@@ -100,6 +104,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         held: Mutex::default(),
         keys: Mutex::default(),
         letterheads: Mutex::default(),
+        told: Mutex::default(),
         press: Press::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     if settings.instance_per_second > 0 {
@@ -285,9 +290,11 @@ impl Delivery {
         // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
         let Some(stored) = stored else { return Ok(Signing::Removed) };
         if !stored.may_send {
-            return Ok(Signing::Unverified);
+            return Ok(Signing::Withheld(Obstacle::Unverified));
         }
-        let der = self.app.0.secret.open("dkim", &stored.private_key)?;
+        let Ok(der) = self.app.0.secret.open(DKIM, &stored.private_key) else {
+            return Ok(Signing::Withheld(Obstacle::Unopened));
+        };
         let kind = if stored.kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
         let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
         let key = (stored.selector, key);
@@ -296,6 +303,20 @@ impl Delivery {
         make_room(&mut keys, |key| now.since(key.read_at) < KEY_CACHE);
         keys.insert(cache_key, cached);
         Ok(Signing::Key(key))
+    }
+
+    /// Whether the log is to tell that the mail of a domain waits: it did not for a while.
+    fn is_news(&self, project: ProjectNumber, domain: &str) -> bool {
+        let now = self.now();
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_fresh = |told_at: &Timestamp| now.since(*told_at) < TOLD_AGAIN;
+        let domain = (project, domain.to_owned());
+        if told.get(&domain).is_some_and(is_fresh) {
+            return false;
+        }
+        make_room(&mut told, is_fresh);
+        told.insert(domain, now);
+        true
     }
 }
 
@@ -329,14 +350,16 @@ impl Tries {
 enum Signing {
     /// With this key, whose selector comes first.
     Key((String, SigningKey)),
-    /// Not now: nobody knows whether the domain is the project's.
-    Unverified,
+    /// Not now.
+    Withheld(Obstacle),
     /// The project has no such domain.
     Removed,
 }
 
 /// How long a signing key or a project is used without looking whether it is still the same.
 const KEY_CACHE: Duration = Duration::from_secs(5);
+/// How long the log says no second time that the mail of a domain waits.
+const TOLD_AGAIN: Duration = Duration::from_mins(5);
 
 /// Most signing keys, and most projects, that are remembered.
 const MOST_CACHED: usize = 10_000;

@@ -17,12 +17,13 @@ use super::press::Urgency;
 use super::sender::Sender;
 use super::{Delivery, Signing, Transport, reference};
 use crate::content::Prepared;
+use crate::domain::Obstacle;
 use crate::error::{Error, Result};
 use crate::render::{Rendered, render};
 
 /// Pause before a mail is tried again that could not be prepared because the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// How long a mail waits whose sender's domain is not verified, before it is looked at again, at most.
+/// How long a mail waits whose sender's domain cannot be signed for, before it is looked at again, at most.
 const WITHHELD: Duration = Duration::from_mins(5);
 
 pub(super) async fn run(delivery: Arc<Delivery>) {
@@ -36,8 +37,8 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
 enum Unprepared {
     /// It never will.
     Never(Reason, String),
-    /// It waits until its sender's domain, which is named, is verified.
-    Withheld(String),
+    /// It waits until its sender's domain can be signed for.
+    Withheld(Obstacle),
     /// It may have one later.
     Later(Error),
 }
@@ -84,7 +85,7 @@ impl Delivery {
         let domain = mail.from.domain();
         let (selector, key) = match self.signing_key(mail.project, domain).await? {
             Signing::Key(key) => key,
-            Signing::Unverified => return Err(Unprepared::Withheld(domain.to_owned())),
+            Signing::Withheld(obstacle) => return Err(Unprepared::Withheld(obstacle)),
             Signing::Removed => {
                 return Err(never(Reason::Sender, &format!("The sender's domain {domain} was removed.")));
             }
@@ -134,7 +135,7 @@ impl Delivery {
     pub(super) async fn prepare_or_settle(&self, mail: &Arc<Claimed>, lane: Lane) -> Option<Message> {
         match self.prepare(mail, lane).await {
             Ok(message) => Some(message),
-            // a database that is away or a secret that does not fit is the operator's to mend: the mail waits for it
+            // a database that is away is the operator's to mend: the mail waits for it
             Err(Unprepared::Later(error)) => {
                 tracing::error!(%error, email = %mail.id, "a mail could not be prepared, trying again later");
                 let temporary = matches!(error, Error::Unavailable(_));
@@ -142,8 +143,8 @@ impl Delivery {
                 self.release(&[reference(mail)], self.now().plus(pause)).await;
                 None
             }
-            Err(Unprepared::Withheld(domain)) => {
-                self.withhold(mail, domain).await;
+            Err(Unprepared::Withheld(obstacle)) => {
+                self.withhold(mail, obstacle).await;
                 None
             }
             Err(Unprepared::Never(reason, text)) => {
@@ -155,16 +156,19 @@ impl Delivery {
         }
     }
 
-    /// Holds a mail back whose sender's domain is not verified. A campaign is paused, and its mails wait with it.
-    async fn withhold(&self, mail: &Claimed, domain: String) {
-        tracing::warn!(email = %mail.id, "a mail waits, because its sender's domain is not verified");
+    /// Holds a mail back whose sender's domain cannot be signed for. A campaign is paused, and its mails wait with it.
+    async fn withhold(&self, mail: &Claimed, obstacle: Obstacle) {
+        let domain = mail.from.domain();
+        let error = obstacle.of_mail(domain);
+        if self.is_news(mail.project, domain) {
+            tracing::warn!(email = %mail.id, project = mail.project.0, why = error, "mail of a domain waits");
+        }
         if mail.campaign.is_some() {
-            if let Err(error) = self.app.withhold_campaigns(mail.project, domain).await {
+            if let Err(error) = self.app.withhold_campaigns(mail.project, domain.to_owned(), obstacle).await {
                 tracing::warn!(%error, "the campaigns of a domain could not be paused, trying again");
             }
             return self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
         }
-        let error = format!("The sender's domain {domain} is not verified.");
         let wait = WITHHELD.min(self.backoff.max);
         if mail.waited + wait <= self.backoff.patience {
             return self.postpone(mail, wait, &error).await;

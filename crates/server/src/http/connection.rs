@@ -264,7 +264,7 @@ pub(super) async fn serve(
     builder.header_read_timeout(None).max_buf_size(bounds.header_bytes).keep_alive(!no_room);
     let io = TokioIo::new(Watched { stream, pulse: Arc::clone(&pulse) });
     let mut connection = builder.serve_connection(io, service);
-    let mut look = std::pin::pin!(tokio::time::sleep(bounds.header));
+    let mut look = std::pin::pin!(tokio::time::sleep(bounds.shortest()));
     let (mut leaving, mut dismissed) = (false, false);
     loop {
         tokio::select! {

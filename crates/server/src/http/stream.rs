@@ -23,6 +23,13 @@ pub(crate) struct Bounds {
     pub(crate) header_bytes: usize,
 }
 
+impl Bounds {
+    /// The shortest of these times: looked at so often, a connection passes none of them unseen.
+    pub(super) fn shortest(&self) -> Duration {
+        self.header.min(self.idle).min(self.write)
+    }
+}
+
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -166,8 +173,8 @@ impl Pulse {
         if due.is_some_and(|due| due <= now) {
             return None;
         }
-        // a header may begin, or writing stop, right after this
-        let soon = now + bounds.header.min(bounds.write);
+        // a header may begin or end, or writing stop, right after this
+        let soon = now + bounds.shortest();
         Some(due.map_or(soon, |due| due.min(soon)))
     }
 
@@ -299,5 +306,14 @@ mod tests {
         assert!(!pulse.is_ended());
         pulse.read(b"");
         assert!(pulse.is_ended());
+    }
+
+    #[test]
+    fn a_connection_is_looked_at_before_it_can_pass_a_bound() {
+        let hour = Duration::from_hours(1);
+        let bounds = Bounds { header: 10 * hour, idle: 2 * hour, write: 30 * hour, header_bytes: 0 };
+        let (pulse, now) = (Pulse::new(), Instant::now());
+        pulse.begin();
+        assert_eq!(pulse.next_look(&bounds, now), Some(now + 2 * hour), "it may be idle from now on");
     }
 }

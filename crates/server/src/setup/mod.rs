@@ -34,8 +34,9 @@ pub(crate) struct Setup {
 /// Opens the database.
 pub(crate) fn open(config: &Config) -> Result<Setup> {
     let location = config.location()?;
-    if matches!(location, Location::Sqlite(_)) {
+    if let Location::Sqlite(file) = &location {
         private::make_folder(&config.data_dir)?;
+        private::assert_is_file(file)?;
     }
     let metrics = Metrics::default();
     let db = Db::open_with(&location, config.slow_reads(), metrics.store.clone())
@@ -140,6 +141,7 @@ pub(crate) fn serve_alone(config: &Config) -> Result<Option<File>> {
         return Ok(None);
     }
     let path = config.data_dir.join(private::LOCK);
+    private::assert_is_file(&path)?;
     let file = File::options().create(true).truncate(false).write(true).open(&path);
     let file = file.with_context(|| format!("cannot open {}", path.display()))?;
     match file.try_lock() {
@@ -182,6 +184,17 @@ pub(crate) fn secret_trouble(config: &Config, sealed: Option<&Sealed>) -> Result
     )))
 }
 
+/// Which domains' keys a secret does not open, although it opens what was encrypted last.
+pub(crate) async fn unopened_keys(db: &Db, secret: &InstanceSecret) -> Result<Option<String>> {
+    let unopened = secret::unopened(db, secret).await.context("the keys of the domains cannot be tried")?;
+    Ok(unopened.map(|domains| {
+        format!(
+            "it does not open the keys of these domains, whose mail waits: {domains}; put the right secret back, or see \
+             \"A lost secret\" in docs/operations.md"
+        )
+    }))
+}
+
 /// The configured secret, or the one that was made at the first start.
 fn secret(config: &Config) -> Result<InstanceSecret> {
     if let Some(secret) = known_secret(config)? {
@@ -215,11 +228,16 @@ pub(crate) fn known_secret(config: &Config) -> Result<Option<InstanceSecret>> {
         return Ok(Some(InstanceSecret::new(secret)));
     }
     let path = secret_file(config);
+    private::assert_is_file(&path)?;
     match std::fs::read_to_string(&path) {
         Ok(text) if text.trim().len() < 16 => {
             Err(anyhow!("{} is damaged: it should hold the instance's secret", path.display()))
         }
         Ok(text) => Ok(Some(InstanceSecret::new(text.trim()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && path.is_symlink() => bail!(
+            "{} is a link to a file that is not there: put the secret there, or remove the link",
+            path.display()
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
     }

@@ -9,9 +9,11 @@ use anyhow::Context;
 
 /// What others than the owner may do with a file.
 const OTHERS: u32 = 0o077;
+/// The embedded database.
+const DATABASE: &str = "mailwright.sqlite";
 /// The names of our own files.
 const OWN: [&str; 7] = [
-    "mailwright.sqlite",
+    DATABASE,
     "mailwright.sqlite-wal",
     "mailwright.sqlite-shm",
     "mailwright.sqlite-journal",
@@ -47,11 +49,40 @@ pub(crate) fn create(path: &Path) -> Result<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// What others than the owner can read of a data directory: the folder, and our files in it.
+/// Fails where something other than a file has the name of one of ours: whoever opens a pipe may wait for ever.
+pub(super) fn assert_is_file(path: &Path) -> anyhow::Result<()> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() => {
+            anyhow::bail!("{} is no regular file; move it away, or set MAILWRIGHT_DATA_DIR", path.display())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What others than the owner can read of a data directory: the folder, and our files in it, wherever they lie.
 pub(crate) fn open_to_others(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let own = files.filter(is_own).map(|file| file.path());
+    let own = files.filter(is_own).flat_map(|file| behind(file.path()));
     std::iter::once(folder.to_owned()).chain(own).filter(|path| is_open(path)).collect()
+}
+
+/// A file of ours, or what it is a link to; the files beside the database are where the link leads.
+fn behind(path: PathBuf) -> Vec<PathBuf> {
+    let target = if path.is_symlink() { path.canonicalize().ok() } else { None };
+    match target {
+        Some(target) if path.ends_with(DATABASE) => {
+            let beside = ["-wal", "-shm", "-journal"].map(|end| beside(&target, end));
+            std::iter::once(target).chain(beside.into_iter().filter(|path| path.exists())).collect()
+        }
+        other => vec![other.unwrap_or(path)],
+    }
+}
+
+/// The file beside another whose name ends in something more.
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
 }
 
 /// Takes away from others what they can read of a data directory that is there, and says what cannot be taken away.
@@ -78,14 +109,12 @@ pub(super) fn tighten(folder: &Path) {
 /// Fails where this process may not write a database file, or make and write the files beside it, and says whose they
 /// are.
 pub(super) fn assert_writable(file: &Path) -> anyhow::Result<()> {
-    let beside = ["-wal", "-shm"].map(|end| {
-        let mut name = file.as_os_str().to_owned();
-        name.push(end);
-        PathBuf::from(name)
-    });
+    let file = &file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let beside = ["-wal", "-shm"].map(|end| beside(file, end));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let paths =
-        [file, folder].into_iter().chain(beside.iter().map(PathBuf::as_path).filter(|path| path.exists()));
+    let paths = [file.as_path(), folder]
+        .into_iter()
+        .chain(beside.iter().map(PathBuf::as_path).filter(|path| path.exists()));
     for path in paths {
         let (access, flags) = (rustix::fs::Access::WRITE_OK, rustix::fs::AtFlags::EACCESS);
         if let Err(error) = rustix::fs::accessat(rustix::fs::CWD, path, access, flags) {
@@ -119,7 +148,7 @@ fn is_open(path: &Path) -> bool {
 
 fn is_own(file: &DirEntry) -> bool {
     let name = file.file_name();
-    file.file_type().is_ok_and(|kind| kind.is_file())
+    file.path().metadata().is_ok_and(|found| found.is_file())
         && name.to_str().is_some_and(|name| OWN.contains(&name) || is_draft_of_secret(name))
 }
 
@@ -160,6 +189,24 @@ mod tests {
         tighten(folder.path());
         assert_eq!(mode(folder.path()), 0o700);
         assert_eq!(mode(&folder.path().join("mailwright.sqlite-wal")), 0o600);
+        assert!(open_to_others(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn files_behind_links_are_closed_where_they_lie() {
+        let folder = open_folder(&[]);
+        let elsewhere = open_folder(&["db", "db-wal", "db-shm", "key", "notes.txt"]);
+        for (name, target) in [("mailwright.sqlite", "db"), ("secret", "key")] {
+            std::os::unix::fs::symlink(elsewhere.path().join(target), folder.path().join(name)).unwrap();
+        }
+        assert_eq!(open_to_others(folder.path()).len(), 5);
+        tighten(folder.path());
+        for (file, expected) in
+            [("db", 0o600), ("db-wal", 0o600), ("db-shm", 0o600), ("key", 0o600), ("notes.txt", 0o644)]
+        {
+            assert_eq!(mode(&elsewhere.path().join(file)), expected, "{file}");
+        }
+        assert_eq!((mode(folder.path()), mode(elsewhere.path())), (0o700, 0o755));
         assert!(open_to_others(folder.path()).is_empty());
     }
 

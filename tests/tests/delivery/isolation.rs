@@ -247,6 +247,8 @@ async fn a_next_hop_that_denies_us_for_now_is_known_as_such() {
     .await;
     let app = App::builder(Engine::Sqlite)
         .smtp(server.port)
+        // all that are on the wire together are tried
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "2")
         .env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "60000")
         .env("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "60000")
         .start()

@@ -4,6 +4,8 @@ use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Response, Value, json};
 use mailwright_tests::{assert_paced, text};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// Sends `count` mails through the nodes in turn, several at a time.
@@ -51,9 +53,23 @@ fn copies(servers: &[&ScriptedServer]) -> BTreeMap<String, usize> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_nodes_share_the_mail() {
     const MAILS: usize = 300;
-    let slowly = |_: &str, _: u32| Answer::Delay(Duration::from_millis(20));
-    let (first, second) = (ScriptedServer::start(slowly).await, ScriptedServer::start(slowly).await);
-    let one = App::builder(Engine::Postgres).smtp(first.port).start().await;
+    /// Who is further ahead than this becomes so slow that the other catches up, if it works at all.
+    const AHEAD: usize = MAILS / 10;
+    let taken: Arc<[AtomicUsize; 2]> = Arc::default();
+    let in_step = |own: usize| {
+        let taken = Arc::clone(&taken);
+        move |_: &str, _: u32| {
+            let own_taken = taken[own].fetch_add(1, Ordering::SeqCst);
+            let is_ahead = own_taken > taken[1 - own].load(Ordering::SeqCst) + AHEAD;
+            Answer::Delay(Duration::from_millis(if is_ahead { 1000 } else { 20 }))
+        }
+    };
+    let (first, second) = (ScriptedServer::start(in_step(0)).await, ScriptedServer::start(in_step(1)).await);
+    let one = App::builder(Engine::Postgres)
+        .smtp(first.port)
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "4")
+        .start()
+        .await;
     // Each node has a receiving server of its own, which shows who delivered what.
     let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
     let two = one.second_node_with(&[("MAILWRIGHT_TRANSPORT", &transport)]).await;

@@ -177,7 +177,8 @@ async fn learnt(config: &Config, name: String) -> Result<Option<hop::Known>, Str
     {
         return Ok(None);
     }
-    let found = setup.db.read(move |rx| Box::pin(async move { hop::get(rx, &name).await })).await;
+    let now = setup.clock.now();
+    let found = setup.db.read(move |rx| Box::pin(async move { hop::get(rx, &name, now).await })).await;
     found.map_err(|e| e.to_string())
 }
 

@@ -5,7 +5,7 @@ use mailwright_testkit::{App, Engine, Value, both_engines, json};
 use mailwright_tests::text;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use crate::{all_settled, attempts, codes, header};
 
@@ -108,7 +108,30 @@ async fn figure(app: &App, name: &str) -> Option<f64> {
     line.rsplit(' ').next()?.parse().ok()
 }
 
+/// The lines of the doctor about a next hop of which a process said so many minutes ago that it refuses mail.
+async fn doctor_after(app: &App, port: u16, minutes: u64) -> String {
+    let now = UNIX_EPOCH.elapsed().expect("a clock after 1970").as_secs();
+    let said_at = (now - 60 * minutes) * 1000;
+    app.tamper(&format!(
+        "insert into next_hops (name, connections, trouble, detail, updated_at) \
+         values ('127.0.0.1:{port}', 3, 'refused', '550 5.7.1', {said_at}) \
+         on conflict (name) do update set updated_at = excluded.updated_at"
+    ))
+    .await;
+    let said = app.try_run(&["doctor"]).await.stdout;
+    String::from_utf8_lossy(&said).lines().filter(|line| line.contains("next hop:")).collect()
+}
+
 both_engines! {
+    async fn trouble_that_nobody_speaks_of_any_more_is_over(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let lately = doctor_after(&app, server.port, 1).await;
+        assert!(lately.starts_with("WRONG") && lately.contains("550 5.7.1"), "{lately}");
+        let long_ago = doctor_after(&app, server.port, 6).await;
+        assert!(long_ago.starts_with("LOOK") && long_ago.contains("allows 3 connections"), "{long_ago}");
+    }
+
     async fn what_was_learnt_is_shown_and_outlives_a_restart(engine: Engine) {
         let server = ScriptedServer::builder().most_connections(3).start(slow).await;
         let mut app = App::builder(engine).smtp(server.port).start().await;

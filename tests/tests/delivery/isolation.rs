@@ -202,6 +202,42 @@ async fn mail_to_slow_recipients_leaves_connections_to_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_queue_full_of_slow_mail_keeps_nobody_out() {
+    // slow mail is on the wire until the test has ended
+    let server = ScriptedServer::start(|to, _| {
+        if to.starts_with("slow") { Answer::Delay(Duration::from_mins(10)) } else { Answer::Accept }
+    })
+    .await;
+    let app = App::builder(Engine::Sqlite)
+        .smtp(server.port)
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "8")
+        .start()
+        .await;
+    let (large, other) =
+        (app.bootstrap("Large", "large.test").await, app.bootstrap("Other", "other.test").await);
+    let mut small = Vec::new();
+    for n in 0..5 {
+        small.push(app.bootstrap(&format!("Small {n}"), &format!("small{n}.test")).await);
+    }
+    let busy = async |count: usize| {
+        app.eventually("the connections are busy", async || (server.attempts().len() == count).then_some(()))
+            .await;
+    };
+    for project in &small {
+        send_many(&app, &project.secret_key, &project.from, "slow-first", 1).await;
+    }
+    busy(5).await;
+    send_many(&app, &large.secret_key, &large.from, "slow-large", 20).await;
+    busy(7).await;
+    // twice what is claimed ahead for eight connections, while one of them is left to whoever has none
+    for project in &small {
+        send_many(&app, &project.secret_key, &project.from, "slow-more", 4).await;
+    }
+    longest(&app, &server, &other, "quick", 5).await;
+    assert_eq!(server.attempts().len(), 7 + 5, "no slow mail left meanwhile");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_next_hop_that_denies_us_for_now_is_known_as_such() {
     let server = ScriptedServer::start(|to, _| match to {
         "hello@acme.test" => Answer::Accept,
@@ -211,6 +247,8 @@ async fn a_next_hop_that_denies_us_for_now_is_known_as_such() {
     .await;
     let app = App::builder(Engine::Sqlite)
         .smtp(server.port)
+        // all that are on the wire together are tried
+        .env("MAILWRIGHT_DELIVERY_CONNECTIONS", "2")
         .env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "60000")
         .env("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "60000")
         .start()

@@ -63,6 +63,14 @@ pub(super) struct Turn {
     pub(super) among: usize,
 }
 
+/// What is in a lane's queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Load {
+    pub(super) mails: usize,
+    /// How many projects they are of.
+    pub(super) projects: usize,
+}
+
 impl Dispatcher {
     /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
     pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
@@ -151,6 +159,12 @@ impl Dispatcher {
 
     pub(super) fn depth(&self, lane: Lane) -> usize {
         self.state().lanes[index(lane)].len()
+    }
+
+    pub(super) fn load(&self, lane: Lane) -> Load {
+        let state = self.state();
+        let queue = &state.lanes[index(lane)];
+        Load { mails: queue.len(), projects: queue.queued().count() }
     }
 
     pub(super) fn push(&self, lane: Lane, mails: Vec<Claimed>) {

@@ -17,6 +17,7 @@ use mailwright_store::counter::Deltas;
 use mailwright_store::email::{self, Taken, Unreadable};
 use mailwright_store::{Error as StoreError, Tx, migrate, project, rate};
 
+use super::dispatcher::Load;
 use super::rests::Rests;
 use super::{Delivery, instance_rate, outcome, reference};
 
@@ -154,13 +155,12 @@ impl Feeder<'_> {
         Ok(worked)
     }
 
-    /// While the queue is full of others' mail, claims for those that have nothing in it, a turn each: as many again as
-    /// the queue has, at most.
+    /// While the queue is full of others' mail, claims for those that have nothing in it, a turn each.
     async fn welcome(&mut self, capacity: usize, now: Timestamp) -> mailwright_store::Result<bool> {
         let dispatcher = &self.delivery.app.0.dispatcher;
-        let turn_of = turn(capacity);
+        let (turn_of, seats) = (turn(capacity), self.delivery.hop.seats());
         let mut worked = false;
-        while dispatcher.has_idle(self.lane) && dispatcher.depth(self.lane) + turn_of <= 2 * capacity {
+        while dispatcher.has_idle(self.lane) && has_room(dispatcher.load(self.lane), capacity, seats) {
             let Some(turn) = dispatcher.next_due(self.lane, true) else { break };
             worked |= self.serve(turn.project, turn_of, now).await?.is_some();
         }
@@ -290,6 +290,13 @@ impl Feeder<'_> {
 /// second, so that there is room for several.
 fn turn(capacity: usize) -> usize {
     (capacity / 4).clamp(1, TURN)
+}
+
+/// Whether a project of which nothing is queued may join the queue: while it holds less than twice what is claimed ahead,
+/// and beyond that while there are seats. Many mails of few projects may have been claimed when more left in a second, and
+/// there are connections that these projects leave to others.
+fn has_room(queued: Load, capacity: usize, seats: usize) -> bool {
+    queued.mails + turn(capacity) <= 2 * capacity || queued.projects < seats
 }
 
 /// What follows a project's turn.
@@ -448,6 +455,17 @@ mod tests {
     use mailwright_store::{Db, Location, StoreMetrics};
 
     use super::*;
+
+    #[test]
+    fn what_was_claimed_when_more_left_keeps_nobody_out() {
+        let (shrunken, seats) = (32, 32);
+        assert!(has_room(Load { mails: 128, projects: 1 }, shrunken, seats));
+        assert!(has_room(Load { mails: 128, projects: 31 }, shrunken, seats));
+        // however many projects wait, what is in memory is bounded
+        assert!(!has_room(Load { mails: 128, projects: 32 }, shrunken, seats));
+        assert!(has_room(Load { mails: 56, projects: 56 }, shrunken, seats));
+        assert!(!has_room(Load { mails: 57, projects: 57 }, shrunken, seats));
+    }
 
     #[tokio::test]
     async fn a_project_that_may_not_send_has_no_further_turn() {

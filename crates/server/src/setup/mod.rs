@@ -28,7 +28,7 @@ const PATIENCE: u32 = 30;
 pub(crate) struct Setup {
     pub(crate) db: Db,
     metrics: Metrics,
-    clock: Clock,
+    pub(crate) clock: Clock,
 }
 
 /// Opens the database.

@@ -258,6 +258,11 @@ impl Hop {
         (state.ended.per_second(now).ceil() as usize).clamp(allowed.max(FEWEST_AHEAD), most)
     }
 
+    /// Of how many projects mail is claimed, whatever is claimed of others: there could be a connection for each.
+    pub(super) fn seats(&self) -> usize {
+        self.configured.max(AHEAD.1)
+    }
+
     /// Takes out of the queues what is not to be tried for a while, to be given back.
     pub(super) fn withdraw(&self, dispatcher: &Dispatcher) -> Vec<Withdrawn> {
         let now = self.now();

@@ -91,7 +91,7 @@ struct Told {
 pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: String) {
     let hop = Arc::clone(&delivery.hop);
     let mut stored = load(&delivery, &name).await;
-    if let Some(limit) = stored.as_ref().and_then(|known| known.connections) {
+    if let Some(limit) = stored.known.connections {
         hop.restore(limit.clamp(1, 1000) as usize);
     }
     let mut told = Told {
@@ -133,17 +133,32 @@ async fn count_projects(delivery: &Delivery) {
     }
 }
 
-async fn load(delivery: &Delivery, name: &str) -> Option<Known> {
-    let name = name.to_owned();
-    let found = delivery.app.0.db.read(move |rx| Box::pin(async move { store::get(rx, &name).await })).await;
-    found.unwrap_or_else(|error| {
-        tracing::warn!(%error, "what was learnt of the next hop before could not be read");
-        None
-    })
+/// What is stored, and when this process wrote it last.
+struct Stored {
+    known: Known,
+    at: Timestamp,
 }
 
-/// Stores what is known where it differs from what is stored.
-async fn keep(delivery: &Delivery, name: &str, stored: &mut Option<Known>) {
+impl Stored {
+    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble that
+    /// nobody speaks of is over, and another process may have written what it knows itself.
+    fn is_behind(&self, known: &Known, now: Timestamp) -> bool {
+        self.known != *known || (known.trouble.is_some() && now.since(self.at) >= APART)
+    }
+}
+
+async fn load(delivery: &Delivery, name: &str) -> Stored {
+    let (name, now) = (name.to_owned(), delivery.now());
+    let found = delivery.app.0.db.read(move |rx| Box::pin(async move { store::get(rx, &name, now).await }));
+    let known = found.await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "what was learnt of the next hop before could not be read");
+        None
+    });
+    Stored { known: known.unwrap_or_default(), at: delivery.hop.now() }
+}
+
+/// Stores what is known where that has to be said, again or for the first time.
+async fn keep(delivery: &Delivery, name: &str, stored: &mut Stored) {
     let facts = delivery.hop.facts();
     let refused = (facts.refused != Extent::Nobody).then_some(REFUSED);
     let trouble = facts.trouble.map(Trouble::as_str).or(refused);
@@ -152,7 +167,7 @@ async fn keep(delivery: &Delivery, name: &str, stored: &mut Option<Known>) {
         trouble: trouble.map(str::to_owned),
         detail: trouble.map(|_| facts.error),
     };
-    if *stored == Some(known.clone()) || (stored.is_none() && known == Known::default()) {
+    if !stored.is_behind(&known, delivery.hop.now()) {
         return;
     }
     let (name, now, row) = (name.to_owned(), delivery.now(), known.clone());
@@ -163,7 +178,7 @@ async fn keep(delivery: &Delivery, name: &str, stored: &mut Option<Known>) {
         .write(move |tx| Box::pin(async move { store::put(tx, &name, &row, now).await }))
         .await;
     match written {
-        Ok(()) => *stored = Some(known),
+        Ok(()) => *stored = Stored { known, at: delivery.hop.now() },
         // written with the next change; only the doctor and the next start miss it
         Err(error) => tracing::debug!(%error, "what was learnt of the next hop could not be stored"),
     }
@@ -259,5 +274,24 @@ fn warn(facts: &Facts, hop: &str) {
             error,
             "the next hop refuses all mail of a project, it waits: may the project's senders use it?"
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_is_said_again_before_it_no_longer_counts() {
+        let known = Known { trouble: Some(REFUSED.into()), ..Known::default() };
+        let stored = Stored { known: known.clone(), at: Timestamp(0) };
+        assert!(!stored.is_behind(&known, Timestamp(1)));
+        assert!(stored.is_behind(&known, Timestamp(0).plus(APART)));
+        // a few times, so that one that fails does no harm
+        assert!(3 * APART <= store::TROUBLE_COUNTS);
+        let fine = Known::default();
+        assert!(stored.is_behind(&fine, Timestamp(1)));
+        let stored = Stored { known: fine.clone(), at: Timestamp(0) };
+        assert!(!stored.is_behind(&fine, Timestamp(0).plus(APART)));
     }
 }

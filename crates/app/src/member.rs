@@ -265,7 +265,14 @@ impl App {
         let found = self
             .0
             .db
-            .read(move |rx| Box::pin(async move { store::invitation(rx, number, id).await }))
+            .read(move |rx| {
+                Box::pin(async move {
+                    match project::current(rx, number).await? {
+                        Some(number) => store::invitation(rx, number, id).await,
+                        None => Ok(None),
+                    }
+                })
+            })
             .await?
             .ok_or_else(|| Error::not_found(Resource::Invitation, id))?;
         if found.confirmed {
@@ -287,9 +294,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !project::lock(tx, number).await? {
-                        return Ok(None);
-                    }
+                    let Some(number) = project::lock(tx, number).await? else { return Ok(None) };
                     let Some(found) = store::invitation(tx, number, id).await? else { return Ok(None) };
                     let manager = match renew(tx, number, manager).await? {
                         Ok(manager) => manager,
@@ -348,7 +353,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+                    let Some((number, member)) = locked(tx, number, user).await? else { return Ok(None) };
                     let manager = match renew(tx, number, manager).await? {
                         Ok(manager) => manager,
                         Err(refused) => return Ok(Some(Err(refused))),
@@ -394,12 +399,14 @@ impl App {
     }
 }
 
+/// Locks a project: its number by then, and one of its members.
 async fn locked(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     user: UserId,
-) -> mailwright_store::Result<Option<Member>> {
-    if project::lock(tx, number).await? { store::get(tx, number, user).await } else { Ok(None) }
+) -> mailwright_store::Result<Option<(ProjectNumber, Member)>> {
+    let Some(number) = project::lock(tx, number).await? else { return Ok(None) };
+    Ok(store::get(tx, number, user).await?.map(|member| (number, member)))
 }
 
 /// Removes a member of a project as it is once it is locked; `None` when it has no such member.
@@ -410,7 +417,7 @@ async fn remove(
     user: UserId,
     now: Timestamp,
 ) -> mailwright_store::Result<Option<Checked<()>>> {
-    let Some(member) = locked(tx, number, user).await? else { return Ok(None) };
+    let Some((number, member)) = locked(tx, number, user).await? else { return Ok(None) };
     let manager = match renew(tx, number, manager).await? {
         Ok(manager) => manager,
         Err(refused) => return Ok(Some(Err(refused))),
@@ -471,9 +478,9 @@ async fn add_or_invite(
     wanted: Wanted,
     allowance: Allowance,
 ) -> mailwright_store::Result<Checked<std::result::Result<Member, Invitation>>> {
-    if !project::lock(tx, number).await? {
+    let Some(number) = project::lock(tx, number).await? else {
         return Ok(Err(Error::not_found(Resource::Project, "")));
-    }
+    };
     let manager = match renew(tx, number, manager).await? {
         Ok(manager) => manager,
         Err(refused) => return Ok(Err(refused)),
@@ -630,12 +637,16 @@ pub(crate) async fn withdraw_of_revoked(
 }
 
 /// Refuses whom a project has no room for. It stays so until the transaction ends. To be asked before an invitation is
-/// taken, so that one that is refused stays, and in the same order by whoever changes invitations.
-pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> mailwright_store::Result<Checked<()>> {
-    if !project::lock(tx, number).await? {
+/// taken, so that one that is refused stays, and in the same order by whoever changes invitations. The number that the
+/// project has by then.
+pub(crate) async fn room(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+) -> mailwright_store::Result<Checked<ProjectNumber>> {
+    let Some(number) = project::lock(tx, number).await? else {
         return Ok(Err(Error::not_found(Resource::Invitation, "")));
-    }
-    Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(()) })
+    };
+    Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(number) })
 }
 
 /// Makes somebody who was invited a member; a member stays what he is.
@@ -679,7 +690,7 @@ pub(crate) async fn accept_all(
     }
     let Some(user) = user::get(tx, user).await? else { return Ok(()) };
     for number in invited {
-        if room(tx, number).await?.is_ok()
+        if let Ok(number) = room(tx, number).await?
             && let Some(role) = store::take(tx, number, email, now).await?
         {
             join(tx, number, &user, role, now).await?;

@@ -130,9 +130,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !store::lock(tx, number).await? {
-                        return Ok(Ok(None));
-                    }
+                    let Some(number) = store::lock(tx, number).await? else { return Ok(Ok(None)) };
                     if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
                         return Ok(Err(refused));
                     }
@@ -166,9 +164,9 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !store::lock(tx, number).await? {
+                    let Some(number) = store::lock(tx, number).await? else {
                         return Ok(Ok((None, Vec::new())));
-                    }
+                    };
                     if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
                         return Ok(Err(refused));
                     }
@@ -221,9 +219,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !store::lock(tx, number).await? {
-                        return Ok(Err(gone()));
-                    }
+                    let Some(number) = store::lock(tx, number).await? else { return Ok(Err(gone())) };
                     if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
                         return Ok(Err(refused));
                     }
@@ -256,9 +252,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !store::lock(tx, number).await? {
-                        return Ok(Ok(None));
-                    }
+                    let Some(number) = store::lock(tx, number).await? else { return Ok(Ok(None)) };
                     if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
                         return Ok(Err(refused));
                     }
@@ -282,9 +276,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !store::lock(tx, number).await? {
-                        return Ok(Err(gone()));
-                    }
+                    let Some(number) = store::lock(tx, number).await? else { return Ok(Err(gone())) };
                     if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
                         return Ok(Err(refused));
                     }
@@ -307,9 +299,7 @@ impl App {
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    if !store::lock(tx, number).await? {
-                        return Ok(Err(gone()));
-                    }
+                    let Some(number) = store::lock(tx, number).await? else { return Ok(Err(gone())) };
                     if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
                         return Ok(Err(refused));
                     }

@@ -303,11 +303,33 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
     .await
 }
 
+/// The number that a project has now, which had this one before it was reset. `None` when it is gone.
+pub async fn current(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<ProjectNumber>> {
+    let mut asked = number;
+    loop {
+        let found = rx
+            .optional("select retired_at, successor from projects where number = $1", args![asked], |r| {
+                Ok((r.get::<Option<i64>>(0)?.is_some(), r.get::<Option<ProjectNumber>>(1)?))
+            })
+            .await?;
+        match found {
+            Some((false, _)) => return Ok(Some(asked)),
+            Some((true, Some(successor))) => asked = successor,
+            Some((true, None)) | None => return Ok(None),
+        }
+    }
+}
+
 /// Waits for whoever else changes the project's members or keys, and keeps others waiting until the transaction ends.
-/// False when the project is gone.
-pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<bool> {
+/// The number that has them: another one when the project was reset meanwhile. `None` when the project is gone.
+pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<Option<ProjectNumber>> {
     // differs because SQLite has one writer, which needs no lock; the key is left to who becomes a member meanwhile
     let lock = if tx.is_postgres() { " for no key update" } else { "" };
-    tx.exists(format!("select 1 from projects where number = $1 and retired_at is null{lock}"), args![number])
-        .await
+    let text = format!("select 1 from projects where number = $1 and retired_at is null{lock}");
+    let mut asked = number;
+    while !tx.exists(text.clone(), args![asked]).await? {
+        let Some(now) = current(tx, asked).await? else { return Ok(None) };
+        asked = now;
+    }
+    Ok(Some(asked))
 }

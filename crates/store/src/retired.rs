@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_was_about_a_project_finds_it_after_resets_and_not_after_its_deletion() {
+        let (_folder, db, old) = filled().await;
+        let locked = async || db.write(move |tx| Box::pin(project::lock(tx, old))).await.unwrap();
+        assert_eq!(locked().await, Some(old));
+        let mut last = old;
+        for _ in 0..2 {
+            last = db.write(move |tx| Box::pin(reset(tx, last, NOW))).await.unwrap();
+            assert_eq!(locked().await, Some(last));
+        }
+        let deleted =
+            db.write(move |tx| Box::pin(async move { delete(tx, last, &Actor::Operator, NOW).await }));
+        deleted.await.unwrap();
+        assert_eq!(locked().await, None);
+    }
+
+    #[tokio::test]
     async fn a_deletion_leaves_nothing_but_who_did_it() {
         let (_folder, db, number) = filled().await;
         let id = db

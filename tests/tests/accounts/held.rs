@@ -200,7 +200,7 @@ async fn a_role_that_was_lost_gives_no_key_to_a_request_that_waits_for_the_proje
 }
 
 /// Waits until so many transactions wait for a lock, which they get in the order in which they came.
-async fn until_waiting(app: &App, transactions: usize) {
+pub(crate) async fn until_waiting(app: &App, transactions: usize) {
     app.tamper(&format!(
         "do $$ declare began timestamptz := clock_timestamp(); begin \
          while (select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') \

@@ -5,6 +5,7 @@ mod audit;
 mod held;
 mod hygiene;
 mod keys;
+mod meanwhile;
 mod members;
 mod operator;
 mod projects;

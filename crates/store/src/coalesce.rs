@@ -559,6 +559,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::NoTurn(_)
         | Error::Crowded(_)
         | Error::Contention(_)
+        | Error::Aborted
         | Error::Conflict(_)
         | Error::NotFound
         | Error::RowCount(_)

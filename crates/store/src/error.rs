@@ -43,6 +43,9 @@ pub enum Error {
     /// Another transaction got in the way; the same call can be made again at once.
     #[error("another transaction got in the way: {0}")]
     Contention(String),
+    /// An earlier statement of the transaction failed. Whoever runs the transaction answers with the error of that one.
+    #[error("an earlier statement of the transaction failed")]
+    Aborted,
     /// A unique key is taken. Holds the engine's own words; see [`Error::is_conflict_on`].
     #[error("a unique key is taken: {0}")]
     Conflict(String),
@@ -170,6 +173,9 @@ impl From<tokio_postgres::Error> for Error {
         }
         if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
             return Self::Contention(text);
+        }
+        if *code == S::IN_FAILED_SQL_TRANSACTION {
+            return Self::Aborted;
         }
         if *code == S::QUERY_CANCELED {
             return Self::Interrupted(text);

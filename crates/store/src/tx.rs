@@ -2,7 +2,7 @@
 
 use std::future::ready;
 use std::ops::{Deref, DerefMut, Range};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join};
@@ -66,11 +66,29 @@ impl Row<'_> {
 /// Where statements go. The one place that tells the engines apart at run time.
 pub(crate) enum Session<'c> {
     Sqlite(SqliteSession<'c>),
-    /// A connection, in a transaction if it is a [`Tx`]'s.
     Postgres {
         client: &'c deadpool_postgres::ClientWrapper,
-        in_transaction: bool,
+        /// What its transaction failed by, if it is a [`Tx`]'s.
+        transaction: Option<&'c Failure>,
     },
+}
+
+/// The first error that PostgreSQL answered a statement of a transaction with. Whatever follows in the transaction, or was
+/// sent together with it, is refused with [`Error::Aborted`], which does not tell why.
+#[derive(Debug, Default)]
+pub(crate) struct Failure(OnceLock<Error>);
+
+impl Failure {
+    /// What a transaction comes to whose body ended like this.
+    pub(crate) fn settle<T>(self, outcome: Result<T>) -> Result<T> {
+        match (outcome, self.0.into_inner()) {
+            // a body that goes on after a failure has nothing to commit
+            (Ok(_) | Err(Error::Aborted), Some(first)) => Err(first),
+            // nobody looked at the first answer
+            (Err(error @ Error::Aborted), None) => Err(Error::Contention(error.to_string())),
+            (outcome, _) => outcome,
+        }
+    }
 }
 
 /// A connection to SQLite, in a transaction if it is a [`Tx`]'s.
@@ -100,6 +118,21 @@ pub(crate) fn given_up() -> Error {
 impl<'c> Session<'c> {
     pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection, in_transaction: bool) -> Self {
         Self::Sqlite(SqliteSession { connection: Mutex::new(connection), in_transaction })
+    }
+
+    /// What PostgreSQL answered.
+    fn answer<T>(&self, answer: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
+        answer.map_err(|error| {
+            let is_of_server = error.as_db_error().is_some();
+            let error = Error::from(error);
+            if let Self::Postgres { transaction: Some(failure), .. } = self
+                && is_of_server
+                && !matches!(error, Error::Aborted)
+            {
+                failure.0.get_or_init(|| error.clone());
+            }
+            error
+        })
     }
 }
 
@@ -186,7 +219,8 @@ impl<'c> Rx<'c> {
     ) -> Result<Vec<T>> {
         let text = self.texts.text(&Sql::Built(sql));
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
-        let rows = match &self.session {
+        let session = &self.session;
+        let rows = match session {
             Session::Sqlite(session) => {
                 let mut out = Vec::new();
                 let mut visit = |row: &Row<'_>| {
@@ -196,17 +230,20 @@ impl<'c> Rx<'c> {
                 sqlite_visit(&mut session.open()?.prepare(&text)?, args, None, &mut visit)?;
                 return Ok(out);
             }
-            Session::Postgres { client, .. } if !scans => client.query(&*text, &params).await?,
-            Session::Postgres { client, in_transaction: true } => {
-                client.batch_execute(SCANS).await?;
-                let rows = client.query(&*text, &params).await?;
-                client.batch_execute(SCANS_NO_MORE).await?;
+            Session::Postgres { client, .. } if !scans => {
+                session.answer(client.query(&*text, &params).await)?
+            }
+            Session::Postgres { client, transaction: Some(_) } => {
+                session.answer(client.batch_execute(SCANS).await)?;
+                let rows = session.answer(client.query(&*text, &params).await)?;
+                session.answer(client.batch_execute(SCANS_NO_MORE).await)?;
                 rows
             }
-            Session::Postgres { client, in_transaction: false } => {
+            Session::Postgres { client, transaction: None } => {
                 client.batch_execute("begin read only").await?;
-                let rows = join(client.batch_execute(SCANS), client.query(&*text, &params)).await.1;
+                let (set, rows) = join(client.batch_execute(SCANS), client.query(&*text, &params)).await;
                 client.batch_execute("rollback").await?;
+                set?;
                 rows?
             }
         };
@@ -291,8 +328,8 @@ impl<'c> Rx<'c> {
         let params: Vec<&(dyn ToSql + Sync)> = args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
         Ok(match &self.session {
             Session::Postgres { client, .. } => {
-                let statement = client.prepare_cached(text).await?;
-                client.query(&statement, &params).await?
+                let statement = self.session.answer(client.prepare_cached(text).await)?;
+                self.session.answer(client.query(&statement, &params).await)?
             }
             Session::Sqlite(_) => {
                 return Err(Error::Statement("a query was sent to the wrong engine".into()));
@@ -345,8 +382,8 @@ impl<'c> Tx<'c> {
             Session::Postgres { client, .. } => Box::pin(async move {
                 let params: Vec<&(dyn ToSql + Sync)> =
                     args.iter().map(|a| a as &(dyn ToSql + Sync)).collect();
-                let statement = client.prepare_cached(&text).await?;
-                Ok(client.execute(&statement, &params).await?)
+                let statement = self.session.answer(client.prepare_cached(&text).await)?;
+                self.session.answer(client.execute(&statement, &params).await)
             }),
         }
     }
@@ -372,7 +409,7 @@ impl<'c> Tx<'c> {
             Session::Sqlite(_) => Ok(()),
             Session::Postgres { client, .. } => {
                 let limit = format!("set local lock_timeout = {}", time.as_millis().max(1));
-                Ok(client.batch_execute(&limit).await?)
+                self.session.answer(client.batch_execute(&limit).await)
             }
         }
     }
@@ -382,7 +419,7 @@ impl<'c> Tx<'c> {
         let text = self.0.texts.text(&Sql::Fixed(sql));
         match &self.0.session {
             Session::Sqlite(session) => Ok(session.open()?.execute_batch(&text)?),
-            Session::Postgres { client, .. } => Ok(client.batch_execute(&text).await?),
+            Session::Postgres { client, .. } => self.session.answer(client.batch_execute(&text).await),
         }
     }
 }
@@ -507,4 +544,98 @@ fn sqlite_run(
         touched += statement.raw_execute()? as u64;
     }
     Ok(touched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::migrate::tests::Database;
+
+    const INSERT: &str = "insert into taken (n) values (1)";
+    const LOOK: &str = "select cast(1 as {int})";
+
+    async fn look(tx: &Tx<'_>) -> Result<i64> {
+        tx.one(LOOK, &[], |r| r.get(0)).await
+    }
+
+    /// A database with a row whose key is taken.
+    async fn with_row(database: &Database) -> Db {
+        let db = database.open();
+        let made = db.write(|tx| {
+            Box::pin(async move {
+                tx.script("create table taken (n {int} primary key)").await?;
+                tx.execute_one(INSERT, &[]).await
+            })
+        });
+        made.await.unwrap();
+        db
+    }
+
+    #[tokio::test]
+    async fn a_transaction_fails_by_its_first_error() {
+        let database = Database::create("failure").await;
+        let db = with_row(&database).await;
+        // whichever answer the body looks at
+        let together = db.write(|tx| {
+            Box::pin(async move {
+                let (inserted, found) = join(tx.execute(INSERT, &[]), look(tx)).await;
+                found.and(inserted)
+            })
+        });
+        let error = together.await.unwrap_err();
+        assert!(matches!(error, Error::Conflict(_)), "{error}");
+        let ignored = db.write(|tx| {
+            Box::pin(async move {
+                let _ = tx.execute(INSERT, &[]).await;
+                Ok(())
+            })
+        });
+        let error = ignored.await.unwrap_err();
+        assert!(matches!(error, Error::Conflict(_)), "{error}");
+        // what the body makes of the first error stays
+        let named = db.write(|tx| {
+            Box::pin(async move {
+                let (inserted, found) = join(tx.execute(INSERT, &[]), look(tx)).await;
+                inserted.map_err(|_| Error::NotFound).and(found)
+            })
+        });
+        let error = named.await.unwrap_err();
+        assert!(matches!(error, Error::NotFound), "{error}");
+        assert_eq!(db.write(|tx| Box::pin(async move { look(tx).await })).await.unwrap(), 1);
+        database.drop().await;
+    }
+
+    #[tokio::test]
+    async fn who_meets_a_lock_is_told_of_the_lock() {
+        let database = Database::create("lock").await;
+        let db = with_row(&database).await;
+        let (begun, is_held) = tokio::sync::oneshot::channel();
+        let (let_go, until) = tokio::sync::oneshot::channel::<()>();
+        let holder = db.clone();
+        let holding = tokio::spawn(async move {
+            let work = holder.write(|tx| {
+                Box::pin(async move {
+                    tx.execute_one("update taken set n = 1", &[]).await?;
+                    let _ = begun.send(());
+                    let _ = until.await;
+                    Ok(())
+                })
+            });
+            work.await
+        });
+        is_held.await.unwrap();
+        let meets = db.write(|tx| {
+            Box::pin(async move {
+                tx.wait_at_most(Duration::from_millis(1)).await?;
+                let (changed, found) = join(tx.execute("update taken set n = 1", &[]), look(tx)).await;
+                found.and(changed)
+            })
+        });
+        let error = meets.await.unwrap_err();
+        assert!(matches!(error, Error::Contention(_)), "{error}");
+        let_go.send(()).unwrap();
+        holding.await.unwrap().unwrap();
+        database.drop().await;
+    }
 }

@@ -1,9 +1,11 @@
 //! A PostgreSQL database per test, copied from one that was migrated once.
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use tokio_postgres::config::Host;
 use tokio_postgres::{Config, NoTls};
@@ -87,7 +89,25 @@ impl Database {
 /// A transaction that is rolled back when this is dropped.
 #[derive(Debug)]
 #[must_use = "it is rolled back at once"]
-pub struct Held(#[expect(dead_code, reason = "the connection ends with it")] tokio_postgres::Client);
+pub struct Held(tokio_postgres::Client);
+
+impl Held {
+    /// Waits until so many statements have waited for what this holds.
+    pub async fn waited_for(&self, statements: usize) {
+        let waiting = "select pid, query_start::text from pg_stat_activity \
+                       where pg_backend_pid() = any(pg_blocking_pids(pid))";
+        let (since, mut seen) = (Instant::now(), HashSet::new());
+        while seen.len() < statements {
+            assert!(since.elapsed() < Duration::from_secs(30), "only {} waited", seen.len());
+            // otherwise a transaction sees the same all the time
+            self.0.batch_execute("select pg_stat_clear_snapshot()").await.unwrap();
+            for row in self.0.query(waiting, &[]).await.unwrap() {
+                seen.insert((row.get::<_, i32>(0), row.get::<_, String>(1)));
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
 
 impl Drop for Database {
     fn drop(&mut self) {

@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::{WAIT, caught, connection, pool, with_settings};
 use crate::dialect::Texts;
 use crate::error::Result;
-use crate::tx::{Session, Tx};
+use crate::tx::{Failure, Session, Tx};
 
 /// How often the server looks whether we are still there while it runs a statement, in milliseconds.
 const LIVENESS: u32 = 2_000;
@@ -62,9 +62,10 @@ impl Apart {
         let work = async {
             let client = &self.client;
             client.batch_execute("begin").await?;
-            let session = Session::Postgres { client, in_transaction: true };
+            let failure = Failure::default();
+            let session = Session::Postgres { client, transaction: Some(&failure) };
             let outcome = caught(async { body(&mut Tx::new(session, &self.texts)).await }).await;
-            match outcome {
+            match failure.settle(outcome) {
                 Ok(value) => super::commit(client).await.map(|()| value),
                 Err(error) => {
                     let _ = client.batch_execute("rollback").await;

@@ -23,7 +23,7 @@ use crate::db::{Answer, ReadBody, WriteBody};
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result, with_causes};
 use crate::slow::{Place, Places, Reader, SlowReads};
-use crate::tx::{Rx, Session, Tx};
+use crate::tx::{Failure, Rx, Session, Tx};
 
 pub(crate) use self::apart::Apart;
 
@@ -129,7 +129,7 @@ impl Postgres {
 
     pub(crate) async fn read(&self, body: ReadBody) -> Result<Answer> {
         let client = scopeguard::guard(self.connection().await?, roll_back);
-        let session = Session::Postgres { client: &client, in_transaction: false };
+        let session = Session::Postgres { client: &client, transaction: None };
         let outcome = patient(caught(async { body(&mut Rx::new(session, &self.texts)).await })).await;
         let client = ScopeGuard::into_inner(client);
         if leaves_doubt(&outcome) {
@@ -265,7 +265,7 @@ async fn read_within(client: &Object, limit: Duration, texts: &Texts, body: Read
     let timeout = format!("set statement_timeout = {}", limit.as_millis().max(1));
     // on the way together with the body's first statement, before which the server runs it
     let limited = client.batch_execute(&timeout);
-    let session = Session::Postgres { client, in_transaction: false };
+    let session = Session::Postgres { client, transaction: None };
     let body = caught(async { body(&mut Rx::new(session, texts)).await });
     let (limited, outcome) = join(limited, body).await;
     limited.map_err(Error::from).and(outcome)
@@ -331,10 +331,11 @@ async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody)
         // on the way together with the body's first statements, before which the server runs it
         let begin = plans.begin();
         let begin = client.batch_execute(&begin);
-        let session = Session::Postgres { client, in_transaction: true };
+        let failure = Failure::default();
+        let session = Session::Postgres { client, transaction: Some(&failure) };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (started, outcome) = join(begin, body).await;
-        let outcome = started.map_err(Error::from).and(outcome);
+        let outcome = started.map_err(Error::from).and(failure.settle(outcome));
         if outcome.is_err() {
             let _ = client.batch_execute("rollback").await;
         }

@@ -94,7 +94,14 @@ fn html_becomes_text() {
         ("a &b; c & d &", "a &b; c & d &"),
         ("pre&#847;&zwnj;&nbsp;&#8203;&zwnj;&nbsp;header&shy;s", "pre headers"),
         ("\u{645}\u{6cc}\u{200c}\u{62e} x\u{200c}", "\u{645}\u{6cc}\u{200c}\u{62e} x"),
-        // Not well-formed.
+    ] {
+        assert_eq!(html_to_text(html), text, "{html}");
+    }
+}
+
+#[test]
+fn html_that_is_not_well_formed_becomes_text() {
+    for (html, text) in [
         ("a < b and c > d", "a < b and c > d"),
         ("a <", "a <"),
         ("a <b", "a"),

@@ -265,3 +265,49 @@ pub async fn claim_due(
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Result<bool> {
     Ok(tx.execute("delete from domains where project_id = $1 and id = $2", args![project, id]).await? > 0)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::db::{Db, Location, StoreMetrics};
+    use crate::migrate::migrate;
+
+    const NOW: Timestamp = Timestamp(1_741_608_000_000);
+
+    #[tokio::test]
+    async fn what_a_check_found_of_an_old_key_is_not_stored_for_the_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("domain.db"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, NOW).await.unwrap();
+        let old = Domain {
+            id: DomainId::new(NOW),
+            name: DomainName::parse("shop.example").unwrap(),
+            verified: false,
+            vouched: false,
+            selector: "old".into(),
+            key_type: "rsa".into(),
+            public_key: "p1".into(),
+            last_check: Json::Null,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        let project = ProjectNumber(1);
+        let done = db.write(move |tx| {
+            Box::pin(async move {
+                let new = Domain { selector: "new".into(), public_key: "p2".into(), ..old.clone() };
+                create(tx, project, &old, b"1", NOW).await?;
+                assert!(renew(tx, project, &new, b"2", "old").await?);
+                assert!(!renew(tx, project, &new, b"3", "old").await?, "somebody else was first");
+                let found = checked(tx, project, (old.id, "old"), true, &json!([]), NOW).await?;
+                assert_eq!(found, Some(new));
+                let found = checked(tx, project, (old.id, "new"), true, &json!([]), NOW).await?;
+                assert!(found.is_some_and(|found| found.verified));
+                Ok(())
+            })
+        });
+        done.await.unwrap();
+    }
+}

@@ -3,7 +3,13 @@
 //!
 //! Whoever showed a secret key or a session before the body is read is known. Strangers have a part of the room together,
 //! and little time, and so has whoever shows a public key, which everybody can read in a web page: neither can keep out
-//! those who are known. Nor can one client, or one project from many clients.
+//! those who are known. Nor can one client, or one project from many clients: of small bodies and of large ones it has a
+//! part each, and both together leave room for a large body of somebody else, and for small ones.
+//!
+//! Room is taken for what came, not for what is announced: else a few bytes would keep many away. Only the large bodies of
+//! the same project must find room in its part as long as they say they are, so that as many are read as fit, instead of
+//! all by halves; who announces much and sends nothing takes that from the own project. Where room is short between
+//! others, and for bodies that do not say their length, one that has waited too long makes room for those that still wait.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -39,10 +45,14 @@ const WHOLE_OF_OTHERS: Duration = Duration::from_secs(10);
 const STRANGERS: (usize, usize) = (8, 2);
 /// The same for public keys: all of them, those of a project, and a client.
 const PUBLIC: (usize, usize, usize) = (16, 4, 1);
-/// The same for a client, and for a project, that is known: large bodies, and all.
-const KNOWN: (usize, usize) = (32, 48);
-/// How much of the room all bodies together may fill, in 64ths: large ones, those of who is not known, and small ones.
-const FILLED: (usize, usize, usize) = (48, 56, 64);
+/// The same for small bodies of those who are known: all of them, and those of a project or a client.
+const SMALL_ONES: (usize, usize) = (24, 8);
+/// The same for large ones: those of a project or a client while a quarter of the room stays free, and else.
+const LARGE_ONES: (usize, usize) = (32, 16);
+/// How much of the room is filled when less than a quarter stays free.
+const TIGHT: usize = 48;
+/// How much of the room all bodies together may fill, in 64ths: those of who is not known, large ones, and small ones.
+const FILLED: (usize, usize, usize) = (56, 60, 64);
 /// Most bytes of a body that are read although the request is answered already, and for how long.
 const MOST_DRAINED: usize = 256 * 1024;
 const DRAINED_FOR: Duration = Duration::from_secs(1);
@@ -117,28 +127,122 @@ struct Owner {
     project: Option<ProjectNumber>,
 }
 
+/// What a body holds of the room.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    owner: Owner,
+    taken: usize,
+    /// How long it will be, as far as the client says so.
+    announced: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Stranger,
+    Public,
+    /// A small body of somebody who is known.
+    Small,
+    /// A large one.
+    Large,
+}
+
 /// What part of the room is counted by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Share {
-    All(Standing),
-    Client(Standing, ClientKey),
-    Project(Standing, ProjectNumber),
+    All(Kind),
+    Client(Kind, ClientKey),
+    Project(Kind, ProjectNumber),
 }
 
-impl Owner {
-    /// The shares that a body of theirs counts in, with what each may hold, in 64ths of all room.
-    fn shares(self, is_small: bool) -> impl Iterator<Item = (Share, usize)> {
-        let standing = self.standing;
-        let known = if is_small { KNOWN.1 } else { KNOWN.0 };
-        let (all, project, client) = match standing {
-            Standing::Stranger => (STRANGERS.0, STRANGERS.0, STRANGERS.1),
-            Standing::Public => PUBLIC,
-            Standing::Known => (FILLED.2, known, known),
+/// What a body counts in a share, and how much that may hold, in 64ths of all room.
+struct Part {
+    share: Share,
+    bytes: usize,
+    most: usize,
+}
+
+impl Hold {
+    fn with(self, bytes: usize) -> Self {
+        Self { taken: self.taken + bytes, ..self }
+    }
+
+    fn kind(self) -> Kind {
+        match self.owner.standing {
+            Standing::Stranger => Kind::Stranger,
+            Standing::Public => Kind::Public,
+            Standing::Known if self.taken <= SMALL => Kind::Small,
+            Standing::Known => Kind::Large,
+        }
+    }
+
+    fn parts(self, is_tight: bool) -> impl Iterator<Item = Part> {
+        let (kind, bytes) = (self.kind(), self.taken);
+        let (all, project, client) = match kind {
+            Kind::Stranger => (STRANGERS.0, STRANGERS.0, STRANGERS.1),
+            Kind::Public => PUBLIC,
+            Kind::Small => (SMALL_ONES.0, SMALL_ONES.1, SMALL_ONES.1),
+            Kind::Large if is_tight => (FILLED.1, LARGE_ONES.1, LARGE_ONES.1),
+            Kind::Large => (FILLED.1, LARGE_ONES.0, LARGE_ONES.0),
         };
-        let project = self.project.map(|number| (Share::Project(standing, number), project));
-        [(Share::All(standing), all), (Share::Client(standing, self.client), client)]
-            .into_iter()
-            .chain(project)
+        // not for the client: those who have nothing to do with each other may come from one address
+        let whole = if kind == Kind::Large { bytes.max(self.announced) } else { bytes };
+        let of_project = self.owner.project.map(|number| Part {
+            share: Share::Project(kind, number),
+            bytes: whole,
+            most: project,
+        });
+        let of_client = Part { share: Share::Client(kind, self.owner.client), bytes, most: client };
+        [Part { share: Share::All(kind), bytes, most: all }, of_client].into_iter().chain(of_project)
+    }
+}
+
+impl Held {
+    /// Whether one more fits into so much room.
+    fn has_room(&self, hold: Hold, budget: usize) -> bool {
+        let part = |of_64: usize| budget / 64 * of_64;
+        let filled = self.all + hold.taken;
+        let most = match hold.kind() {
+            Kind::Stranger | Kind::Public => FILLED.0,
+            Kind::Large => FILLED.1,
+            Kind::Small => FILLED.2,
+        };
+        let fits = |of: Part| {
+            let others = self.shares.get(&of.share).copied().unwrap_or_default();
+            others.saturating_add(of.bytes) <= part(of.most)
+        };
+        filled <= part(most) && hold.parts(filled > part(TIGHT)).all(fits)
+    }
+
+    /// Takes out a body, and puts it in again with what it has then, if that fits.
+    fn exchange(&mut self, before: Hold, after: Hold, budget: usize) -> bool {
+        self.remove(before);
+        let fits = self.has_room(after, budget);
+        if fits {
+            self.add(after);
+        }
+        fits
+    }
+
+    fn add(&mut self, hold: Hold) {
+        if hold.taken == 0 {
+            return;
+        }
+        self.all += hold.taken;
+        for of in hold.parts(false) {
+            *self.shares.entry(of.share).or_default() += of.bytes;
+        }
+    }
+
+    fn remove(&mut self, hold: Hold) {
+        self.all -= hold.taken;
+        for of in hold.parts(false) {
+            if let Some(all) = self.shares.get_mut(&of.share) {
+                *all -= of.bytes;
+                if *all == 0 {
+                    self.shares.remove(&of.share);
+                }
+            }
+        }
     }
 }
 
@@ -184,58 +288,45 @@ impl Bodies {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes room for more of a body of which `before` bytes are there.
-    fn take(&self, owner: Owner, before: usize, bytes: usize) -> bool {
-        let part = |of_64: usize| self.settings.budget / 64 * of_64;
-        let is_small = before + bytes <= SMALL;
-        let mut held = self.held();
-        let filled = match owner.standing {
-            Standing::Known if is_small => FILLED.2,
-            Standing::Known => FILLED.0,
-            Standing::Public | Standing::Stranger => FILLED.1,
-        };
-        let has_room = |(share, most): (Share, usize)| {
-            held.shares.get(&share).copied().unwrap_or_default() + bytes <= part(most)
-        };
-        let fits = held.all + bytes <= part(filled) && owner.shares(is_small).all(has_room);
-        if fits {
-            held.all += bytes;
-            for (share, _) in owner.shares(is_small) {
-                *held.shares.entry(share).or_default() += bytes;
-            }
+    /// Takes room for more of a body, if there is some.
+    fn take(&self, hold: Hold, bytes: usize) -> bool {
+        let mut all = self.held();
+        let fits = all.exchange(hold, hold.with(bytes), self.settings.budget);
+        if !fits {
+            all.add(hold);
         }
         fits
     }
 
-    async fn wait_for_room(self: Arc<Self>, owner: Owner, before: usize, bytes: usize) -> bool {
+    /// The same, but where there is none, the body gives back what it has. Both are one step: of several bodies whose
+    /// patience ends at once the first makes room, and the others find it.
+    fn take_or_leave(&self, hold: Hold, bytes: usize) -> bool {
+        let fits = self.held().exchange(hold, hold.with(bytes), self.settings.budget);
+        if !fits {
+            self.freed.notify_waiters();
+        }
+        fits
+    }
+
+    /// Whether there is room after a while. When there is none, the body holds nothing any more.
+    async fn wait_for_room(self: Arc<Self>, hold: Hold, bytes: usize) -> bool {
         let room = async {
             loop {
                 let freed = self.freed.notified();
-                if self.take(owner, before, bytes) {
+                if self.take(hold, bytes) {
                     return;
                 }
                 freed.await;
             }
         };
-        timeout(PATIENCE, room).await.is_ok()
+        timeout(PATIENCE, room).await.is_ok() || self.take_or_leave(hold, bytes)
     }
 
-    fn give_back(&self, owner: Owner, bytes: usize) {
-        if bytes == 0 {
-            return;
+    fn give_back(&self, hold: Hold) {
+        if hold.taken > 0 {
+            self.held().remove(hold);
+            self.freed.notify_waiters();
         }
-        let mut held = self.held();
-        held.all -= bytes;
-        for (share, _) in owner.shares(true) {
-            if let Some(of_share) = held.shares.get_mut(&share) {
-                *of_share -= bytes;
-                if *of_share == 0 {
-                    held.shares.remove(&share);
-                }
-            }
-        }
-        drop(held);
-        self.freed.notify_waiters();
     }
 }
 
@@ -247,10 +338,9 @@ struct Source {
     stream: BodyDataStream,
     bodies: Arc<Bodies>,
     vouched: Vouched,
-    /// As known when reading began.
-    owner: Owner,
+    /// The owner is as known when reading began.
+    hold: Hold,
     read: usize,
-    taken: usize,
     /// A piece that waits for room.
     waiting: Option<(Bytes, Room)>,
     silence: Option<Pin<Box<Sleep>>>,
@@ -275,16 +365,20 @@ impl Source {
         }
         if self.state == State::Unread {
             let stranger = (Standing::Stranger, None);
-            (self.owner.standing, self.owner.project) = self.vouched.0.get().copied().unwrap_or(stranger);
+            let owner = &mut self.hold.owner;
+            (owner.standing, owner.project) = self.vouched.0.get().copied().unwrap_or(stranger);
         }
         self.state = State::Reading;
         if let Some((_, room)) = &mut self.waiting {
             let found = ready!(room.as_mut().poll(cx));
-            let Some((piece, _)) = self.waiting.take() else { return self.fail(Trouble::NoRoom) };
-            return if found { self.pass(piece) } else { self.fail(Trouble::NoRoom) };
+            if let Some((piece, _)) = self.waiting.take().filter(|_| found) {
+                return self.pass(piece);
+            }
+            self.hold.taken = 0;
+            return self.fail(Trouble::NoRoom);
         }
         let now = Instant::now();
-        let whole = match self.owner.standing {
+        let whole = match self.hold.owner.standing {
             Standing::Known => self.bodies.settings.whole,
             Standing::Public | Standing::Stranger => self.bodies.settings.whole.min(WHOLE_OF_OTHERS),
         };
@@ -315,22 +409,22 @@ impl Source {
     }
 
     fn admit(&mut self, piece: Bytes, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, axum::Error>>> {
-        let (owner, before, bytes) = (self.owner, self.taken, piece.len());
+        let (hold, bytes) = (self.hold, piece.len());
         if self.dropping {
             self.read += bytes;
             return Poll::Ready(Some(Ok(piece)));
         }
-        if self.bodies.take(owner, before, bytes) {
+        if self.bodies.take(hold, bytes) {
             return self.pass(piece);
         }
-        let room = Arc::clone(&self.bodies).wait_for_room(owner, before, bytes);
+        let room = Arc::clone(&self.bodies).wait_for_room(hold, bytes);
         self.waiting = Some((piece, Box::pin(room)));
         self.poll(cx)
     }
 
     fn pass(&mut self, piece: Bytes) -> Poll<Option<Result<Bytes, axum::Error>>> {
         self.read += piece.len();
-        self.taken += piece.len();
+        self.hold = self.hold.with(piece.len());
         Poll::Ready(Some(Ok(piece)))
     }
 
@@ -342,7 +436,7 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
-        self.bodies.give_back(self.owner, self.taken);
+        self.bodies.give_back(self.hold);
     }
 }
 
@@ -362,13 +456,15 @@ pub(crate) fn watch(request: &mut Request, bodies: &Arc<Bodies>, client: ClientK
     let body = std::mem::take(request.body_mut());
     let vouched = Vouched::default();
     request.extensions_mut().insert(vouched.clone());
+    let headers = request.headers();
+    let (length, waits) = (length(headers), headers.contains_key(EXPECT));
+    let owner = Owner { standing: Standing::Stranger, client, project: None };
     let source = Source {
         stream: body.into_data_stream(),
         bodies: Arc::clone(bodies),
         vouched,
-        owner: Owner { standing: Standing::Stranger, client, project: None },
+        hold: Hold { owner, taken: 0, announced: length.unwrap_or_default() },
         read: 0,
-        taken: 0,
         waiting: None,
         silence: None,
         until: None,
@@ -378,8 +474,7 @@ pub(crate) fn watch(request: &mut Request, bodies: &Arc<Bodies>, client: ClientK
     let source = Arc::new(Mutex::new(source));
     let reader = Arc::clone(&source);
     *request.body_mut() = Body::from_stream(poll_fn(move |cx| lock(&reader).poll(cx)));
-    let headers = request.headers();
-    Some(Rest { source, length: length(headers), waits: headers.contains_key(EXPECT) })
+    Some(Rest { source, length, waits })
 }
 
 fn lock(source: &Mutex<Source>) -> MutexGuard<'_, Source> {
@@ -441,6 +536,10 @@ mod tests {
         Owner { standing, client: client(last), project: project.map(ProjectNumber) }
     }
 
+    fn body(owner: Owner) -> Hold {
+        Hold { owner, taken: 0, announced: 0 }
+    }
+
     fn bodies() -> Arc<Bodies> {
         let (pause, whole) = (Duration::from_millis(20), Duration::from_mins(5));
         Bodies::new(BodySettings { pause, whole, budget: 100 * MB })
@@ -484,43 +583,122 @@ mod tests {
     #[tokio::test]
     async fn bodies_share_what_there_is() {
         let bodies = bodies();
-        let known = |last| owner(Standing::Known, last, None);
-        assert!(bodies.take(known(1), SMALL, 50 * MB), "the largest body fits");
-        assert!(!bodies.take(known(1), SMALL, 1), "a client has half");
-        assert!(bodies.take(known(1), 0, 1), "and small ones beside that");
-        bodies.give_back(known(1), 1);
-        assert!(bodies.take(known(2), SMALL, 25 * MB));
-        assert!(!bodies.take(known(2), SMALL, 1), "a quarter is for small ones");
-        assert!(bodies.take(known(2), 0, SMALL));
-        assert!(!Arc::clone(&bodies).wait_for_room(known(3), SMALL, MB).await);
-        bodies.give_back(known(1), 50 * MB);
-        assert!(Arc::clone(&bodies).wait_for_room(known(3), SMALL, MB).await);
-        bodies.give_back(known(2), 25 * MB + SMALL);
-        bodies.give_back(known(3), MB);
-        assert!(bodies.held().shares.is_empty(), "{:?}", bodies.held().shares);
+        let known = |last| body(owner(Standing::Known, last, None));
+        assert!(bodies.take(known(1), 50 * MB), "the largest body fits");
+        assert!(!bodies.take(known(1), SMALL + 1), "a client has half");
+        assert!(bodies.take(known(1), SMALL), "and small ones beside that");
+        assert!(bodies.take(known(2), 25 * MB));
+        assert!(!bodies.take(known(2).with(25 * MB), 1), "a quarter is for others");
+        assert!(bodies.take(known(2), SMALL));
+        assert!(bodies.take(known(3), 18 * MB));
+        assert!(!bodies.take(known(4), MB), "the last of it is for small ones");
+        assert!(bodies.take(known(4), SMALL));
+        assert!(!Arc::clone(&bodies).wait_for_room(known(4).with(SMALL), MB).await);
+        bodies.give_back(known(3).with(18 * MB));
+        assert!(Arc::clone(&bodies).wait_for_room(known(4), MB).await);
+        for hold in [known(1).with(50 * MB), known(2).with(25 * MB), known(1).with(SMALL)] {
+            bodies.give_back(hold);
+        }
+        bodies.give_back(known(2).with(SMALL));
+        bodies.give_back(known(4).with(MB));
+        let held = bodies.held();
+        assert!(held.all == 0 && held.shares.is_empty(), "{held:?}");
+    }
+
+    #[test]
+    fn a_client_or_project_leaves_room_for_others_with_small_bodies_and_with_large_ones() {
+        let of_client = |n: u8| owner(Standing::Known, 1, Some(i64::from(n)));
+        let of_project = |n: u8| owner(Standing::Known, n, Some(1));
+        let owners: [&dyn Fn(u8) -> Owner; 2] = [&of_client, &of_project];
+        for (sizes, of_owner) in [vec![SMALL], vec![MB], vec![MB, SMALL], vec![SMALL, MB]]
+            .into_iter()
+            .flat_map(|sizes| owners.map(|of_owner| (sizes.clone(), of_owner)))
+        {
+            let bodies = bodies();
+            for size in &sizes {
+                let taken =
+                    (0..2000_u32).filter(|n| bodies.take(body(of_owner((n % 100) as u8)), *size)).count();
+                assert_eq!(taken * size / MB, if *size == SMALL { 12 } else { 50 });
+            }
+            let other = |last| body(owner(Standing::Known, last, Some(i64::from(last))));
+            assert!(bodies.take(other(200), 25 * MB), "{sizes:?}");
+            assert!(bodies.take(other(200), SMALL), "{sizes:?}");
+            assert!(bodies.take(other(201), MB), "{sizes:?}");
+        }
+    }
+
+    #[test]
+    fn as_many_bodies_are_read_as_fit() {
+        let bodies = bodies();
+        let hold = |project| Hold { announced: 24 * MB, ..body(owner(Standing::Known, 1, Some(project))) };
+        assert!(bodies.take(hold(1), SMALL + 1) && bodies.take(hold(1), SMALL + 1));
+        assert!(!bodies.take(hold(1), SMALL + 1), "it would not fit");
+        assert!(bodies.take(hold(1), SMALL), "its beginning does");
+        let another = body(owner(Standing::Known, 1, Some(2)));
+        assert!(bodies.take(another, 49 * MB), "what was announced only takes nothing from others");
+        bodies.give_back(another.with(49 * MB));
+        for _ in 0..2 {
+            assert!(bodies.take(hold(1).with(SMALL + 1), 24 * MB - SMALL - 1));
+        }
+    }
+
+    #[test]
+    fn of_bodies_that_wait_one_makes_room_for_the_others() {
+        let bodies = bodies();
+        let mut holds = [1, 2, 3, 4].map(|project| body(owner(Standing::Known, 1, Some(project)))).to_vec();
+        let grow = |holds: &mut Vec<Hold>| {
+            for _ in 0..24 {
+                for hold in holds.iter_mut().filter(|hold| hold.taken < 24 * MB) {
+                    if bodies.take(*hold, MB) {
+                        *hold = hold.with(MB);
+                    }
+                }
+            }
+        };
+        grow(&mut holds);
+        assert!(holds.iter().all(|hold| hold.taken < 14 * MB), "all are half read");
+        while let Some(at) = holds.iter().position(|hold| hold.taken < 24 * MB) {
+            let hold = holds.remove(at);
+            assert!(!bodies.take_or_leave(hold, MB));
+            if let Some(next) = holds.get_mut(at) {
+                assert!(bodies.take_or_leave(*next, MB), "there is room now");
+                *next = next.with(MB);
+            }
+            grow(&mut holds);
+        }
+        assert_eq!(holds.len(), 2);
+        assert_eq!(bodies.held().all, 48 * MB, "what gave way holds nothing");
     }
 
     #[tokio::test]
-    async fn a_project_leaves_room_for_others_however_many_its_clients_are() {
+    async fn who_finds_no_room_is_told_and_holds_nothing() {
         let bodies = bodies();
-        let known = |last, project| owner(Standing::Known, last, Some(project));
-        let taken = (1..100).filter(|last| bodies.take(known(*last, 1), SMALL, MB)).count();
-        assert_eq!(taken, 50);
-        assert!(bodies.take(known(1, 2), SMALL, 25 * MB));
+        let mut request = request(&["some", "more"], true);
+        let rest = watch(&mut request, &bodies, client(1)).unwrap();
+        let mut pieces = request.into_body().into_data_stream();
+        assert!(futures_util::StreamExt::next(&mut pieces).await.unwrap().is_ok());
+        let others = 100 * MB / 64 * STRANGERS.1 - 4;
+        assert!(bodies.take(body(owner(Standing::Stranger, 1, None)), others));
+        let error = futures_util::StreamExt::next(&mut pieces).await.unwrap().unwrap_err();
+        let answer = axum::response::IntoResponse::into_response(failure(&error));
+        assert_eq!(answer.status(), 503);
+        assert_eq!(bodies.held().all, others, "at once");
+        drop((pieces, rest));
+        assert_eq!(bodies.held().all, others, "and not once more");
     }
 
     #[test]
     fn strangers_leave_room_for_those_who_are_known() {
         let bodies = bodies();
         let small = |owner: Owner| {
-            std::iter::repeat_with(|| bodies.take(owner, 0, SMALL)).take_while(|taken| *taken).count()
+            std::iter::repeat_with(|| bodies.take(body(owner), SMALL)).take_while(|taken| *taken).count()
         };
         let stranger = |last| owner(Standing::Stranger, last, None);
         let room = 100 * MB / 8 / SMALL;
         assert_eq!(small(stranger(1)), room / 4, "one of them has a part of it");
         let others: usize = (2..200).map(|last| small(stranger(last))).sum();
         assert_eq!(others, room - room / 4);
-        assert!(!bodies.take(stranger(250), 0, SMALL), "all of them together have an eighth");
+        assert!(!bodies.take(body(stranger(250)), SMALL), "all of them together have an eighth");
         // those who show public keys have a part of their own
         let public = |last, project| owner(Standing::Public, last, Some(project));
         let room = 100 * MB / 4 / SMALL;
@@ -530,19 +708,19 @@ mod tests {
         assert_eq!((2..10).map(|number| small(public(200, number))).sum::<usize>(), room / 16);
         let others: usize = (2..10).map(|number| small(public(200 + number, i64::from(number)))).sum();
         assert!(others <= room - room / 4);
-        assert!(
-            small(owner(Standing::Known, 1, Some(1))) > 900,
-            "who is known has the rest, also from there"
-        );
+        // who is known has their part nevertheless, also from there
+        let known = owner(Standing::Known, 1, Some(1));
+        assert_eq!(small(known), 100 * MB / 8 / SMALL);
+        assert!(bodies.take(body(known), 25 * MB));
     }
 
     #[tokio::test]
     async fn who_shows_a_key_before_the_body_is_known() {
         let bodies = bodies();
-        let body =
+        let content =
             || Body::from_stream(futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from("x"))]));
         for standing in [Standing::Stranger, Standing::Public, Standing::Known] {
-            let mut request = Request::new(body());
+            let mut request = Request::new(content());
             let rest = watch(&mut request, &bodies, client(1)).unwrap();
             let (parts, body) = request.into_parts();
             let project = Some(ProjectNumber(1)).filter(|_| standing != Standing::Stranger);
@@ -550,7 +728,7 @@ mod tests {
                 vouch(&parts, standing, project);
             }
             axum::body::to_bytes(body, MB).await.unwrap();
-            assert_eq!(lock(&rest.source).owner, Owner { standing, client: client(1), project });
+            assert_eq!(lock(&rest.source).hold.owner, Owner { standing, client: client(1), project });
         }
     }
 }

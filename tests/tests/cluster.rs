@@ -292,15 +292,17 @@ async fn claimed(app: &App, times: usize) {
     .await;
 }
 
-/// The database's address for a node to which the database's clock is off by what `skew.by` says.
-async fn with_another_clock(app: &App) -> String {
-    app.tamper(
+/// Another node, which delivers to a server of its own, and to which the database's clock is off by what `skew.by` says.
+async fn second_node_with_another_clock(one: &App, server: &ScriptedServer) -> App {
+    one.tamper(
         "create schema skew; create table skew.by (amount interval); insert into skew.by values ('0 s'); \
          create function skew.clock_timestamp() returns timestamptz language sql as \
          'select pg_catalog.clock_timestamp() + amount from skew.by'",
     )
     .await;
-    format!("{}?options=-c%20search_path%3Dpublic%2Cskew%2Cpg_catalog", app.database_url())
+    let url = format!("{}?options=-c%20search_path%3Dpublic%2Cskew%2Cpg_catalog", one.database_url());
+    let transport = format!("smtp://127.0.0.1:{}?tls=none", server.port);
+    one.second_node_with(&[("MAILWRIGHT_DATABASE_URL", &url), ("MAILWRIGHT_TRANSPORT", &transport)]).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -315,11 +317,7 @@ async fn a_node_whose_clock_is_off_says_so_and_delivers_nothing() {
         .env("MAILWRIGHT_DATABASE_CLOCK_CHECK_SECONDS", "1")
         .start()
         .await;
-    let url = with_another_clock(&one).await;
-    let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
-    let two = one
-        .second_node_with(&[("MAILWRIGHT_DATABASE_URL", &url), ("MAILWRIGHT_TRANSPORT", &transport)])
-        .await;
+    let two = second_node_with_another_clock(&one, &second).await;
     let clock_of_two = async || two.request("GET", "/ready").send().await.json()["clock"] == true;
 
     one.tamper("update skew.by set amount = '90 s'").await;
@@ -367,11 +365,7 @@ async fn a_node_whose_clock_goes_wrong_gives_back_what_it_has_queued() {
         .env("MAILWRIGHT_DATABASE_CLOCK_CHECK_SECONDS", "1")
         .start()
         .await;
-    let url = with_another_clock(&one).await;
-    let transport = format!("smtp://127.0.0.1:{}?tls=none", second.port);
-    let two = one
-        .second_node_with(&[("MAILWRIGHT_DATABASE_URL", &url), ("MAILWRIGHT_TRANSPORT", &transport)])
-        .await;
+    let two = second_node_with_another_clock(&one, &second).await;
     assert!(one.stop().await.success());
 
     // one is on the wire for good, the others wait for the only connection

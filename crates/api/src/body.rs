@@ -11,7 +11,8 @@
 //! all by halves; who announces much and sends nothing takes that from the own project. Where room is short between
 //! others, and for bodies that do not say their length, one that has waited too long makes room for those that still wait.
 
-use std::collections::HashMap;
+mod room;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -35,24 +36,13 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout};
 use crate::error::ApiError;
 use crate::frame::NoRoom;
 
-/// The first bytes of a body, which find room even where large bodies find none.
-const SMALL: usize = 64 * 1024;
+pub(crate) use self::room::Standing;
+use self::room::{Held, Hold, Owner};
+
 /// How long a body waits for room.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long the whole body of somebody may take who is not known.
 const WHOLE_OF_OTHERS: Duration = Duration::from_secs(10);
-/// In 64ths of all room: what strangers have together, and each of them.
-const STRANGERS: (usize, usize) = (8, 2);
-/// The same for public keys: all of them, those of a project, and a client.
-const PUBLIC: (usize, usize, usize) = (16, 4, 1);
-/// The same for small bodies of those who are known: all of them, and those of a project or a client.
-const SMALL_ONES: (usize, usize) = (24, 8);
-/// The same for large ones: those of a project or a client while a quarter of the room stays free, and else.
-const LARGE_ONES: (usize, usize) = (32, 16);
-/// How much of the room is filled when less than a quarter stays free.
-const TIGHT: usize = 48;
-/// How much of the room all bodies together may fill, in 64ths: those of who is not known, large ones, and small ones.
-const FILLED: (usize, usize, usize) = (56, 60, 64);
 /// Most bytes of a body that are read although the request is answered already, and for how long.
 const MOST_DRAINED: usize = 256 * 1024;
 const DRAINED_FOR: Duration = Duration::from_secs(1);
@@ -99,151 +89,6 @@ pub(crate) struct Bodies {
     freed: Notify,
     /// Turns for reading what is long: it takes a processor for a while, and several times the memory.
     parsers: Arc<Semaphore>,
-}
-
-#[derive(Debug, Default)]
-struct Held {
-    all: usize,
-    shares: HashMap<Share, usize>,
-}
-
-/// Who has shown what before the body is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Standing {
-    /// A secret key, or a session.
-    Known,
-    /// A public key.
-    Public,
-    /// Nothing.
-    Stranger,
-}
-
-/// Whose body it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Owner {
-    standing: Standing,
-    client: ClientKey,
-    /// For which project, where a key says so.
-    project: Option<ProjectNumber>,
-}
-
-/// What a body holds of the room.
-#[derive(Debug, Clone, Copy)]
-struct Hold {
-    owner: Owner,
-    taken: usize,
-    /// How long it will be, as far as the client says so.
-    announced: usize,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Stranger,
-    Public,
-    /// A small body of somebody who is known.
-    Small,
-    /// A large one.
-    Large,
-}
-
-/// What part of the room is counted by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Share {
-    All(Kind),
-    Client(Kind, ClientKey),
-    Project(Kind, ProjectNumber),
-}
-
-/// What a body counts in a share, and how much that may hold, in 64ths of all room.
-struct Part {
-    share: Share,
-    bytes: usize,
-    most: usize,
-}
-
-impl Hold {
-    fn with(self, bytes: usize) -> Self {
-        Self { taken: self.taken + bytes, ..self }
-    }
-
-    fn kind(self) -> Kind {
-        match self.owner.standing {
-            Standing::Stranger => Kind::Stranger,
-            Standing::Public => Kind::Public,
-            Standing::Known if self.taken <= SMALL => Kind::Small,
-            Standing::Known => Kind::Large,
-        }
-    }
-
-    fn parts(self, is_tight: bool) -> impl Iterator<Item = Part> {
-        let (kind, bytes) = (self.kind(), self.taken);
-        let (all, project, client) = match kind {
-            Kind::Stranger => (STRANGERS.0, STRANGERS.0, STRANGERS.1),
-            Kind::Public => PUBLIC,
-            Kind::Small => (SMALL_ONES.0, SMALL_ONES.1, SMALL_ONES.1),
-            Kind::Large if is_tight => (FILLED.1, LARGE_ONES.1, LARGE_ONES.1),
-            Kind::Large => (FILLED.1, LARGE_ONES.0, LARGE_ONES.0),
-        };
-        // not for the client: those who have nothing to do with each other may come from one address
-        let whole = if kind == Kind::Large { bytes.max(self.announced) } else { bytes };
-        let of_project = self.owner.project.map(|number| Part {
-            share: Share::Project(kind, number),
-            bytes: whole,
-            most: project,
-        });
-        let of_client = Part { share: Share::Client(kind, self.owner.client), bytes, most: client };
-        [Part { share: Share::All(kind), bytes, most: all }, of_client].into_iter().chain(of_project)
-    }
-}
-
-impl Held {
-    /// Whether one more fits into so much room.
-    fn has_room(&self, hold: Hold, budget: usize) -> bool {
-        let part = |of_64: usize| budget / 64 * of_64;
-        let filled = self.all + hold.taken;
-        let most = match hold.kind() {
-            Kind::Stranger | Kind::Public => FILLED.0,
-            Kind::Large => FILLED.1,
-            Kind::Small => FILLED.2,
-        };
-        let fits = |of: Part| {
-            let others = self.shares.get(&of.share).copied().unwrap_or_default();
-            others.saturating_add(of.bytes) <= part(of.most)
-        };
-        filled <= part(most) && hold.parts(filled > part(TIGHT)).all(fits)
-    }
-
-    /// Takes out a body, and puts it in again with what it has then, if that fits.
-    fn exchange(&mut self, before: Hold, after: Hold, budget: usize) -> bool {
-        self.remove(before);
-        let fits = self.has_room(after, budget);
-        if fits {
-            self.add(after);
-        }
-        fits
-    }
-
-    fn add(&mut self, hold: Hold) {
-        if hold.taken == 0 {
-            return;
-        }
-        self.all += hold.taken;
-        for of in hold.parts(false) {
-            *self.shares.entry(of.share).or_default() += of.bytes;
-        }
-    }
-
-    fn remove(&mut self, hold: Hold) {
-        self.all -= hold.taken;
-        for of in hold.parts(false) {
-            if let Some(all) = self.shares.get_mut(&of.share) {
-                *all -= of.bytes;
-                if *all == 0 {
-                    self.shares.remove(&of.share);
-                }
-            }
-        }
-    }
 }
 
 /// Who vouches for a request, with its body.
@@ -524,6 +369,7 @@ impl Rest {
 mod tests {
     use std::net::IpAddr;
 
+    use super::room::{SMALL, STRANGERS};
     use super::*;
 
     const MB: usize = 1024 * 1024;

@@ -7,9 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
 use mailwright_app::bootstrap::Bootstrap;
+use mailwright_app::secret::InstanceSecret;
 use mailwright_app::tasks::Tasks;
 use mailwright_app::{App, Transport};
 use mailwright_core::address::{DomainName, EmailAddress};
+use mailwright_store::Db;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -38,12 +40,6 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
     let app = if args.lost_secret { setup.app_with_any_secret(config)? } else { setup.app(config).await? };
-    if !args.lost_secret
-        && let Some(secret) = setup::known_secret(config)?
-        && let Some(trouble) = setup::unopened_keys(&setup.db, &secret).await?
-    {
-        tracing::warn!("the secret: {trouble}");
-    }
     if setup.db.is_postgres() && config.secret()?.is_none() {
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
@@ -73,8 +69,13 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let works = args.roles.contains(&Role::Worker);
     if args.lost_secret {
         renew_keys(&app, &tasks, works);
-    } else if works {
-        app.start_worker(&tasks);
+    } else {
+        if works {
+            app.start_worker(&tasks);
+        }
+        if let Some(secret) = setup::known_secret(config)? {
+            tell_unopened_keys(&setup.db, secret, &tasks);
+        }
     }
     tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
     let mut server = Server::new(listener, mailwright_api::router(app.clone()), &limits);
@@ -100,6 +101,22 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     drop(app);
     setup.db.close();
     Ok(())
+}
+
+/// Says which domains' keys the secret does not open. There may be many to try, and nothing waits for that.
+fn tell_unopened_keys(db: &Db, secret: InstanceSecret, tasks: &Tasks) {
+    let (db, stop) = (db.clone(), tasks.clone());
+    tasks.spawn("keys of domains", async move {
+        let tried = tokio::select! {
+            tried = setup::unopened_keys(&db, &secret) => tried,
+            () = stop.stopping() => return,
+        };
+        match tried {
+            Ok(None) => {}
+            Ok(Some(trouble)) => tracing::warn!("the secret: {trouble}"),
+            Err(error) => tracing::warn!("the secret: {error:#}"),
+        }
+    });
 }
 
 /// Gives new keys to the domains whose keys cannot be opened, and starts the background work afterwards: mail of a domain

@@ -11,16 +11,10 @@ use anyhow::Context;
 const OTHERS: u32 = 0o077;
 /// The embedded database.
 const DATABASE: &str = "mailwright.sqlite";
-/// The names of our own files.
-const OWN: [&str; 7] = [
-    DATABASE,
-    "mailwright.sqlite-wal",
-    "mailwright.sqlite-shm",
-    "mailwright.sqlite-journal",
-    "secret",
-    "demo-keys.json",
-    LOCK,
-];
+/// How the names of the files end that SQLite makes beside it.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// The names of our other files.
+const OWN: [&str; 3] = ["secret", "demo-keys.json", LOCK];
 /// Locked by the process that serves the embedded database.
 pub(super) const LOCK: &str = "mailwright.lock";
 
@@ -71,7 +65,7 @@ fn behind(path: PathBuf) -> Vec<PathBuf> {
     let target = if path.is_symlink() { path.canonicalize().ok() } else { None };
     match target {
         Some(target) if path.ends_with(DATABASE) => {
-            let beside = ["-wal", "-shm", "-journal"].map(|end| beside(&target, end));
+            let beside = BESIDE.map(|end| beside(&target, end));
             std::iter::once(target).chain(beside.into_iter().filter(|path| path.exists())).collect()
         }
         other => vec![other.unwrap_or(path)],
@@ -149,7 +143,13 @@ fn is_open(path: &Path) -> bool {
 fn is_own(file: &DirEntry) -> bool {
     let name = file.file_name();
     file.path().metadata().is_ok_and(|found| found.is_file())
-        && name.to_str().is_some_and(|name| OWN.contains(&name) || is_draft_of_secret(name))
+        && name
+            .to_str()
+            .is_some_and(|name| OWN.contains(&name) || is_of_database(name) || is_draft_of_secret(name))
+}
+
+fn is_of_database(name: &str) -> bool {
+    name.strip_prefix(DATABASE).is_some_and(|end| end.is_empty() || BESIDE.contains(&end))
 }
 
 /// Whether a file is what the secret is written to before it gets its name.

@@ -104,3 +104,32 @@ async fn a_campaign_of_which_somebody_holds_the_row_stops_no_other() {
     drop(held);
     is_sent(&app, acme, &stuck).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_segment_of_which_somebody_holds_the_row_stops_no_other() {
+    let app = App::start(Engine::Postgres).await;
+    let other = app.bootstrap("Other", "other.test").await;
+    let acme = app.secret_key();
+    for key in [acme, &other.secret_key] {
+        ok(&app, key, "/segments", &pro()).await;
+    }
+    let joins = async |key: &str| {
+        let contact = json!({"email": "ann@example.com", "data": {"plan": "pro"}});
+        format!("/events/contact/{}", text(&ok(&app, key, "/contacts", &contact).await["id"]))
+    };
+    let has_joined = async |key: &str, path: &str| {
+        app.eventually("the contact joins", async || {
+            let events = app.request("GET", path).bearer(key).send().await.assert_status(200).text();
+            events.contains("segment.pro.entry").then_some(())
+        })
+        .await;
+    };
+    let held = app.hold(&rows_of_first("segments")).await;
+    let stuck = joins(acme).await;
+    held.waited_for(1).await;
+    let path = joins(&other.secret_key).await;
+    has_joined(&other.secret_key, &path).await;
+    held.waited_for(3).await;
+    drop(held);
+    has_joined(acme, &stuck).await;
+}

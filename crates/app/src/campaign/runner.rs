@@ -311,7 +311,9 @@ impl Runner {
             match put_off.await {
                 // those that are over do not wait for it
                 Err(StoreError::Contention(_)) => {
-                    ids.into_iter().for_each(|id| self.rest(id));
+                    for id in ids {
+                        self.rest(id);
+                    }
                     return Ok((over, 0));
                 }
                 put_off => put_off?,

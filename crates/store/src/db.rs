@@ -110,7 +110,7 @@ fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
 
 /// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that small
 /// ones find some time.
-fn large_at_once() -> usize {
+pub(crate) fn large_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
 }
 

@@ -82,6 +82,8 @@ both_engines! {
         let contact = create_contact(&app, "ada@example.com", true, json!({})).await;
         let (one, other) =
             (app.bootstrap("One", "one.example").await, app.bootstrap("Other", "other.example").await);
+        let ada = json!({"email": "ada@example.com"});
+        as_project(&app, &one, "POST", "/contacts").json(&ada).send().await.assert_status(201);
         // every place is taken, and both projects have others waiting
         let _held = (crowd(&app, &one).await, crowd(&app, &other).await);
 
@@ -92,6 +94,12 @@ both_engines! {
         app.email_in(&mail, &["SENT"]).await;
         // also what these projects themselves ask for by other doors
         answered(as_project(&app, &one, "GET", "/contacts")).await;
+        let to_all = json!({"name": "News", "subject": "News", "body": "<p>News</p>", "from": one.from,
+            "audienceType": "ALL"});
+        let made = as_project(&app, &one, "POST", "/campaigns").json(&to_all).timeout(LONG).send().await;
+        let made = made.assert_status(201).json();
+        let send = format!("/campaigns/{}/send", text(&made["data"]["id"]));
+        answered(as_project(&app, &one, "POST", &send).json(&json!({}))).await;
         app.get("/contacts").bearer("sk_0000000000000000").timeout(LONG).send().await.assert_status(401);
     }
 

@@ -9,7 +9,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -251,8 +251,11 @@ impl Worker {
     async fn turn(&self, project: ProjectNumber) -> Result<bool> {
         let (now, lease) = (self.now(), self.lease());
         let db = &self.app.0.db;
-        let claimed =
-            db.write(move |tx| Box::pin(async move { store::claim(tx, project, now, lease).await })).await?;
+        let claimed = db
+            .write_in_background(move |tx| {
+                Box::pin(async move { store::claim(tx, project, now, lease).await })
+            })
+            .await?;
         let Some(job) = claimed else { return Ok(false) };
         let outcome = self.work(&job).await;
         self.settle(&job, outcome).await?;
@@ -299,17 +302,16 @@ impl Worker {
         }
     }
 
-    /// Does one piece, again when another transaction got in the way.
+    /// Does one piece, again when another transaction got in the way and the turn has not ended.
     async fn step(&self, claim: ClaimRef, piece: &Arc<dyn Piece>) -> Result<Step, StoreError> {
-        let mut tries = 0;
+        let (began, mut tries) = (Instant::now(), 0);
         loop {
             let (piece, now, lease) = (Arc::clone(piece), self.now(), self.lease());
-            let done =
-                self.app.0.db.write_bulk(move |tx| {
-                    Box::pin(async move { commit(tx, claim, piece, now, lease).await })
-                });
+            let done = self.app.0.db.write_in_background(move |tx| {
+                Box::pin(async move { commit(tx, claim, piece, now, lease).await })
+            });
             match done.await {
-                Err(StoreError::Contention(_)) if tries < MAX_TRIES => {
+                Err(StoreError::Contention(_)) if tries < MAX_TRIES && began.elapsed() < TURN => {
                     tokio::time::sleep(contact::pause(tries)).await;
                     tries += 1;
                 }
@@ -348,8 +350,9 @@ impl Worker {
             }
         };
         let db = &self.app.0.db;
-        let released =
-            db.write(move |tx| Box::pin(async move { store::release(tx, claim, release, now).await }));
+        let released = db.write_in_background(move |tx| {
+            Box::pin(async move { store::release(tx, claim, release, now).await })
+        });
         Ok(released.await?)
     }
 
@@ -359,7 +362,9 @@ impl Worker {
             .app
             .0
             .db
-            .write(move |tx| Box::pin(async move { store::fail(tx, claim, &reason, now).await }))
+            .write_in_background(move |tx| {
+                Box::pin(async move { store::fail(tx, claim, &reason, now).await })
+            })
             .await;
         match given_up {
             // another process took it over, and will come to the same end

@@ -343,8 +343,16 @@ impl App {
             if numbers.is_empty() {
                 return Ok(());
             }
-            for number in numbers {
-                retired::wipe(&self.0.db, number, now).await?;
+            let mut failed = false;
+            for retired in numbers {
+                if let Err(error) = retired::wipe(&self.0.db, retired, now).await {
+                    tracing::warn!(%error, project = retired.number.0, "a project could not be wiped, trying again later");
+                    self.0.db.ping().await?;
+                    failed = true;
+                }
+            }
+            if failed {
+                return Ok(());
             }
         }
     }

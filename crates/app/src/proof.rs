@@ -300,7 +300,11 @@ impl App {
     /// Removes links that expired and count no more.
     pub(crate) async fn sweep_proofs(&self) -> Result<()> {
         let before = self.0.clock.now().minus(WINDOW);
-        while self.0.db.write_bulk(move |tx| Box::pin(async move { store::sweep(tx, before).await })).await?
+        while self
+            .0
+            .db
+            .write_in_background(move |tx| Box::pin(async move { store::sweep(tx, before).await }))
+            .await?
             > 0
         {}
         Ok(())

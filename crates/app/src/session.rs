@@ -593,11 +593,17 @@ impl App {
         let window = now.minus(self.remembered_for());
         let unseen = now.minus(CLIENT_KNOWN);
         let db = &self.0.db;
-        while db.write_bulk(move |tx| Box::pin(async move { session::sweep(tx, now).await })).await? > 0 {}
-        while db.write_bulk(move |tx| Box::pin(async move { login::sweep(tx, window, unseen).await })).await?
+        while db.write_in_background(move |tx| Box::pin(async move { session::sweep(tx, now).await })).await?
             > 0
         {}
-        while db.write_bulk(move |tx| Box::pin(async move { member::sweep(tx, now).await })).await? > 0 {}
+        while db
+            .write_in_background(move |tx| Box::pin(async move { login::sweep(tx, window, unseen).await }))
+            .await?
+            > 0
+        {}
+        while db.write_in_background(move |tx| Box::pin(async move { member::sweep(tx, now).await })).await?
+            > 0
+        {}
         Ok(())
     }
 }

@@ -157,24 +157,25 @@ impl App {
         sender: Option<Platform>,
     ) -> mailwright_store::Result<bool> {
         let (app, of, why, now) = (self.clone(), project.clone(), reason.to_owned(), self.0.clock.now());
-        self.retry(move |tx| {
-            let (app, of, why, sender) = (app.clone(), of.clone(), why.clone(), sender.clone());
-            Box::pin(async move {
-                // the operator may have looked at it and enabled it meanwhile
-                let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
-                if health.is_none_or(|health| health.worst() < Level::Critical) {
-                    return Ok(false);
-                }
-                if !disable(tx, of.number, &Actor::Service, &why, now).await? {
-                    return Ok(false);
-                }
-                if let Some(sender) = sender {
-                    app.tell_members(tx, &sender, &of, &why).await?;
-                }
-                Ok(true)
+        self.0
+            .db
+            .write_in_background(move |tx| {
+                Box::pin(async move {
+                    // the operator may have looked at it and enabled it meanwhile
+                    let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
+                    if health.is_none_or(|health| health.worst() < Level::Critical) {
+                        return Ok(false);
+                    }
+                    if !disable(tx, of.number, &Actor::Service, &why, now).await? {
+                        return Ok(false);
+                    }
+                    if let Some(sender) = sender {
+                        app.tell_members(tx, &sender, &of, &why).await?;
+                    }
+                    Ok(true)
+                })
             })
-        })
-        .await
+            .await
     }
 
     async fn tell_members(

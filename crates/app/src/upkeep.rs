@@ -116,7 +116,9 @@ impl App {
             let claimed = self
                 .0
                 .db
-                .write(move |tx| Box::pin(async move { domain::claim_due(tx, number, now, next).await }))
+                .write_in_background(move |tx| {
+                    Box::pin(async move { domain::claim_due(tx, number, now, next).await })
+                })
                 .await?;
             let checks = claimed.into_iter().map(|domain| self.check_claimed(number, domain));
             stream::iter(checks).buffer_unordered(CHECKS).collect::<()>().await;
@@ -196,14 +198,14 @@ impl App {
             }
             self.0
                 .db
-                .write_bulk(move |tx| {
+                .write_in_background(move |tx| {
                     Box::pin(async move { campaign::bring_forward(tx, number, now, looked_at).await })
                 })
                 .await?;
             while self
                 .0
                 .db
-                .write_bulk(move |tx| {
+                .write_in_background(move |tx| {
                     Box::pin(async move { email::bring_forward(tx, number, now, latest).await })
                 })
                 .await?
@@ -219,7 +221,9 @@ impl App {
             while self
                 .0
                 .db
-                .write_bulk(move |tx| Box::pin(async move { idempotency::sweep(tx, number, now).await }))
+                .write_in_background(move |tx| {
+                    Box::pin(async move { idempotency::sweep(tx, number, now).await })
+                })
                 .await?
                 > 0
             {}
@@ -227,7 +231,9 @@ impl App {
             while self
                 .0
                 .db
-                .write_bulk(move |tx| Box::pin(async move { reception::forget(tx, number, oldest).await }))
+                .write_in_background(move |tx| {
+                    Box::pin(async move { reception::forget(tx, number, oldest).await })
+                })
                 .await?
                 > 0
             {}

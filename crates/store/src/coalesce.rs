@@ -12,7 +12,8 @@
 //! On PostgreSQL another transaction may hold what a group needs: the lock of a project's names, a row. A group waits for
 //! that a moment only. Then each project's operations are tried by themselves; those that still meet it are set aside as
 //! large ones are, and tried again by turns. Whatever else the project wants meanwhile comes after them. So a long
-//! transaction of one project costs the others that moment, and only once.
+//! transaction of one project costs what is small of the others that moment, and only once. A large operation may have to
+//! wait for such a try, which takes none of the turns of large ones.
 //!
 //! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
 //! little for more of them ([`Gathering`]).
@@ -345,7 +346,7 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
         let turns = running.as_ref().map_or(&[][..], |running| &running.turns);
         let mut groups = groups(&mut calls, &mut aside, turns).into_iter();
         while let Some(group) = groups.next() {
-            let held_up = answer_group(&db, group, body).await;
+            let held_up = answer_group(&db, group, WAIT, body).await;
             if !held_up.is_empty() {
                 aside.put_back(held_up);
                 // what is left may have to come after one of them
@@ -356,7 +357,8 @@ async fn run<O: Send + Sync + 'static, R: Send + 'static>(
         // until nothing is aside any more, or something small waits
         loop {
             if running.is_none() {
-                running = Running::start(&db, aside.next(), body);
+                let calls = aside.next();
+                running = Running::start(&db, calls, aside.0.is_empty(), body);
             }
             let Some(alone) = &mut running else { break };
             if !calls.is_empty() {
@@ -382,15 +384,18 @@ struct Running<O, R> {
 }
 
 impl<O: Send + Sync + 'static, R: Send + 'static> Running<O, R> {
-    /// Runs operations, if there are any, when their turn has come.
-    fn start(db: &Db, calls: Vec<Call<O, R>>, body: Body<O, R>) -> Option<Self> {
+    /// Runs operations, if there are any, when their turn has come. Those that are held up wait for nobody's turn, and only
+    /// briefly for what holds them up unless they are the only ones.
+    fn start(db: &Db, calls: Vec<Call<O, R>>, only: bool, body: Body<O, R>) -> Option<Self> {
         if calls.is_empty() {
             return None;
         }
+        let held_up = calls.iter().any(|call| call.held_up.is_some());
+        let wait = if held_up && !only { BRIEFLY } else { WAIT };
         let (turns, db) = (calls.iter().map(Call::turn).collect(), db.clone());
         let work = tokio::spawn(async move {
-            let _turn = db.turn_of_large().await;
-            answer_group(&db, calls, body).await
+            let _turn = if held_up { None } else { db.turn_of_large().await };
+            answer_group(&db, calls, wait, body).await
         });
         Some(Self { turns, work })
     }
@@ -436,6 +441,7 @@ fn groups<O, R>(
 async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     mut calls: Vec<Call<O, R>>,
+    wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Call<O, R>> {
     calls.sort_by_key(Call::project);
@@ -446,7 +452,7 @@ async fn answer_group<O: Send + Sync + 'static, R: Send + 'static>(
         db.metrics().group(operations.len());
     }
     let operations = Arc::new(operations);
-    let results = run_group(db, &operations, &projects, body).await;
+    let results = run_group(db, &operations, &projects, wait, body).await;
     let operations = Arc::into_inner(operations).into_iter().flatten().map(Some);
     let mut held_up = Vec::new();
     for ((caller, outcome), operation) in
@@ -482,6 +488,7 @@ async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
     db: &Db,
     operations: &Arc<Vec<O>>,
     projects: &[ProjectNumber],
+    wait: Duration,
     body: Body<O, R>,
 ) -> Vec<Result<R>> {
     let count = operations.len();
@@ -497,7 +504,7 @@ async fn run_group<O: Send + Sync + 'static, R: Send + 'static>(
         let outcome = if let Some((_, error)) = before {
             Err(error.clone())
         } else {
-            let wait = if part.len() == count { WAIT } else { BRIEFLY };
+            let wait = if part.len() == count { wait } else { BRIEFLY };
             attempt(db, operations, part.clone(), body, wait).await
         };
         match outcome {
@@ -618,7 +625,7 @@ mod tests {
     use mailwright_core::excess::Excess;
 
     use super::*;
-    use crate::db::{Location, StoreMetrics};
+    use crate::db::{Location, StoreMetrics, large_at_once};
     use crate::migrate::tests::Database;
     use crate::{args, names};
 
@@ -644,7 +651,7 @@ mod tests {
         let db = open(&folder);
         let write: WriteGroup<u8, u8> = |_, operations| Box::pin(async move { body(operations) });
         let projects: Vec<_> = (0..).map(ProjectNumber).take(operations.len()).collect();
-        run_group(&db, &Arc::new(operations.to_vec()), &projects, Body::Write(write)).await
+        run_group(&db, &Arc::new(operations.to_vec()), &projects, WAIT, Body::Write(write)).await
     }
 
     #[tokio::test]
@@ -803,7 +810,7 @@ mod tests {
             })
         };
         let projects = [5, 5, 5, 5, 6].map(ProjectNumber);
-        let found = run_group(&db, &Arc::new(vec![1, 2, 3, 4, 5]), &projects, Body::Write(write)).await;
+        let found = run_group(&db, &Arc::new(vec![1, 2, 3, 4, 5]), &projects, WAIT, Body::Write(write)).await;
         let held = |outcome: &Result<u8>| matches!(outcome, Err(Error::Contention(_)));
         assert!(found[..4].iter().all(held) && matches!(found[4], Ok(5)), "{found:?}");
     }
@@ -879,6 +886,11 @@ mod tests {
             (&mut calls[others]).await.unwrap().unwrap();
         }
         assert!(!calls[0].is_finished() && !calls[2].is_finished() && !holding.is_finished());
+        // they need none of the turns of large ones
+        let mut turns = Vec::new();
+        for _ in 0..large_at_once() {
+            turns.push(db.turn_of_large().await);
+        }
         let_go.send(()).unwrap();
         holding.await.unwrap().unwrap();
         for own in [0, 2] {
@@ -920,7 +932,7 @@ mod tests {
             })
         };
         let operations = Arc::new(vec![3, 3, 3, 11, 1, 1]);
-        let found = run_group(&db, &operations, &[ProjectNumber(1); 6], Body::Write(write)).await;
+        let found = run_group(&db, &operations, &[ProjectNumber(1); 6], WAIT, Body::Write(write)).await;
         assert!(
             matches!(found[..], [Ok(3), Ok(3), Ok(3), Err(Error::Excess(Excess::Contacts)), Ok(2), Ok(2)]),
             "{found:?}"

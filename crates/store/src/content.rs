@@ -126,7 +126,10 @@ pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<(
         let unused: Vec<_> = hashes.into_iter().filter(|hash| !used.contains(hash)).collect();
         for some in unused.chunks(FORGET) {
             let some = some.to_vec();
-            db.write_bulk(move |tx| Box::pin(async move { remove(tx, project, some, before).await })).await?;
+            db.write_in_background(move |tx| {
+                Box::pin(async move { remove(tx, project, some, before).await })
+            })
+            .await?;
         }
     }
 }

@@ -68,6 +68,10 @@ pub enum Door {
     Background(ProjectNumber),
 }
 
+/// How long a write in the background waits for what another transaction holds. Rounds over many projects wait for each
+/// that is held up, one after the other.
+const BRIEFLY: Duration = Duration::from_millis(250);
+
 /// What a body answers, whatever it is.
 pub(crate) type Answer = Box<dyn Any + Send>;
 /// The body of a read. There is one type for all of them, so that what runs it is compiled once.
@@ -106,7 +110,7 @@ fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
 
 /// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that small
 /// ones find some time.
-fn large_at_once() -> usize {
+pub(crate) fn large_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
 }
 
@@ -175,7 +179,7 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        answered(self.transact(false, Plans::Fresh, write_body(body)).await?)
+        answered(self.transact(false, Plans::Fresh { wait: None }, write_body(body)).await?)
     }
 
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
@@ -195,7 +199,18 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        answered(self.transact(true, Plans::Fresh, write_body(body)).await?)
+        answered(self.transact(true, Plans::Fresh { wait: None }, write_body(body)).await?)
+    }
+
+    /// Like [`Db::write_bulk`] for work that is tried again later when it fails: it waits only for a moment for what
+    /// another transaction holds, as with [`Tx::wait_at_most`], and fails with [`Error::Contention`] then. So a project that
+    /// is held up does not hold up those that come after it.
+    pub async fn write_in_background<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        answered(self.transact(true, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await?)
     }
 
     async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer> {

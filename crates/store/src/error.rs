@@ -177,6 +177,9 @@ impl From<tokio_postgres::Error> for Error {
         if *code == S::IN_FAILED_SQL_TRANSACTION {
             return Self::Aborted;
         }
+        if *code == S::IDLE_IN_TRANSACTION_SESSION_TIMEOUT {
+            return Self::Unavailable(text);
+        }
         if *code == S::QUERY_CANCELED {
             return Self::Interrupted(text);
         }

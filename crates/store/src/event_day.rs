@@ -85,7 +85,7 @@ pub async fn count_step(db: &Db, project: ProjectNumber) -> Result<bool> {
     if unfinished.is_none() {
         return Ok(false);
     }
-    db.write_bulk(move |tx| Box::pin(step(tx, project))).await
+    db.write_in_background(move |tx| Box::pin(step(tx, project))).await
 }
 
 async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {

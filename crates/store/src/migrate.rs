@@ -301,7 +301,13 @@ pub(crate) mod tests {
         }
 
         pub(crate) fn open(&self) -> Db {
-            let location = Location::Postgres { url: self.url(), connections: 4 };
+            self.open_with("")
+        }
+
+        /// The same with settings of its sessions, as a URL gives them.
+        pub(crate) fn open_with(&self, settings: &str) -> Db {
+            let url = format!("{}{settings}", self.url());
+            let location = Location::Postgres { url, connections: 4 };
             Db::open(&location, StoreMetrics::default()).unwrap()
         }
 

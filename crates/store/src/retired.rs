@@ -184,15 +184,17 @@ pub async fn due(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<Reti
 pub async fn wipe(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
     search::drop_index(db, retired.number).await?;
     if let Some(successor) = retired.successor {
-        while db.write_bulk(move |tx| Box::pin(move_audit(tx, retired.number, successor))).await? > 0 {}
+        while db.write_in_background(move |tx| Box::pin(move_audit(tx, retired.number, successor))).await? > 0
+        {
+        }
     } else {
         let audit = ("audit", "id", 500);
-        while db.write_bulk(move |tx| Box::pin(wipe_step(tx, retired.number, audit))).await? > 0 {}
+        while db.write_in_background(move |tx| Box::pin(wipe_step(tx, retired.number, audit))).await? > 0 {}
     }
     for table in WIPED {
-        while db.write_bulk(move |tx| Box::pin(wipe_step(tx, retired.number, *table))).await? > 0 {}
+        while db.write_in_background(move |tx| Box::pin(wipe_step(tx, retired.number, *table))).await? > 0 {}
     }
-    db.write(move |tx| Box::pin(wiped(tx, retired, now))).await
+    db.write_in_background(move |tx| Box::pin(wiped(tx, retired, now))).await
 }
 
 /// Looks again after as long as the number has been retired: often in the beginning, when requests may still be under

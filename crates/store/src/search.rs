@@ -128,9 +128,9 @@ pub async fn build_step(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
         None if contacts < LARGE_PROJECT => Ok(false),
         Some((_, true)) => Ok(false),
         _ if db.is_postgres() => build_postgres(db, project, now).await,
-        None => db.write_bulk(move |tx| Box::pin(start_sqlite(tx, project, now))).await,
+        None => db.write_in_background(move |tx| Box::pin(start_sqlite(tx, project, now))).await,
         Some((filled_to, false)) => {
-            db.write_bulk(move |tx| Box::pin(fill_sqlite(tx, project, filled_to))).await
+            db.write_in_background(move |tx| Box::pin(fill_sqlite(tx, project, filled_to))).await
         }
     }
 }
@@ -269,7 +269,7 @@ pub(crate) async fn drop_index(db: &Db, project: ProjectNumber) -> Result<()> {
     if db.is_postgres() {
         return db.outside(&format!("drop index concurrently if exists contacts_search_{n}")).await;
     }
-    db.write_bulk(move |tx| {
+    db.write_in_background(move |tx| {
         Box::pin(async move {
             for trigger in ["insert", "delete", "update"] {
                 tx.execute(format!("drop trigger if exists contact_search_{n}_{trigger}"), &[]).await?;

@@ -607,6 +607,41 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_transaction_that_does_nothing_is_undone() {
+        let database = Database::create("idle").await;
+        let db = with_row(&database).await;
+        let setting = db.read(|rx| {
+            let sql = "select current_setting('idle_in_transaction_session_timeout')";
+            Box::pin(async move { rx.one(sql, &[], |r| r.get::<String>(0)).await })
+        });
+        assert_eq!(setting.await.unwrap(), "30s");
+        let frozen = database.open_with("?options=-c%20idle_in_transaction_session_timeout%3D50");
+        let (begun, is_held) = tokio::sync::oneshot::channel();
+        let (thaw, until) = tokio::sync::oneshot::channel::<()>();
+        let holding = tokio::spawn(async move {
+            let work = frozen.write(|tx| {
+                Box::pin(async move {
+                    tx.execute_one("update taken set n = 2", &[]).await?;
+                    let _ = begun.send(());
+                    let _ = until.await;
+                    look(tx).await
+                })
+            });
+            work.await
+        });
+        is_held.await.unwrap();
+        let next = db.write(|tx| {
+            let sql = "update taken set n = 3 where n = 1";
+            Box::pin(async move { tx.execute_one(sql, &[]).await })
+        });
+        next.await.unwrap();
+        thaw.send(()).unwrap();
+        let error = holding.await.unwrap().unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_)), "{error}");
+        database.drop().await;
+    }
+
+    #[tokio::test]
     async fn who_meets_a_lock_is_told_of_the_lock() {
         let database = Database::create("lock").await;
         let db = with_row(&database).await;

@@ -9,8 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
-use futures_util::{FutureExt, StreamExt, stream};
+use futures_util::FutureExt;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
@@ -60,14 +59,15 @@ const PUT_OFF: Duration = Duration::from_mins(1);
 /// When a campaign is looked at again that only waits for its mails. The process that settles the last of them looks at
 /// once; this is for what no process tells, such as the removal of a contact, or one that died before it could.
 const WAITING: Duration = Duration::from_secs(10);
-/// How late a scheduled campaign may always start: it is never looked at in the very moment.
+/// How late a scheduled campaign may always start: it is never looked at in the very moment, and a process that froze may
+/// hold its row until the database ends it.
 const GRACE: Duration = Duration::from_mins(1);
 
 /// Wakes the runner of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Wake {
     notify: Notify,
-    settled: Mutex<BTreeSet<(ProjectNumber, CampaignId)>>,
+    settled: Mutex<BTreeMap<ProjectNumber, BTreeSet<CampaignId>>>,
 }
 
 impl Wake {
@@ -78,11 +78,21 @@ impl Wake {
 
     /// Tells the runner that a mail of a campaign is settled, which may have been the last.
     pub(crate) fn settled(&self, project: ProjectNumber, campaign: CampaignId) {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner).insert((project, campaign));
+        self.lock().entry(project).or_default().insert(campaign);
     }
 
-    fn take_settled(&self) -> BTreeSet<(ProjectNumber, CampaignId)> {
-        std::mem::take(&mut self.settled.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The projects of which a mail was settled.
+    fn with_settled(&self) -> Vec<ProjectNumber> {
+        self.lock().keys().copied().collect()
+    }
+
+    /// The campaigns of a project of which a mail was settled since this was asked last.
+    fn take_settled(&self, project: ProjectNumber) -> BTreeSet<CampaignId> {
+        self.lock().remove(&project).unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ProjectNumber, BTreeSet<CampaignId>>> {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,11 +102,11 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         app: app.clone(),
         holder: rand::random(),
         lease,
+        worked_on: UnderWay::new(tasks),
         looked_up: UnderWay::new(tasks),
-        writes: Semaphore::new(TOGETHER),
+        turns: Semaphore::new(TOGETHER),
         too_slow: Mutex::default(),
         resting: Mutex::default(),
-        looked_at: Mutex::new(Instant::now()),
     };
     tasks.spawn("campaign runner", run(Arc::new(runner), tasks.clone()));
 }
@@ -104,8 +114,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 async fn run(runner: Arc<Runner>, tasks: Tasks) {
     while !tasks.is_stopping() {
         let pause = match runner.round().await {
-            Ok(true) => continue,
-            Ok(false) => runner.first_rest().min(TICK),
+            Ok(()) => runner.first_rest().min(TICK),
             Err(error) => {
                 tracing::warn!(%error, "campaigns could not be looked at, trying again");
                 AFTER_FAILURE
@@ -125,15 +134,15 @@ struct Runner {
     /// Tells this process from others.
     holder: i64,
     lease: Duration,
+    /// The projects whose campaigns are worked on.
+    worked_on: UnderWay,
     /// The projects whose audiences are being looked up by reads that may take long.
     looked_up: UnderWay,
-    /// Turns to write what they found.
-    writes: Semaphore,
+    /// Turns to take steps, and to write what such a read found.
+    turns: Semaphore,
     too_slow: Mutex<TooSlow>,
-    /// The campaigns whose freezing takes its time, and when it goes on.
+    /// The campaigns whose freezing takes its time, or that met another transaction, and when they go on.
     resting: Mutex<HashMap<CampaignId, Instant>>,
-    /// When the campaigns were looked at that had mails settled.
-    looked_at: Mutex<Instant>,
 }
 
 /// The campaigns whose audience takes too long to look up: how often in a row it did, and until when they rest.
@@ -161,54 +170,69 @@ impl Runner {
         Lease { holder: self.holder, now, until: now.plus(self.lease) }
     }
 
-    /// One step of each campaign that there is something to do for and that does not rest. Returns whether there was one.
-    /// What may take long is only started.
-    async fn round(self: &Arc<Self>) -> Result<bool> {
+    /// Starts what there is to do for each project. It waits for none of them.
+    async fn round(self: &Arc<Self>) -> Result<()> {
         self.resting().retain(|_, until| *until > Instant::now());
         if self.app.0.dispatcher.is_superseded() {
-            return Ok(false);
+            return Ok(());
         }
-        let (runs, more) = self.due().await?;
-        let (slow, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_slow);
-        self.start_looking_up(slow);
-        let (ending, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_ending);
-        let mut endings: BTreeMap<ProjectNumber, BTreeMap<CampaignId, Ending>> = BTreeMap::new();
-        for (project, id) in self.settled() {
-            endings.entry(project).or_default().insert(id, None);
+        let now = self.app.clock().now();
+        let due =
+            self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
+        for project in due.into_iter().chain(self.app.0.campaigns.with_settled()) {
+            self.worked_on.start("campaigns", project, Arc::clone(self).work(project).boxed());
         }
-        for run in ending {
-            endings.entry(run.project).or_default().insert(run.id, Some((run.status, run.next_at)));
-        }
-        let mut waited = false;
-        let mut over = Vec::new();
-        for (project, campaigns) in endings {
-            match self.look(project, &campaigns).await {
-                Ok((ready, put_off)) => {
-                    over.extend(ready.into_iter().map(|id| (project, id)));
-                    waited |= put_off > 0;
-                }
-                Err(error) => tracing::warn!(%error, project = project.0, "campaigns could not be looked at"),
-            }
-        }
-        let mut steps: Vec<BoxFuture<'_, bool>> = Vec::new();
-        for run in runs {
-            let (project, id) = (run.project, run.id);
-            steps.push(self.guarded(project, id, self.step(run)).boxed());
-        }
-        for (project, id) in over {
-            steps.push(self.guarded(project, id, self.finish(project, id)).boxed());
-        }
-        let all: Vec<bool> = stream::iter(steps).buffer_unordered(TOGETHER).collect().await;
-        Ok(all.contains(&true) || (more && waited))
+        Ok(())
     }
 
-    /// Starts freezing of the campaigns whose audience is looked up by reads that may take long, of projects of which none
-    /// is under way; of the longest due first, where not all have a place.
-    fn start_looking_up(self: &Arc<Self>, mut campaigns: Vec<Run>) {
-        campaigns.sort_by_key(|run| run.next_at);
-        for project in campaigns.into_iter().map(|run| run.project) {
-            self.looked_up.start("campaign audience", project, Arc::clone(self).look_up(project));
+    /// Takes the steps of a project's campaigns until none is due.
+    async fn work(self: Arc<Self>, project: ProjectNumber) {
+        let began = Instant::now();
+        let mut looked_at: Option<Instant> = None;
+        while self.worked_on.goes_on(began) && !self.app.0.dispatcher.is_superseded() {
+            let settled = if looked_at.is_none_or(|at| at.elapsed() >= TICK / 2) {
+                looked_at = Some(Instant::now());
+                self.app.0.campaigns.take_settled(project)
+            } else {
+                BTreeSet::new()
+            };
+            if !self.steps(project, settled).await {
+                return;
+            }
         }
+    }
+
+    /// One step of each campaign of a project that there is something to do for and that does not rest; those of which
+    /// mails were settled may be over. Returns whether anything was done. What may take long is only started.
+    async fn steps(self: &Arc<Self>, project: ProjectNumber, settled: BTreeSet<CampaignId>) -> bool {
+        let turn = self.turns.acquire().await.ok();
+        let (runs, more) = self.due_of(project).await;
+        let (slow, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_slow);
+        if !slow.is_empty() {
+            self.looked_up.start("campaign audience", project, Arc::clone(self).look_up(project).boxed());
+        }
+        let (ending, runs): (Vec<_>, Vec<_>) = runs.into_iter().partition(is_ending);
+        let mut endings: BTreeMap<CampaignId, Ending> = settled.into_iter().map(|id| (id, None)).collect();
+        endings.extend(ending.into_iter().map(|run| (run.id, Some((run.status, run.next_at)))));
+        let (over, put_off) = match self.look(project, &endings).await {
+            Ok(looked_at) => looked_at,
+            Err(error) => {
+                tracing::warn!(%error, project = project.0, "campaigns could not be looked at");
+                (Vec::new(), 0)
+            }
+        };
+        drop(turn);
+        let mut did = more && put_off > 0;
+        for run in runs {
+            let _turn = self.turns.acquire().await;
+            let id = run.id;
+            did |= self.guarded(project, id, self.step(run)).await;
+        }
+        for id in over {
+            let _turn = self.turns.acquire().await;
+            did |= self.guarded(project, id, self.finish(project, id)).await;
+        }
+        did
     }
 
     /// Freezes the audiences of a project that are looked up by reads that may take long, step by step, until none is due.
@@ -223,22 +247,8 @@ impl Runner {
         }
     }
 
-    /// The campaigns that there is something to do for and that do not rest, and whether there may be more.
-    async fn due(&self) -> Result<(Vec<Run>, bool)> {
-        let now = self.app.clock().now();
-        let projects =
-            self.app.0.db.read(move |rx| Box::pin(async move { run::due_projects(rx, now).await })).await?;
-        let mut runs = Vec::new();
-        let mut more = false;
-        for project in projects {
-            let due = self.due_of(project).await;
-            runs.extend(due.0);
-            more |= due.1;
-        }
-        Ok((runs, more))
-    }
-
-    /// Those of a project. One that cannot be read is put off, and a project whose campaigns cannot be has none.
+    /// The campaigns of a project that there is something to do for and that do not rest, and whether there may be more.
+    /// One that cannot be read is put off, and a project whose campaigns cannot be has none.
     async fn due_of(&self, project: ProjectNumber) -> (Vec<Run>, bool) {
         let (now, holder) = (self.app.clock().now(), self.holder);
         let due =
@@ -253,21 +263,11 @@ impl Runner {
         for (id, error) in unreadable {
             tracing::error!(%error, table = "campaigns", campaign = %id, project = project.0,
                 "a campaign cannot be read and does not go on");
-            self.rest(project, id, PUT_OFF).await;
+            self.put_off(project, id, PUT_OFF).await;
         }
         let resting = self.resting();
         runs.retain(|run| resting.get(&run.id).is_none_or(|until| *until <= Instant::now()));
         (runs, more)
-    }
-
-    /// The campaigns of which mails were settled since this was asked last, which it is at most twice in a [`TICK`].
-    fn settled(&self) -> BTreeSet<(ProjectNumber, CampaignId)> {
-        let mut looked_at = self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked_at.elapsed() < TICK / 2 {
-            return BTreeSet::new();
-        }
-        *looked_at = Instant::now();
-        self.app.0.campaigns.take_settled()
     }
 
     /// Reads the ledgers of campaigns of a project that end when no mail waits. Returns those that do, and how many were
@@ -277,6 +277,9 @@ impl Runner {
         project: ProjectNumber,
         campaigns: &BTreeMap<CampaignId, Ending>,
     ) -> Result<(Vec<CampaignId>, usize)> {
+        if campaigns.is_empty() {
+            return Ok((Vec::new(), 0));
+        }
         let ids: Vec<_> = campaigns.keys().copied().collect();
         let told: Vec<_> = campaigns.iter().filter(|(_, e)| e.is_none()).map(|(id, _)| *id).collect();
         let (ledgers, told) = self
@@ -301,11 +304,20 @@ impl Runner {
         let put_off = waiting.len();
         if put_off > 0 {
             let until = self.app.clock().now().plus(WAITING);
-            let put_off =
-                self.app.0.db.write_bulk(move |tx| {
-                    Box::pin(async move { run::wait(tx, project, &waiting, until).await })
-                });
-            put_off.await?;
+            let ids: Vec<_> = waiting.iter().map(|(id, ..)| *id).collect();
+            let put_off = self.app.0.db.write_in_background(move |tx| {
+                Box::pin(async move { run::wait(tx, project, &waiting, until).await })
+            });
+            match put_off.await {
+                // those that are over do not wait for it
+                Err(StoreError::Contention(_)) => {
+                    for id in ids {
+                        self.rest(id);
+                    }
+                    return Ok((over, 0));
+                }
+                put_off => put_off?,
+            }
         }
         Ok((over, put_off))
     }
@@ -321,10 +333,14 @@ impl Runner {
             Ok(Ok(did)) => return did,
             Ok(Err(error)) => {
                 tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
+                if matches!(error, Error::Unavailable(_)) {
+                    self.rest(id);
+                    return false;
+                }
             }
             Err(_) => tracing::error!(campaign = %id, "a step of a campaign panicked, trying again"),
         }
-        self.rest(project, id, AFTER_FAILURE).await;
+        self.put_off(project, id, AFTER_FAILURE).await;
         false
     }
 
@@ -343,16 +359,20 @@ impl Runner {
         rests.unwrap_or(Duration::MAX)
     }
 
+    /// Leaves a campaign alone for a moment without a note in its row, which another transaction may hold.
+    fn rest(&self, id: CampaignId) {
+        self.resting().insert(id, Instant::now() + AFTER_FAILURE);
+    }
+
     /// Leaves a campaign alone for a moment, so that its trouble is not looked at again and again.
-    async fn rest(&self, project: ProjectNumber, id: CampaignId, pause: Duration) {
+    async fn put_off(&self, project: ProjectNumber, id: CampaignId, pause: Duration) {
         let until = self.app.clock().now().plus(pause);
-        let rested = self
-            .app
-            .0
-            .db
-            .write_bulk(move |tx| Box::pin(async move { run::put_off(tx, project, id, until).await }));
-        if let Err(error) = rested.await {
+        let put_off = self.app.0.db.write_in_background(move |tx| {
+            Box::pin(async move { run::put_off(tx, project, id, until).await })
+        });
+        if let Err(error) = put_off.await {
             tracing::warn!(%error, campaign = %id, "a campaign could not be put off");
+            self.rest(id);
         }
     }
 
@@ -377,7 +397,8 @@ impl Runner {
             latest_start: self.app.settings().latest_start,
             leaves: self.app.mail_leaves(),
         };
-        let fired = self.app.retry(move |tx| Box::pin(fire(tx, number, id, rules))).await?;
+        let db = &self.app.0.db;
+        let fired = db.write_in_background(move |tx| Box::pin(fire(tx, number, id, rules))).await?;
         if let Some(campaign) = &fired {
             tracing::info!(campaign = %id, status = campaign.status.as_str(), "a scheduled campaign was due");
         }
@@ -416,9 +437,9 @@ impl Runner {
         chunk.truncate(fitting);
         let content = self.app.0.contents.get(project, &run.content_hash).await?;
         let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
-        let turn = if is_slow { self.writes.acquire().await.ok() } else { None };
+        let turn = if is_slow { self.turns.acquire().await.ok() } else { None };
         let lease = self.lease();
-        let frozen = self.app.0.db.write_bulk(move |tx| {
+        let frozen = self.app.0.db.write_in_background(move |tx| {
             Box::pin(async move {
                 if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
                     return Ok(false);
@@ -456,8 +477,7 @@ impl Runner {
     async fn withhold(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
         let now = self.app.clock().now();
         let note = format!("Paused, because its audience cannot be looked up. {}", too_many_conditions());
-        let paused = self.app.retry(move |tx| {
-            let note = note.clone();
+        let paused = self.app.0.db.write_in_background(move |tx| {
             Box::pin(async move {
                 let paused = withhold_campaign(tx, project, id, note, now).await?;
                 run::put_off(tx, project, id, now.plus(PUT_OFF)).await?;
@@ -480,7 +500,9 @@ impl Runner {
             _ => AFTER_FAILURE,
         };
         let now = self.app.clock().now();
-        self.app.retry(move |tx| Box::pin(leave_alone(tx, project, id, now, now.plus(pause)))).await?;
+        let until = now.plus(pause);
+        let db = &self.app.0.db;
+        db.write_in_background(move |tx| Box::pin(leave_alone(tx, project, id, now, until))).await?;
         Ok(false)
     }
 
@@ -494,7 +516,7 @@ impl Runner {
     /// Puts the next mails of a retry back into the queue.
     async fn requeue(&self, number: ProjectNumber, id: CampaignId, retry: Retry) -> Result<bool> {
         let lease = self.lease();
-        let requeued = self.app.0.db.write_bulk(move |tx| {
+        let requeued = self.app.0.db.write_in_background(move |tx| {
             Box::pin(async move {
                 if !run::lease(tx, number, id, CampaignStatus::Sending, lease).await? {
                     return Ok(false);
@@ -514,7 +536,7 @@ impl Runner {
     /// for.
     async fn cancel(&self, run: Run) -> Result<bool> {
         let (number, id, lease) = (run.project, run.id, self.lease());
-        let skipped = self.app.0.db.write_bulk(move |tx| {
+        let skipped = self.app.0.db.write_in_background(move |tx| {
             Box::pin(async move {
                 if !run::lease(tx, number, id, CampaignStatus::Cancelled, lease).await? {
                     return Ok(0);
@@ -533,7 +555,7 @@ impl Runner {
     /// Ends a campaign when the mail of every contact of its audience is settled. Returns whether anything was done.
     async fn finish(&self, number: ProjectNumber, id: CampaignId) -> Result<bool> {
         let now = self.app.clock().now();
-        let ended = self.app.0.db.write_bulk(move |tx| Box::pin(finish(tx, number, id, now)));
+        let ended = self.app.0.db.write_in_background(move |tx| Box::pin(finish(tx, number, id, now)));
         match ended.await? {
             End::NotYet => Ok(false),
             End::Goes => Ok(true),

@@ -84,6 +84,19 @@ impl App {
         let before = self.campaign(project, id).await?.campaign;
         check_editable(&before)?;
         let (number, now) = (project.number, self.0.clock.now());
+        let counted = match self.count_quickly(number, &before).await? {
+            Some(counted) => counted.recipients(),
+            None => self.count_slowly(number, before, now).await?,
+        };
+        match counted {
+            0 => Err(Error::BadRequest(
+                "The campaign has no recipients. Nobody of its audience would get a mail.".into(),
+            )),
+            recipients => Ok(recipients),
+        }
+    }
+
+    async fn count_slowly(&self, number: ProjectNumber, before: Campaign, now: Timestamp) -> Result<i64> {
         let known = before.recipients;
         let counted = self.0.db.read_slow(number, move |rx| {
             Box::pin(async move {
@@ -97,15 +110,9 @@ impl App {
                 Ok(if any { known.max(1) } else { 0 })
             })
         });
-        let counted = match counted.await.map_err(Error::from) {
-            Err(Error::TooSlow(_)) => known.max(1),
-            counted => counted?,
-        };
-        match counted {
-            0 => Err(Error::BadRequest(
-                "The campaign has no recipients. Nobody of its audience would get a mail.".into(),
-            )),
-            recipients => Ok(recipients),
+        match counted.await.map_err(Error::from) {
+            Err(Error::TooSlow(_)) => Ok(known.max(1)),
+            counted => counted,
         }
     }
 

@@ -154,7 +154,7 @@ impl App {
         let mut tries = 0;
         loop {
             let (desk, contacts, now) = (self.0.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
-            let judged = self.0.db.write_bulk(move |tx| {
+            let judged = self.0.db.write_in_background(move |tx| {
                 Box::pin(async move {
                     let upkeep = store::lock(tx, project, now).await?;
                     let live = desk.live(tx, project, upkeep.version).await?;

@@ -4,20 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::{StreamExt, stream};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{Segment, Sweep};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Door;
 use mailwright_store::counter::Deltas;
 use mailwright_store::segment::{self as store, Swept, Upkeep};
+use tokio::sync::Semaphore;
 
 use super::live::{self, BATCH};
+use crate::App;
 use crate::error::Result;
 use crate::tasks::Tasks;
 use crate::under_way::UnderWay;
 use crate::upkeep::every;
-use crate::{App, contact};
 
 /// How often contacts that other processes changed are looked for.
 const LOOK: Duration = Duration::from_millis(250);
@@ -66,6 +66,29 @@ fn lock(wanted: &Wanted) -> MutexGuard<'_, Recounts> {
     wanted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What goes on beside the rounds: none of it holds up what is done for another project.
+#[derive(Clone)]
+struct Beside {
+    /// The projects whose contacts are judged.
+    judging: UnderWay,
+    /// Turns to do so, of which few are taken at the same time.
+    turns: Arc<Semaphore>,
+    /// The projects whose segments are counted.
+    counting: UnderWay,
+    wanted: Wanted,
+}
+
+impl Beside {
+    fn new(tasks: &Tasks) -> Self {
+        Self {
+            judging: UnderWay::new(tasks),
+            turns: Arc::new(Semaphore::new(TOGETHER)),
+            counting: UnderWay::new(tasks),
+            wanted: Wanted::default(),
+        }
+    }
+}
+
 struct Recount {
     wanted: bool,
     not_before: Timestamp,
@@ -107,7 +130,7 @@ impl Recount {
 impl App {
     /// Judges contacts that changed until the service stops.
     async fn keep_segments(&self, tasks: &Tasks) {
-        let (wanted, counting) = (Wanted::default(), UnderWay::new(tasks));
+        let beside = Beside::new(tasks);
         let mut tracking = true;
         while tasks.pause(LEAST).await {
             // without tracked segments, hints are not worth a look
@@ -119,8 +142,8 @@ impl App {
                 if !hinted {
                     tracking = self.tracks_segments().await?;
                 }
-                self.judge_changed(&wanted).await?;
-                self.start_recounts(&wanted, &counting);
+                self.judge_changed(&beside).await?;
+                self.start_recounts(&beside);
                 Ok(())
             };
             let round: Result<()> = round.await;
@@ -140,30 +163,28 @@ impl App {
         Ok(!found.is_empty())
     }
 
-    async fn judge_changed(&self, wanted: &Wanted) -> Result<()> {
+    /// Starts to judge the contacts that changed, of projects of which none are judged.
+    async fn judge_changed(&self, beside: &Beside) -> Result<()> {
         let projects =
             self.0.db.read(|rx| Box::pin(async move { store::pending(rx, PROJECTS).await })).await?;
-        let work = projects.into_iter().map(|project| async move {
-            let judged = self.judge_project(project).await;
-            judged.unwrap_or_else(|error| {
-                tracing::warn!(%error, project = project.0, "contacts could not be judged, trying again");
-                (project, BTreeSet::new())
-            })
-        });
-        let judged: Vec<_> = stream::iter(work).buffer_unordered(TOGETHER).collect().await;
-        for (project, changed) in judged {
-            lock(wanted).want(project, changed);
+        for project in projects {
+            let (app, of) = (self.clone(), beside.clone());
+            beside.judging.start("segment upkeep", project, async move {
+                if let Err(error) = app.judge_project(project, &of).await {
+                    tracing::warn!(%error, project = project.0, "contacts could not be judged, trying again");
+                }
+            });
         }
         Ok(())
     }
 
-    /// Starts the counts that are due, of projects of which none is under way. Nobody's contacts wait for them.
-    fn start_recounts(&self, wanted: &Wanted, counting: &UnderWay) {
-        let due = lock(wanted).due(self.0.clock.now());
+    /// Starts the counts that are due, of projects of which none is under way.
+    fn start_recounts(&self, beside: &Beside) {
+        let due = lock(&beside.wanted).due(self.0.clock.now());
         for project in due {
-            let (app, wanted, places) = (self.clone(), Arc::clone(wanted), counting.clone());
-            counting.start("segment recounts", project, async move {
-                app.recount_project(project, &wanted, &places).await;
+            let (app, of) = (self.clone(), beside.clone());
+            beside.counting.start("segment recounts", project, async move {
+                app.recount_project(project, &of.wanted, &of.counting).await;
             });
         }
     }
@@ -189,12 +210,12 @@ impl App {
         }
     }
 
-    /// Judges the contacts of a project that changed; the segments that somebody joined or left.
-    async fn judge_project(&self, project: ProjectNumber) -> Result<(ProjectNumber, BTreeSet<SegmentId>)> {
-        let mut changed = BTreeSet::new();
-        for turn in 0..TURN {
+    /// Judges the contacts of a project that changed. What it meets another transaction at is for a later round.
+    async fn judge_project(&self, project: ProjectNumber, beside: &Beside) -> Result<()> {
+        for _ in 0..TURN {
             let (desk, now) = (self.0.segments.clone(), self.0.clock.now());
-            let judged = self.0.db.write_bulk(move |tx| {
+            let turn = beside.turns.acquire().await;
+            let judged = self.0.db.write_in_background(move |tx| {
                 Box::pin(async move {
                     // whoever has the project goes on with it
                     let Some(upkeep) = store::lock_if_free(tx, project).await? else { return Ok(None) };
@@ -207,21 +228,21 @@ impl App {
                     Ok(Some((changed, taken.entries == batch)))
                 })
             });
-            match judged.await {
-                Ok(None) => break,
-                Ok(Some((segments, more))) => {
-                    changed.extend(segments);
-                    if !more {
-                        break;
-                    }
-                }
-                Err(mailwright_store::Error::Contention(_)) => {
-                    tokio::time::sleep(contact::pause(turn as u32)).await;
-                }
+            let judged = judged.await;
+            drop(turn);
+            let (segments, more) = match judged {
+                Ok(Some(judged)) => judged,
+                Ok(None) | Err(mailwright_store::Error::Contention(_)) => return Ok(()),
                 Err(error) => return Err(error.into()),
+            };
+            lock(&beside.wanted).want(project, segments);
+            if !more {
+                break;
             }
         }
-        Ok((project, changed))
+        // for counts that are wanted now, and for whoever changed meanwhile
+        self.hint();
+        Ok(())
     }
 
     /// Counts the members of a segment by its condition, if that is what it shows; how long it took.
@@ -247,7 +268,7 @@ impl App {
         let counted = self.count_segment(Door::Background(project), project, segment, before).await?;
         let cost = self.0.clock.now().since(before);
         let due_at = next(cost);
-        let stored = self.0.db.write_bulk(move |tx| {
+        let stored = self.0.db.write_in_background(move |tx| {
             Box::pin(async move { store::set_counted(tx, project, id, counted, due_at).await })
         });
         stored.await?;
@@ -291,7 +312,7 @@ impl App {
             }
         }
         if found > 0 || until > swept_to.plus(NOTE) {
-            let noted = self.0.db.write_bulk(move |tx| {
+            let noted = self.0.db.write_in_background(move |tx| {
                 Box::pin(async move { store::sweep_done(tx, project, swept_to, until).await })
             });
             noted.await?;
@@ -348,7 +369,7 @@ impl App {
     ) -> Result<usize> {
         let count = contacts.len();
         if count > 0 {
-            let queued = self.0.db.write_bulk(move |tx| {
+            let queued = self.0.db.write_in_background(move |tx| {
                 Box::pin(async move {
                     let mut deltas = Deltas::default();
                     for contact in contacts {
@@ -365,7 +386,7 @@ impl App {
 
     /// Queues contacts whose time to be judged again has come. Returns whether there may be more.
     async fn fire_timers(&self, project: ProjectNumber, now: Timestamp) -> Result<bool> {
-        let fired = self.0.db.write_bulk(move |tx| {
+        let fired = self.0.db.write_in_background(move |tx| {
             Box::pin(async move {
                 let due = store::take_timers(tx, project, now, PAGE as i64).await?;
                 let mut deltas = Deltas::default();
@@ -386,13 +407,21 @@ impl App {
         let projects =
             self.0.db.read(|rx| Box::pin(async move { store::removals(rx, PROJECTS).await })).await?;
         for project in projects {
-            while self
-                .0
-                .db
-                .write_bulk(move |tx| Box::pin(async move { store::remove_members_step(tx, project).await }))
-                .await?
-            {}
+            if let Err(error) = self.clear_up_project(project).await {
+                tracing::warn!(%error, project = project.0, "removed segments were not cleared up, trying again");
+                self.0.db.ping().await?;
+            }
         }
+        Ok(())
+    }
+
+    async fn clear_up_project(&self, project: ProjectNumber) -> Result<()> {
+        let step = || {
+            self.0.db.write_in_background(move |tx| {
+                Box::pin(async move { store::remove_members_step(tx, project).await })
+            })
+        };
+        while step().await? {}
         Ok(())
     }
 
@@ -429,7 +458,7 @@ impl App {
         let interval = self.settings().segments.refresh_interval;
         while looking.goes_on(began) {
             let turn = self.0.segments.turn().await;
-            let claim = self.0.db.write_bulk(move |tx| {
+            let claim = self.0.db.write_in_background(move |tx| {
                 Box::pin(async move { store::claim_due(tx, project, now, now.plus(interval)).await })
             });
             let Some(id) = claim.await? else { return Ok(()) };

@@ -57,15 +57,16 @@ pub struct Run {
     pub next_at: Timestamp,
 }
 
-/// The projects that have a campaign to be looked at. It goes from one project with a campaign that is not over to the
+/// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign that is not over to the
 /// next, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
          (select c.project_id from campaigns c where c.project_id > u.project_id and c.next_at is not null \
          order by c.project_id, c.next_at limit 1) from under_way u where u.project_id is not null) \
-         select u.project_id from under_way u where u.project_id > 0 and (select c.next_at from campaigns c \
-         where c.project_id = u.project_id and c.next_at is not null order by c.next_at limit 1) <= $1",
+         select d.project_id from (select u.project_id, (select c.next_at from campaigns c \
+         where c.project_id = u.project_id and c.next_at is not null order by c.next_at limit 1) as next_at \
+         from under_way u where u.project_id > 0) d where d.next_at <= $1 order by d.next_at, d.project_id",
         args![now],
         |r| r.get(0),
     )

@@ -31,6 +31,10 @@ pub(crate) use self::apart::Apart;
 const WAIT: Duration = Duration::from_secs(5);
 /// How long a statement may take that is no slow read. The server gives it up before we do.
 const STATEMENT: Duration = Duration::from_secs(50);
+/// How long a transaction may do nothing before the server ends it. Ours never pause, so its process is frozen, or cut off
+/// from the server, and whoever else needs what it holds has waited for long. Should the process go on, it finds the
+/// connection closed, and its transaction undone.
+const IDLE: Duration = Duration::from_secs(30);
 /// How long an operation may take before its connection counts as lost.
 const PATIENCE: Duration = Duration::from_mins(1);
 /// Plans that scan are switched off: every statement of ours is served by an index. Statements that do scan ask for it
@@ -49,14 +53,17 @@ pub(crate) struct Postgres {
     tls: MakeRustlsConnect,
 }
 
-/// Which plans the statements of a transaction run by, and with those that are kept, how long they wait.
+/// Which plans the statements of a transaction run by, and how long they wait for what other transactions hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Plans {
     /// The server decides: by default it plans a statement anew for few rows, which takes longer than running it.
-    Fresh,
+    Fresh {
+        /// How long they wait, if not for as long as a statement may take.
+        wait: Option<Duration>,
+    },
     /// Those made a moment ago. For statements that find every row by its key, whatever they are given.
     Kept {
-        /// How long they wait for what other transactions hold.
+        /// How long they wait.
         wait: Duration,
     },
 }
@@ -65,7 +72,10 @@ impl Plans {
     /// How a transaction begins.
     fn begin(self) -> Cow<'static, str> {
         match self {
-            Self::Fresh => "begin".into(),
+            Self::Fresh { wait: None } => "begin".into(),
+            Self::Fresh { wait: Some(wait) } => {
+                format!("begin; set local lock_timeout = {}", wait.as_millis().max(1)).into()
+            }
             Self::Kept { wait } => format!(
                 "begin; set local plan_cache_mode = force_generic_plan; set local lock_timeout = {}",
                 wait.as_millis().max(1)
@@ -229,7 +239,11 @@ async fn connection(pool: &Pool) -> Result<Object> {
 
 /// A configuration whose sessions have our settings. Those that the URL gives come on top.
 fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
-    let settings = format!("{SETTINGS} -c statement_timeout={}", statement_timeout.as_millis());
+    let settings = format!(
+        "{SETTINGS} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
+        statement_timeout.as_millis(),
+        IDLE.as_millis()
+    );
     let options =
         config.get_options().map_or_else(|| settings.clone(), |given| format!("{settings} {given}"));
     let mut config = config.clone();

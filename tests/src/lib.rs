@@ -310,6 +310,18 @@ pub fn assert_paced(times: impl Iterator<Item = std::time::Instant>, began: std:
     }
 }
 
+/// Waits until so many transactions wait for a lock, which they get in the order in which they came.
+pub async fn until_waiting(app: &mailwright_testkit::App, transactions: usize) {
+    app.tamper(&format!(
+        "do $$ declare began timestamptz := clock_timestamp(); begin \
+         while (select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') \
+         < {transactions} loop \
+         if clock_timestamp() > began + interval '20 seconds' then raise exception 'nobody waits'; end if; \
+         perform pg_sleep(0.05); perform pg_stat_clear_snapshot(); end loop; end $$",
+    ))
+    .await;
+}
+
 #[cfg(test)]
 mod tests {
     use super::{hexadecimal, holds};

@@ -322,6 +322,7 @@ impl App {
                 Box::pin(async move {
                     let invited = store::find_by_token(tx, &token_hash, &user.email, now).await?;
                     let Some((_, number)) = invited else { return Ok(None) };
+                    user::hold(tx, &user.email).await?;
                     if let Err(refused) = room(tx, number).await? {
                         return Ok(Some(Err(refused)));
                     }
@@ -330,11 +331,28 @@ impl App {
                     else {
                         return Ok(None);
                     };
-                    join(tx, number, &user, role, now).await.map(|()| Some(Ok(())))
+                    join(tx, number, (&user, true), role, now).await.map(|()| Some(Ok(())))
                 })
             })
             .await?;
         accepted.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?
+    }
+
+    /// Notes that somebody whom signing in made a member accepted this very invitation.
+    pub async fn agree(&self, user: &User, invitation: &Opened) -> Result<()> {
+        let (user, number) = (user.id, invitation.project.number);
+        self.0
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    match locked(tx, number, user).await? {
+                        Some((number, _)) => store::accept(tx, number, user).await,
+                        None => Ok(()),
+                    }
+                })
+            })
+            .await?;
+        Ok(())
     }
 
     /// Changes what a member is. Making somebody the owner only offers the project, and the member hands it over by
@@ -443,15 +461,15 @@ async fn remove(
     audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
 }
 
+/// Makes somebody a member, who asked for it or agreed to it, or did not.
 async fn add(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     actor: &Actor,
-    user: &User,
+    (user, accepted): (&User, bool),
     role: Role,
     now: Timestamp,
 ) -> mailwright_store::Result<Checked<Member>> {
-    let accepted = matches!(actor, Actor::User { id, .. } if *id == user.id);
     if !store::add(tx, number, user.id, role, accepted, now).await? {
         return Ok(Err(Error::Conflict(format!("{} is a member of the project already.", user.email))));
     }
@@ -478,6 +496,7 @@ async fn add_or_invite(
     wanted: Wanted,
     allowance: Allowance,
 ) -> mailwright_store::Result<Checked<std::result::Result<Member, Invitation>>> {
+    user::hold(tx, &wanted.email).await?;
     let Some(number) = project::lock(tx, number).await? else {
         return Ok(Err(Error::not_found(Resource::Project, "")));
     };
@@ -504,7 +523,7 @@ async fn add_or_invite(
     }
     let now = allowance.now;
     if let Some(user) = owner {
-        return Ok(add(tx, number, &manager.actor, &user, wanted.role, now).await?.map(Ok));
+        return Ok(add(tx, number, &manager.actor, (&user, false), wanted.role, now).await?.map(Ok));
     }
     Ok(invite(tx, number, &manager, wanted, now).await?.map(Err))
 }
@@ -636,7 +655,7 @@ pub(crate) async fn withdraw_of_revoked(
     Ok(withdrawn)
 }
 
-/// Refuses whom a project has no room for. It stays so until the transaction ends. To be asked before an invitation is
+/// Refuses whom a project has no room for, and everybody while it is disabled. It stays so until the transaction ends. To be asked before an invitation is
 /// taken, so that one that is refused stays, and in the same order by whoever changes invitations. The number that the
 /// project has by then.
 pub(crate) async fn room(
@@ -646,19 +665,22 @@ pub(crate) async fn room(
     let Some(number) = project::lock(tx, number).await? else {
         return Ok(Err(Error::not_found(Resource::Invitation, "")));
     };
+    if project::get(tx, number).await?.is_some_and(|found| found.disabled) {
+        return Ok(Err(Error::ProjectDisabled));
+    }
     Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(number) })
 }
 
-/// Makes somebody who was invited a member; a member stays what he is.
+/// Makes somebody who was invited a member, who accepted this very invitation or not; a member stays what he is.
 async fn join(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
-    user: &User,
+    (user, accepted): (&User, bool),
     role: Role,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
     let actor = Actor::User { id: user.id, email: user.email.to_string() };
-    add(tx, number, &actor, user, role, now).await.map(drop)
+    add(tx, number, &actor, (user, accepted), role, now).await.map(drop)
 }
 
 /// Makes a new account a member of what it was invited to, where there is [`room`] for it.
@@ -671,13 +693,13 @@ pub(crate) async fn redeem(
     let Some(user) = user::get(tx, user).await? else { return Ok(()) };
     let taken = store::take_by_token(tx, &invited.token_hash, &user.email, now).await?;
     match taken {
-        Some((number, role)) => join(tx, number, &user, role, now).await,
+        Some((number, role)) => join(tx, number, (&user, true), role, now).await,
         None => Ok(()),
     }
 }
 
-/// Accepts every invitation of an address that its owner proved to have. One to a project that is full stays, for the
-/// next time.
+/// Accepts every invitation of an address that its owner proved to have. One to a project that is full or disabled stays,
+/// for the next time. Nobody was asked, so the name is not shown there yet.
 pub(crate) async fn accept_all(
     tx: &mut Tx<'_>,
     user: UserId,
@@ -693,7 +715,7 @@ pub(crate) async fn accept_all(
         if let Ok(number) = room(tx, number).await?
             && let Some(role) = store::take(tx, number, email, now).await?
         {
-            join(tx, number, &user, role, now).await?;
+            join(tx, number, (&user, false), role, now).await?;
         }
     }
     Ok(())

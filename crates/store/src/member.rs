@@ -2,11 +2,13 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ApiKeyId, InvitationId, ProjectNumber, UserId};
+use mailwright_core::project::Project;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::error::Result;
+use crate::project;
 use crate::session::role;
 use crate::tx::{Row, Rx, Tx};
 
@@ -331,8 +333,8 @@ pub struct Opened {
     pub role: Role,
     /// Who invited: an address, or a key's name.
     pub invited_by: String,
-    /// Name of the project.
-    pub project: String,
+    /// The project.
+    pub project: Project,
     /// Whether the address has an account, and whether that has a password.
     pub account: Option<bool>,
 }
@@ -340,17 +342,20 @@ pub struct Opened {
 /// The invitation that a token opens, which stays as it is.
 pub async fn opened(rx: &mut Rx<'_>, token_hash: &[u8], now: Timestamp) -> Result<Option<Opened>> {
     rx.optional(
-        "select i.email, i.role, i.invited_by, p.name, u.id is not null, u.password_hash is not null \
-         from invitations i join projects p on p.number = i.project_id left join users u on u.email = i.email \
-         where i.token_hash = $1 and i.expires_at > $2 and i.key_id is null and p.retired_at is null",
+        format!(
+            "select i.email, i.role, i.invited_by, u.id is not null, u.password_hash is not null, {} \
+             from invitations i join projects p on p.number = i.project_id left join users u on u.email = i.email \
+             where i.token_hash = $1 and i.expires_at > $2 and i.key_id is null and p.retired_at is null",
+            project::COLUMNS
+        ),
         args![token_hash, now],
         |r| {
-            let (has_account, has_password): (bool, bool) = (r.get(4)?, r.get(5)?);
+            let (has_account, has_password): (bool, bool) = (r.get(3)?, r.get(4)?);
             Ok(Opened {
                 email: r.get(0)?,
                 role: role(&r.get::<String>(1)?, 1)?,
                 invited_by: r.get(2)?,
-                project: r.get(3)?,
+                project: project::read_at(r, 5)?,
                 account: has_account.then_some(has_password),
             })
         },

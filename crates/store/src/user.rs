@@ -155,6 +155,15 @@ pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
         .await
 }
 
+/// Keeps the account with an address as it is for whoever becomes a member with it: waits for who works on it. To be asked
+/// before the project is locked, because whoever works on an account and then accepts what it was invited to locks the
+/// account first.
+pub async fn hold(tx: &mut Tx<'_>, email: &EmailAddress) -> Result<()> {
+    // differs because SQLite has one writer; this is the lock that a reference to the account takes
+    let lock = if tx.is_postgres() { " for key share" } else { "" };
+    tx.exists(format!("select 1 from users where email = $1{lock}"), args![email]).await.map(drop)
+}
+
 /// Notes that the owner of an account receives mail at an address; false when the account has another one by now.
 pub async fn verify(tx: &mut Tx<'_>, id: UserId, email: &EmailAddress, now: Timestamp) -> Result<bool> {
     let changed = tx

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use mailwright_testkit::{App, Engine, OWNER, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD};
-use mailwright_tests::column;
+use mailwright_tests::{column, until_waiting};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -197,16 +197,4 @@ async fn a_role_that_was_lost_gives_no_key_to_a_request_that_waits_for_the_proje
     for refused in refused {
         refused.await.expect("an answer").assert_error(403, "FORBIDDEN");
     }
-}
-
-/// Waits until so many transactions wait for a lock, which they get in the order in which they came.
-pub(crate) async fn until_waiting(app: &App, transactions: usize) {
-    app.tamper(&format!(
-        "do $$ declare began timestamptz := clock_timestamp(); begin \
-         while (select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') \
-         < {transactions} loop \
-         if clock_timestamp() > began + interval '20 seconds' then raise exception 'nobody waits'; end if; \
-         perform pg_sleep(0.05); perform pg_stat_clear_snapshot(); end loop; end $$",
-    ))
-    .await;
 }

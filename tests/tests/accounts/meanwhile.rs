@@ -4,11 +4,9 @@
 
 use mailwright_testkit::{App, Engine, Held, OWNER, Request, Response};
 use mailwright_tests::browser::{Browser, PASSWORD};
-use mailwright_tests::{column, text};
+use mailwright_tests::{column, text, until_waiting};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
-
-use super::held::until_waiting;
 
 /// A project whose members a test changes.
 struct World {

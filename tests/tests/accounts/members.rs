@@ -1,6 +1,6 @@
 //! Members, invitations and ownership.
 
-use mailwright_testkit::{App, Engine, OWNER, both_engines};
+use mailwright_testkit::{App, Engine, OWNER, Request, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD};
 use mailwright_tests::{UNKNOWN_ID, assert_only_keys, assert_timestamp, column, issues, items, text};
 use serde_json::{Value, json};
@@ -74,6 +74,14 @@ async fn fill(app: &App, engine: Engine, table: &str, count: usize) {
         ),
     };
     app.tamper(&statements).await;
+}
+
+/// A request as the form of a page sends it.
+fn posted(app: &App, request: Request, fields: &str) -> Request {
+    request
+        .header("origin", app.base_url())
+        .header("sec-fetch-site", "same-origin")
+        .body(fields.replace(' ', "+"), "application/x-www-form-urlencoded")
 }
 
 both_engines! {
@@ -284,6 +292,64 @@ both_engines! {
         grace.accept(app, &tokens[0]).await.assert_status(200);
         assert_eq!(projects_of(&Browser::log_in(app, "ada@example.com", PASSWORD).await).await, 1);
         assert_eq!(projects_of(&Browser::of(&sign_up().await)).await, 1);
+    }
+
+    async fn nobody_joins_a_disabled_project_and_the_invitations_stay(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        let mut tokens = Vec::new();
+        for email in ["grace@example.com", "ada@example.com", "new@example.com"] {
+            let invited = team.invite(&team.owner, json!({"email": email})).await.assert_status(202).json();
+            tokens.push(text(&invited["token"]).to_owned());
+        }
+        let grace = Browser::sign_up(app, "grace@example.com").await;
+        Browser::sign_up(app, "ada@example.com").await;
+        app.tamper("update users set email_verified_at = created_at where email = 'ada@example.com'").await;
+        app.run(&["project", "disable", app.project_id(), "--reason", "Unpaid"]).await;
+        let sign_up = || {
+            let body = json!({"email": "new@example.com", "password": PASSWORD, "invitation": tokens[2]});
+            app.request("POST", "/auth/signup").json(&body).send()
+        };
+        let page = |method: &str| {
+            let request = app.request(method, &format!("/auth/invitation?token={}", tokens[2]));
+            if method == "GET" { request } else { posted(app, request, &format!("token={}&password={PASSWORD}", tokens[2])) }
+        };
+        grace.accept(app, &tokens[0]).await.assert_error(403, "PROJECT_DISABLED");
+        sign_up().await.assert_error(403, "PROJECT_DISABLED");
+        // signing in works all the same
+        Browser::log_in(app, "ada@example.com", PASSWORD).await;
+        for method in ["GET", "POST"] {
+            let told = page(method).send().await.assert_status(403);
+            assert!(told.text().contains("<h1>The project is disabled</h1>"), "{}", told.text());
+        }
+        assert_eq!(team.roles().await.len(), 3);
+
+        app.run(&["project", "enable", app.project_id()]).await;
+        grace.accept(app, &tokens[0]).await.assert_status(200);
+        Browser::log_in(app, "ada@example.com", PASSWORD).await;
+        sign_up().await.assert_status(200);
+        assert_eq!(team.roles().await.len(), 6);
+    }
+
+    async fn who_is_joined_by_signing_in_is_named_after_agreeing(engine: Engine) {
+        let team = Team::new(engine).await;
+        let app = &team.app;
+        let mut tokens = Vec::new();
+        for email in ["grace@example.com", "ada@example.com"] {
+            let invited = team.invite(&team.owner, json!({"email": email})).await.assert_status(202).json();
+            tokens.push(text(&invited["token"]).to_owned());
+            let body = json!({"email": email, "password": PASSWORD, "name": email});
+            app.request("POST", "/auth/signup").json(&body).send().await.assert_status(200);
+        }
+        app.tamper("update users set email_verified_at = created_at").await;
+        let grace = Browser::log_in(app, "grace@example.com", PASSWORD).await;
+        assert_eq!(team.list().await[3]["name"], json!(null), "nobody asked her");
+        let agree = grace.request(app, "PATCH", &team.of(&grace)).json(&json!({"role": "MEMBER"}));
+        assert_eq!(agree.send().await.assert_status(200).json()["name"], "grace@example.com");
+        // who signs in on the page of the invitation accepts it
+        let form = format!("token={}&password={PASSWORD}", tokens[1]);
+        posted(app, app.request("POST", "/auth/invitation"), &form).send().await.assert_status(200);
+        assert_eq!(team.list().await[4]["name"], "ada@example.com");
     }
 
     async fn an_invitation_is_renewed_where_there_is_no_room_for_another(engine: Engine) {

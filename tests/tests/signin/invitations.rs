@@ -2,7 +2,7 @@
 
 use mailwright_testkit::{App, Engine, OWNER, Request, Response, Value, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD};
-use mailwright_tests::{column, required_header, text};
+use mailwright_tests::{column, required_header, text, until_waiting};
 use serde_json::json;
 
 use super::{NO_TOKEN, newest_token, own_mails, own_mails_once, with_mail};
@@ -195,4 +195,29 @@ both_engines! {
             assert!(!text(&mails[0]["html"]).contains("evil.example"), "{mails:?}");
         }
     }
+}
+
+/// PostgreSQL alone: where there is one writer, nobody waits for anybody.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_added_while_proving_the_address_keeps_nobody_waiting() {
+    let app = with_mail(Engine::Postgres).start().await;
+    let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+    Browser::sign_up(&app, "ada@example.com").await;
+    invite(&app, &owner, "ada@example.com", "ADMIN").await;
+    own_mails_once(&app, "ada@example.com", 2).await;
+    let ask = json!({"email": "ada@example.com"});
+    app.request("POST", "/auth/request-password-reset").json(&ask).send().await.assert_status(200);
+    let token = newest_token(&app, "ada@example.com", "reset-password", 3).await;
+    app.tamper("update users set email_verified_at = created_at where email = 'ada@example.com'").await;
+    let members = format!("/projects/{}/members", app.project_id());
+    let held = app.hold("select 1 from projects where name = 'Acme' for no key update").await;
+    let added =
+        tokio::spawn(owner.request(&app, "POST", &members).json(&json!({"email": "ada@example.com"})).send());
+    until_waiting(&app, 1).await;
+    let body = json!({"token": token, "newPassword": "the password of Ada herself"});
+    let reset = tokio::spawn(app.request("POST", "/auth/reset-password").json(&body).send());
+    until_waiting(&app, 2).await;
+    drop(held);
+    added.await.expect("an answer").assert_status(200);
+    reset.await.expect("an answer").assert_status(200);
 }

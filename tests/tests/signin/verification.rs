@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use mailwright_testkit::{App, Engine, OWNER, Response, both_engines};
 use mailwright_tests::browser::{Browser, PASSWORD, try_log_in};
-use mailwright_tests::{shown, text};
+use mailwright_tests::{issues, shown, text};
 use serde_json::{Value, json};
 
 use super::{FROM, NO_TOKEN, newest_token, own_mails, own_mails_once, with_mail};
@@ -68,6 +68,38 @@ both_engines! {
         let right = json!({"token": token, "password": PASSWORD});
         verify_elsewhere(&app, right).await.assert_status(200);
         assert_eq!(me(&app, &mal).await.assert_status(200).json()["emailVerified"], true);
+    }
+
+    async fn a_request_that_contradicts_itself_changes_nothing(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let ada = Browser::sign_up(&app, "ada@example.com").await;
+        let token = newest_token(&app, "ada@example.com", "verify-email", 1).await;
+        let other = "the password of somebody else";
+        for (body, fields) in [
+            (json!({"password": PASSWORD, "notMine": true}), &["password", "notMine"][..]),
+            (json!({"password": PASSWORD, "newPassword": other}), &["password", "newPassword"]),
+            (json!({"newPassword": other, "notMine": true}), &["newPassword", "notMine"]),
+        ] {
+            let mut body = body;
+            body["token"] = json!(token);
+            let found = issues(&verify_elsewhere(&app, body).await);
+            assert_eq!(found, fields.iter().map(|name| ((*name).to_owned(), "custom".to_owned())).collect::<Vec<_>>());
+        }
+        for (fields, named) in [
+            ("action=disown&password=right+as+it+is", "password"),
+            ("action=claim&newPassword=long+enough+it+is&password=right+as+it+is", "password"),
+            ("newPassword=long+enough+it+is", "newPassword"),
+            ("action=unknown", "action"),
+        ] {
+            let form = app
+                .request("POST", "/auth/verify-email")
+                .body(format!("token={token}&{fields}"), "application/x-www-form-urlencoded");
+            let refused = form.send().await.assert_status(422);
+            assert!(refused.text().contains(&format!("to it: {named}.")), "{}", shown(&refused));
+        }
+        me(&app, &ada).await.assert_error(403, "EMAIL_VERIFICATION_REQUIRED");
+        let plain = json!({"token": token, "password": PASSWORD, "notMine": false});
+        verify_elsewhere(&app, plain).await.assert_status(200);
     }
 
     async fn the_owner_of_an_address_takes_the_account_over(engine: Engine) {

@@ -42,6 +42,7 @@ pub(crate) struct InvitationForm {
     params(("token" = Option<String>, Query, description = "What the link carries")),
     responses(
         (status = 200, description = "A page with a form that posts to the same path", content_type = "text/html", body = String),
+        (status = 403, description = "A page that says that the project is disabled, or that the address is to be verified first", content_type = "text/html", body = String),
         (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String)))]
 pub(crate) async fn page(State(app): State<App>, params: Params, headers: HeaderMap) -> Response {
     let token = params.text("token").unwrap_or_default();
@@ -63,7 +64,7 @@ pub(crate) async fn page(State(app): State<App>, params: Params, headers: Header
     responses(
         (status = 200, description = "A page that says so; it may set the cookie of a session", content_type = "text/html", body = String),
         (status = 401, description = "The page asks once more: the password or the code is wrong, or the code is missing", content_type = "text/html", body = String),
-        (status = 403, description = "A page that says that the address is to be verified first; or the request comes from a page of another site", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
+        (status = 403, description = "A page that says that the project is disabled, or that the address is to be verified first; or the request comes from a page of another site", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
         (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String),
         (status = 409, description = "A page that says that it failed: the address has an account by now, or the project is full", content_type = "text/html", body = String),
         (status = 422, description = "The page asks once more: for another password or name", content_type = "text/html", body = String)))]
@@ -84,6 +85,9 @@ pub(crate) async fn accept(
         Ok(None) => return dead(),
         Err(error) => return failed(Locale::En, error),
     };
+    if invitation.project.disabled {
+        return disabled();
+    }
     let asking = Asking { app: &app, token, invitation: &invitation };
     match (user, invitation.account) {
         (Some(user), _) => asking.accept(&user).await,
@@ -117,6 +121,9 @@ struct Asking<'a> {
 impl Asking<'_> {
     /// The page as it is opened; `user` is signed in with the invited address.
     fn page(&self, user: Option<&User>) -> Response {
+        if self.invitation.project.disabled {
+            return disabled();
+        }
         match (user, self.invitation.account) {
             (Some(user), _) if self.app.keeps_out(user) => unverified(),
             (Some(_), _) => self.ask(StatusCode::OK, None, "", "Accept the invitation"),
@@ -127,7 +134,7 @@ impl Asking<'_> {
 
     fn ask(&self, status: StatusCode, alert: Option<&str>, fields: &str, button: &str) -> Response {
         let Opened { email, role, invited_by, project, .. } = self.invitation;
-        let project = escape_html(project);
+        let project = escape_html(&project.name);
         let role = match role {
             Role::Owner => "an owner",
             Role::Admin => "an administrator",
@@ -169,7 +176,7 @@ impl Asking<'_> {
                 format!("<a href=\"../oauth/{}/outbound\">{}</a>", provider.as_str(), provider.label())
             })
             .collect();
-        let project = escape_html(&self.invitation.project);
+        let project = escape_html(&self.invitation.project.name);
         let sentence = format!(
             "The address <b>{}</b> has an account without a password. Sign in with {} and you are in the project.",
             escape_html(self.invitation.email.as_str()),
@@ -196,6 +203,7 @@ impl Asking<'_> {
         match self.app.accept_invitation(user, self.token).await {
             Ok(()) => self.joined(),
             Err(Error::NotFound { .. }) => dead(),
+            Err(Error::ProjectDisabled) => disabled(),
             Err(error) => failed(Locale::En, error),
         }
     }
@@ -214,7 +222,11 @@ impl Asking<'_> {
         };
         // signing in accepted what a verified address was invited to, where there was room
         let answer = match self.app.opened_invitation(self.token).await {
-            Ok(None) if found.user.email_verified => self.joined(),
+            Ok(None) if found.user.email_verified => match self.app.agree(&found.user, self.invitation).await
+            {
+                Ok(()) => self.joined(),
+                Err(error) => failed(Locale::En, error),
+            },
             Ok(_) => self.accept(&found.user).await,
             Err(error) => failed(Locale::En, error),
         };
@@ -239,15 +251,23 @@ impl Asking<'_> {
         match self.app.sign_up(wanted, client).await {
             Ok(found) => with_cookie(self.joined(), &session_header(self.app, &found)),
             Err(Error::NotFound { .. }) => dead(),
+            Err(Error::ProjectDisabled) => disabled(),
             Err(error) => failed(Locale::En, error),
         }
     }
 
     fn joined(&self) -> Response {
-        let project = escape_html(&self.invitation.project);
+        let project = escape_html(&self.invitation.project.name);
         let sentence = "You are signed in. You can close this page.";
         told(StatusCode::OK, &format!("You are in {project} now"), sentence)
     }
+}
+
+/// For an invitation to a project that takes nobody for now.
+fn disabled() -> Response {
+    let sentence = "Nobody can join it until the operator of this instance enables it again. The invitation stays until \
+                    then: open this link once more.";
+    told(StatusCode::FORBIDDEN, "The project is disabled", sentence)
 }
 
 /// For who is signed in and has to prove the address first: that accepts the invitation as well.

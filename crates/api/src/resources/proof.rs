@@ -11,6 +11,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use mailwright_app::session::ClientKey;
 use mailwright_app::{App, Error};
+use mailwright_core::issue::Issue;
 use mailwright_core::locale::Locale;
 use mailwright_store::proof::Purpose;
 use serde::Deserialize;
@@ -35,7 +36,7 @@ pub(crate) struct VerifyRequest {
     password: Option<Password>,
     /// If somebody else made the account: the password that it gets instead. It is yours then, and its sessions end.
     new_password: Option<NewPassword>,
-    /// True if somebody else made the account and it is to go. It comes before everything else.
+    /// True if somebody else made the account and it is to go. At most one of this, `password` and `newPassword` is given.
     not_mine: Option<bool>,
 }
 
@@ -67,6 +68,20 @@ pub(crate) enum VerifyAction {
 
 impl Payload for VerifyRequest {
     const MAX_BODY: usize = 16 * 1024;
+
+    fn check(&self) -> Vec<Issue> {
+        let given = [
+            ("password", self.password.is_some()),
+            ("newPassword", self.new_password.is_some()),
+            ("notMine", self.not_mine == Some(true)),
+        ];
+        let given: Vec<_> = given.into_iter().filter(|(_, given)| *given).collect();
+        if given.len() < 2 {
+            return Vec::new();
+        }
+        let text = "Pass one of password, newPassword and notMine: they say different things about whose account it is.";
+        given.into_iter().map(|(name, _)| Issue::new(name, "custom", text)).collect()
+    }
 }
 
 /// The page behind a link that verifies an address
@@ -145,7 +160,23 @@ fn disowned(removed: bool) -> &'static str {
     }
 }
 
+/// What a form holds that does not belong to its action.
+fn out_of_place(form: &Form) -> Vec<&'static str> {
+    let (others, known): (&[_], bool) = match form.text("action") {
+        None => (&["newPassword"], true),
+        Some("claim") => (&["password"], true),
+        Some("disown") => (&["password", "newPassword"], true),
+        Some(_) => (&[], false),
+    };
+    let found = others.iter().copied().filter(|name| form.text(name).is_some());
+    found.chain((!known).then_some("action")).collect()
+}
+
 async fn verify_by_form(app: &App, form: &Form, headers: &HeaderMap, client: ClientKey) -> Response {
+    let wrong = out_of_place(form);
+    if !wrong.is_empty() {
+        return page::contradictory(&wrong);
+    }
     let token = form.text("token").unwrap_or_default();
     let outcome = match form.text("action") {
         Some("claim") => {
@@ -229,6 +260,7 @@ pub(crate) async fn request_reset(
 pub(crate) struct PasswordReset {
     /// What the link carries.
     token: LinkToken,
+    /// The password that the account gets.
     new_password: NewPassword,
 }
 

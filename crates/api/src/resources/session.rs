@@ -70,7 +70,7 @@ pub(crate) struct SignedInView {
     request_body = SignUpRequest,
     responses(
         (status = 200, description = "Signed in: the answer sets the cookie", body = SignedInView),
-        (status = 403, description = "Signing up is switched off", body = ErrorEnvelope),
+        (status = 403, description = "Signing up is switched off, or the project of the invitation is disabled", body = ErrorEnvelope),
         (status = 404, description = "The invitation is not to this address, was used or has expired", body = ErrorEnvelope),
         (status = 409, description = "The address has an account", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope),

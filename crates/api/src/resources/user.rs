@@ -161,6 +161,7 @@ impl Payload for Acceptance {
     request_body = Acceptance,
     responses(
         (status = 200, body = Done), (status = 401, body = ErrorEnvelope),
+        (status = 403, description = "The project is disabled: the invitation stays", body = ErrorEnvelope),
         (status = 404, description = "Not to your address, used or expired", body = ErrorEnvelope),
         (status = 409, description = "The project has no room for another member", body = ErrorEnvelope)))]
 pub(crate) async fn accept_invitation(

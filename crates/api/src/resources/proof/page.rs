@@ -121,6 +121,12 @@ pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: 
     asked(status, heading, &sentence, &forms)
 }
 
+/// For a form with fields that do not belong to what it asks for; the page's own forms have none.
+pub(super) fn contradictory(fields: &[&str]) -> Response {
+    let sentence = format!("Nothing was changed. What does not belong to it: {}.", fields.join(", "));
+    told(StatusCode::UNPROCESSABLE_ENTITY, "The form contradicts itself", &sentence)
+}
+
 pub(super) fn verified() -> Response {
     told(StatusCode::OK, "Your address is confirmed", "You can close this page and sign in.")
 }

@@ -291,6 +291,18 @@ fn a_secret_that_is_missing_or_another_one_is_refused() {
 }
 
 #[test]
+fn a_secret_is_known_without_any_domain() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = [("MAILWRIGHT_DATA_DIR", path(folder.path())), ("MAILWRIGHT_LISTEN", "127.0.0.1:0")];
+    until_said(&["serve"], &settings, "the service is ready");
+    let file = folder.path().join("secret");
+    std::fs::write(&file, "0123456789abcdef0123456789abcdef").expect("another secret");
+    fail(&["serve"], &settings, &["does not hold the secret"]);
+    until_said(&["serve", "--lost-secret"], &settings, "the next start needs no --lost-secret");
+    until_said(&["serve"], &settings, "the service is ready");
+}
+
+#[test]
 fn what_is_no_file_is_not_waited_for() {
     for name in ["secret", "mailwright.lock", "mailwright.sqlite"] {
         let folder = tempfile::tempdir().expect("a folder");

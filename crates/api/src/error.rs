@@ -211,7 +211,9 @@ impl ApiError {
     }
 
     fn too_many_mails(retry_after: i64) -> Self {
-        let message = format!("Enough mails were sent. Ask for another one in {retry_after} seconds.");
+        let message = format!(
+            "As many mails as are allowed were asked for. Ask for another one in {retry_after} seconds."
+        );
         Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message)
             .retry_after(retry_after)
             .details(json!({ "retryAfter": retry_after }))

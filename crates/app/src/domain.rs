@@ -16,7 +16,7 @@ use mailwright_store::{Rx, campaign, domain as store, template};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Resource, Result};
-use crate::secret::next_unopened;
+use crate::secret::{Place, next_unopened, replace_check};
 use crate::tasks::Tasks;
 use crate::{App, Transport};
 
@@ -221,16 +221,14 @@ impl App {
         Ok(self.with_records(stored))
     }
 
-    /// Gives every domain another key whose private key cannot be opened, because the secret was lost. What cannot be done
-    /// is tried again, until the service stops. The number of keys; `None` when the service stopped before the last.
+    /// Gives every domain another key whose private key cannot be opened, because the secret was lost, and has the database
+    /// know the new secret. What cannot be done is tried again, until the service stops. The number of keys; `None` when
+    /// the service stopped before the last.
     pub async fn renew_keys(&self, tasks: &Tasks) -> Option<usize> {
         let (mut renewed, mut after) = (0, None);
         loop {
-            let next = match next_unopened(&self.0.db, &self.0.secret, after).await {
-                Ok((unopened, next)) => self.renew_all(unopened, tasks, &mut renewed).await.map(|()| next),
-                Err(error) => Err(error),
-            };
-            match next {
+            let step = self.renew_next(tasks, after, &mut renewed).await;
+            match step {
                 _ if tasks.is_stopping() => return None,
                 Ok(None) => return Some(renewed),
                 Ok(next) => after = next,
@@ -242,6 +240,22 @@ impl App {
                 }
             }
         }
+    }
+
+    /// Renews the keys of the next domains. Where to go on; `None` after the last.
+    async fn renew_next(
+        &self,
+        tasks: &Tasks,
+        after: Option<Place>,
+        renewed: &mut usize,
+    ) -> Result<Option<Place>> {
+        let (db, secret) = (&self.0.db, &self.0.secret);
+        let (unopened, next) = next_unopened(db, secret, after).await?;
+        self.renew_all(unopened, tasks, renewed).await?;
+        if next.is_none() && !tasks.is_stopping() {
+            replace_check(db, secret).await?;
+        }
+        Ok(next)
     }
 
     async fn renew_all(&self, keys: Vec<DomainKey>, tasks: &Tasks, renewed: &mut usize) -> Result<()> {

@@ -37,8 +37,10 @@ pub const MOST: i64 = 500;
 const MOST_OF_KEYS: i64 = 100;
 /// How long an invitation can be accepted.
 const INVITED_FOR: Duration = Duration::from_hours(14 * 24);
-/// Most invitations that are mailed to an address in a window of [`Allowance`], whoever invites.
-const MAILS_TO_ADDRESS: i64 = 3;
+/// Most invitations of an address in a window of [`Allowance`], whoever invites.
+const MAILS_TO_ADDRESS: i64 = 9;
+/// Most of them by one person, so that nobody keeps others from inviting.
+const MAILS_TO_ADDRESS_BY_ONE: i64 = 3;
 /// Most that are mailed for a project, and for a person, in a window.
 const MAILS_OF_ONE: i64 = 50;
 
@@ -131,8 +133,8 @@ struct Allowance {
 
 impl Allowance {
     /// Counts a mail to a stranger, and refuses what would make the instance a relay. The person who stands for it comes
-    /// first, then the project and then the address: who is refused must not use up what others have. The order is
-    /// always the same, so that two invitations cannot wait for each other.
+    /// first, then the project, what the person sends to the address, and what everybody does: who is refused must not use
+    /// up what others have. The order is always the same, so that two invitations cannot wait for each other.
     async fn take(
         self,
         tx: &mut Tx<'_>,
@@ -146,8 +148,11 @@ impl Allowance {
             .chain([of_project])
             .map(|key| Counted { key, limit: MAILS_OF_ONE })
             .collect();
-        let key = digest("invitation to", &[email.as_str().as_bytes()]);
-        counted.push(Counted { key, limit: MAILS_TO_ADDRESS });
+        let to = email.as_str().as_bytes();
+        let by = person.map_or_else(|| self.project.to_string(), |id| id.to_string());
+        let by_one = digest("invitation to, by", &[to, by.as_bytes()]);
+        counted.push(Counted { key: by_one, limit: MAILS_TO_ADDRESS_BY_ONE });
+        counted.push(Counted { key: digest("invitation to", &[to]), limit: MAILS_TO_ADDRESS });
         let refused = login::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
         Ok(refused.map_or(Ok(()), |began| {
             let wait = began.plus(self.window).since(self.now).as_secs().max(1);

@@ -4,7 +4,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::hmac;
 
-use mailwright_core::ids::{DomainId, ProjectNumber};
+use mailwright_core::ids::{DomainId, ProjectNumber, UserId};
 use mailwright_store::Db;
 use mailwright_store::sealed::{self, DomainKey, Sealed};
 
@@ -12,7 +12,9 @@ use crate::error::{Error, Result};
 
 /// What the private keys of domains are encrypted for.
 pub(crate) const DKIM: &str = "dkim";
-/// Domains that are looked at together.
+/// What the check of the secret is encrypted for.
+const CHECK: &str = "check";
+/// Domains, or second factors, that are looked at together.
 const PAGE: i64 = 200;
 /// Most domains that are named where there may be many.
 const NAMED: usize = 10;
@@ -60,6 +62,7 @@ impl InstanceSecret {
     /// Whether this is the secret that something was encrypted with.
     pub fn opens(&self, sealed: &Sealed) -> bool {
         match sealed {
+            Sealed::Check(check) => self.open(CHECK, check).is_ok(),
             Sealed::Dkim(key) => self.open(DKIM, key).is_ok(),
             Sealed::Seed(user, seed) => crate::totp::open(self, *user, seed).is_ok(),
         }
@@ -98,7 +101,30 @@ impl InstanceSecret {
 
 /// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted yet.
 pub async fn sample(db: &Db) -> Result<Option<Sealed>> {
-    Ok(db.read(|rx| Box::pin(sealed::newest(rx))).await?)
+    Ok(db.read(|rx| Box::pin(sealed::sample(rx))).await?)
+}
+
+/// Keeps what shows from now on whether a secret is this one, where nothing did yet.
+pub async fn keep_check(db: &Db, secret: &InstanceSecret) -> Result<()> {
+    let check = secret.seal(CHECK, &[])?;
+    Ok(db.write(move |tx| Box::pin(async move { sealed::keep_check(tx, &check).await })).await?)
+}
+
+/// The same in the place of what did, because that secret was lost.
+pub(crate) async fn replace_check(db: &Db, secret: &InstanceSecret) -> Result<()> {
+    let check = secret.seal(CHECK, &[])?;
+    Ok(db.write(move |tx| Box::pin(async move { sealed::replace_check(tx, &check).await })).await?)
+}
+
+/// How many accounts have a second factor whose seed a secret does not open.
+pub async fn unopened_seeds(db: &Db, secret: &InstanceSecret) -> Result<usize> {
+    let (mut count, mut after) = (0, UserId::from_bytes([0; 16]));
+    loop {
+        let seeds = db.read(move |rx| Box::pin(async move { sealed::seeds(rx, after, PAGE).await })).await?;
+        count += seeds.iter().filter(|(user, seed)| crate::totp::open(secret, *user, seed).is_err()).count();
+        let Some((last, _)) = seeds.last() else { return Ok(count) };
+        after = *last;
+    }
 }
 
 /// Domains whose private keys cannot be opened with the secret. Shown as their names.

@@ -294,9 +294,10 @@ pub(crate) async fn check(
     let Some(Factor { seed, confirmed: true }) = store::get(tx, user).await? else { return Ok(Ok(())) };
     let Some(code) = code else { return Ok(Err(Error::CodeRequired)) };
     let right = if is_code(code) {
-        let seed = match open(secret, user, &seed) {
-            Ok(seed) => seed,
-            Err(error) => return Ok(Err(error)),
+        let Ok(seed) = open(secret, user, &seed) else {
+            let lost = "The code cannot be checked: the secret of this instance was changed. Ask its operator to remove \
+                        your second factor.";
+            return Ok(Err(Error::NotAllowed(lost.into())));
         };
         match matching_step(&seed, code, now) {
             Some(step) => store::use_step(tx, user, step).await?,

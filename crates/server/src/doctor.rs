@@ -287,8 +287,7 @@ async fn secret(config: &Config, standing: Option<Standing>) -> Result<String, S
             return Err(trouble);
         }
         if let Some(known) = &known
-            && let Some(trouble) =
-                setup::unopened_keys(&setup.db, known).await.map_err(|e| format!("{e:#}"))?
+            && let Some(trouble) = setup::unopened(&setup.db, known).await.map_err(|e| format!("{e:#}"))?
         {
             return Err(trouble);
         }

@@ -39,7 +39,13 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let setup = setup::open(config)?;
     let _alone = setup::serve_alone(config)?;
     setup.migrate().await?;
-    let app = if args.lost_secret { setup.app_with_any_secret(config)? } else { setup.app(config).await? };
+    let app = if args.lost_secret {
+        setup.app_with_any_secret(config)?
+    } else {
+        let app = setup.app(config).await?;
+        setup.keep_check(config).await?;
+        app
+    };
     if setup.db.is_postgres() && config.secret()?.is_none() {
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
@@ -74,7 +80,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
             app.start_worker(&tasks);
         }
         if let Some(secret) = setup::known_secret(config)? {
-            tell_unopened_keys(&setup.db, secret, &tasks);
+            tell_unopened(&setup.db, secret, &tasks);
         }
     }
     tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
@@ -103,12 +109,12 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     Ok(())
 }
 
-/// Says which domains' keys the secret does not open. There may be many to try, and nothing waits for that.
-fn tell_unopened_keys(db: &Db, secret: InstanceSecret, tasks: &Tasks) {
+/// Says what the secret does not open. There may be much to try, and nothing waits for that.
+fn tell_unopened(db: &Db, secret: InstanceSecret, tasks: &Tasks) {
     let (db, stop) = (db.clone(), tasks.clone());
-    tasks.spawn("keys of domains", async move {
+    tasks.spawn("what the secret opens", async move {
         let tried = tokio::select! {
-            tried = setup::unopened_keys(&db, &secret) => tried,
+            tried = setup::unopened(&db, &secret) => tried,
             () = stop.stopping() => return,
         };
         match tried {

@@ -80,6 +80,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "age of contents",
         sql: include_str!("../migrations/0019_age_of_contents.sql"),
     },
+    Migration {
+        number: 20,
+        name: "check of the secret",
+        sql: include_str!("../migrations/0020_secret_check.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

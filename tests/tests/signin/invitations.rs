@@ -139,6 +139,20 @@ both_engines! {
         let known = Browser::sign_up(&app, "known@example.com").await;
         app.tamper("update users set email_verified_at = created_at").await;
         refused(post(&other, &known.email)).await;
+        // a person has three for an address, and all together nine
+        let others = async |name: &str, times: usize| {
+            let browser = Browser::sign_up(&app, &format!("{name}@example.com")).await;
+            app.tamper("update users set email_verified_at = created_at").await;
+            let path = format!("/projects/{}/members", text(&browser.create_project(&app, name).await["id"]));
+            let body = json!({"email": "victim@example.com"});
+            for _ in 0..times {
+                browser.request(&app, "POST", &path).json(&body).send().await.assert_status(202);
+            }
+            refused(browser.request(&app, "POST", &path).json(&body)).await;
+        };
+        others("ann", 3).await;
+        others("ben", 3).await;
+        others("cay", 0).await;
         // whom nothing is mailed to is not counted
         owner.request(&app, "POST", &format!("/projects/{other}/members")).json(&json!({"email": OWNER.0}))
             .send().await.assert_error(409, "CONFLICT");

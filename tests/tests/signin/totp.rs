@@ -130,6 +130,26 @@ both_engines! {
         log_in(&app, &format!("{} {}", &later[..3], &later[3..])).await.assert_status(200);
     }
 
+    async fn with_a_lost_secret_the_operator_removes_it(engine: Engine) {
+        let mut app = App::start(engine).await;
+        let ada = guarded(&app).await;
+        app.stop().await;
+        let another = [("MAILWRIGHT_SECRET", "another secret of this instance")];
+        app.restart_as(&["--lost-secret"], &another).await;
+        app.eventually("the secret is known", async || {
+            app.log().contains("the next start needs no --lost-secret").then_some(())
+        })
+        .await;
+        log_in(&app, &code(&ada.secret, ada.confirmed + 1)).await.assert_error(403, "FORBIDDEN");
+        log_in(&app, &ada.recovery[0]).await.assert_error(401, "TOTP_INVALID");
+        try_log_in(&app, "ada@example.com", PASSWORD).await.assert_error(401, "TOTP_REQUIRED");
+        app.run(&["user", "remove-totp", "ada@example.com"]).await;
+        try_log_in(&app, "ada@example.com", PASSWORD).await.assert_status(200);
+        app.stop().await;
+        app.restart_as(&[], &[]).await;
+        try_log_in(&app, "ada@example.com", PASSWORD).await.assert_status(200);
+    }
+
     async fn a_recovery_code_signs_in_once(engine: Engine) {
         let app = App::start(engine).await;
         let ada = guarded(&app).await;

@@ -132,7 +132,7 @@ impl From<Invited> for InvitedView {
 /// Add or invite a member
 ///
 /// Who has an account with a verified address is a member at once. Others get an invitation, by mail where the instance
-/// sends any: at most three to an address and 50 for a project in 15 minutes, unless the operator says otherwise; for
+/// sends any: at most three to an address by one person and 50 for a project in 15 minutes, unless the operator says otherwise; for
 /// these your own address must be verified. Elsewhere the answer holds what accepts the invitation, for you to pass on.
 ///
 /// With a key nobody becomes a member and nothing is mailed: the invitation waits until a member who manages members

@@ -111,11 +111,26 @@ impl Setup {
 
     /// The application on this database.
     pub(crate) async fn app(&self, config: &Config) -> Result<App> {
-        let sealed = secret::sample(&self.db).await?;
-        if let Some(trouble) = secret_trouble(config, sealed.as_ref())? {
-            bail!(trouble);
-        }
+        self.try_secret(config).await?;
         self.app_with_any_secret(config)
+    }
+
+    async fn try_secret(&self, config: &Config) -> Result<()> {
+        let sealed = secret::sample(&self.db).await?;
+        match secret_trouble(config, sealed.as_ref())? {
+            Some(trouble) => bail!(trouble),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the database know the secret that it is used with from now on. Of two processes that do so at once with
+    /// different ones, the second is refused.
+    pub(crate) async fn keep_check(&self, config: &Config) -> Result<()> {
+        let Some(secret) = known_secret(config)? else { return Ok(()) };
+        if let Err(error) = secret::keep_check(&self.db, &secret).await {
+            tracing::warn!(%error, "the check of the secret could not be kept, the next start tries again");
+        }
+        self.try_secret(config).await
     }
 
     /// The same, whether the secret opens what is stored or not.
@@ -184,15 +199,23 @@ pub(crate) fn secret_trouble(config: &Config, sealed: Option<&Sealed>) -> Result
     )))
 }
 
-/// Which domains' keys a secret does not open, although it opens what was encrypted last.
-pub(crate) async fn unopened_keys(db: &Db, secret: &InstanceSecret) -> Result<Option<String>> {
-    let unopened = secret::unopened(db, secret).await.context("the keys of the domains cannot be tried")?;
-    Ok(unopened.map(|domains| {
-        format!(
-            "it does not open the keys of these domains, whose mail waits: {domains}; put the right secret back, or see \
-             \"A lost secret\" in docs/operations.md"
-        )
-    }))
+/// What a secret does not open, although it is the one that the database is used with: keys of domains, and seeds of
+/// second factors.
+pub(crate) async fn unopened(db: &Db, secret: &InstanceSecret) -> Result<Option<String>> {
+    let domains = secret::unopened(db, secret).await.context("the keys of the domains cannot be tried")?;
+    let seeds = secret::unopened_seeds(db, secret).await.context("the second factors cannot be tried")?;
+    let what = match (domains, seeds) {
+        (None, 0) => return Ok(None),
+        (Some(domains), 0) => format!("the keys of these domains, whose mail waits: {domains}"),
+        (None, seeds) => format!("the second factors of {seeds} accounts, whose codes are refused"),
+        (Some(domains), seeds) => format!(
+            "the second factors of {seeds} accounts, whose codes are refused, and the keys of these domains, whose mail \
+             waits: {domains}"
+        ),
+    };
+    Ok(Some(format!(
+        "it does not open {what}; put the right secret back, or see \"A lost secret\" in docs/operations.md"
+    )))
 }
 
 /// The configured secret, or the one that was made at the first start.

@@ -412,15 +412,17 @@ async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Ident
     let (caller, session) = if parts.headers.contains_key(AUTHORIZATION) {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
         let look_up = async { Ok(app.keyring().find(token).await?) };
-        (of_place(secret(guarded(app, parts, token, look_up).await?)?, &place)?, None)
+        (secret(guarded(app, parts, token, look_up).await?)?, None)
     } else if session_cookie(app, &parts.headers).is_some() {
         let (member, session) = as_member(app, parts, &place).await?;
         (member, Some(session))
     } else {
         return Err(ApiError::missing_auth());
     };
-    need.met_by(&caller)?;
+    // what is refused counts as well
     count(app, parts, &caller).await?;
+    let caller = of_place(caller, &place)?;
+    need.met_by(&caller)?;
     let number = caller.project.number;
     if let Some(session) = session {
         note(parts, Entrance::Member { session, place, number, need });
@@ -430,7 +432,7 @@ async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Ident
     Ok(caller)
 }
 
-/// Whom a key belongs to, unless the request's path names another project.
+/// Who asks, unless the request's path names another project.
 fn of_place(caller: Identity, place: &Place) -> Result<Identity, ApiError> {
     match place {
         Place::Path(asked, _) if *asked != Some(caller.project.id) => Err(place.stranger()),

@@ -188,7 +188,9 @@ fn tag(record: &str, wanted: &str) -> Option<String> {
 fn same_key(found: &str, expected: &str) -> bool {
     let kind = |record| tag(record, "k").unwrap_or_else(|| "rsa".to_owned()).to_ascii_lowercase();
     let key = tag(found, "p").filter(|key| !key.is_empty());
-    let version = tag(found, "v").is_none_or(|version| version == "DKIM1");
+    // where there is a version, it comes first (RFC 6376 section 3.6.1)
+    let version =
+        tag(found, "v").is_none_or(|version| version == "DKIM1" && found.trim_start().starts_with('v'));
     version && key.is_some() && key == tag(expected, "p") && kind(found) == kind(expected)
 }
 
@@ -259,6 +261,8 @@ mod tests {
         for (found, same) in [
             (KEY, true),
             ("k=rsa;p=MIIBIjANBg+/kq==", true),
+            (" v = DKIM1 ; k=rsa;p=MIIBIjANBg+/kq==", true),
+            ("k=rsa; v=DKIM1; p=MIIBIjANBg+/kq==", false),
             ("p=MIIBIjANBg+/kq==", true),
             (" v = DKIM1 ; k = RSA ; t=s; p = MIIB IjAN\tBg+/kq== ;", true),
             ("v=DKIM1; k=rsa; p=MIIBIjANBg+/kR==", false),

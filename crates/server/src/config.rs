@@ -18,6 +18,7 @@ use mailwright_mail::smtp::RelayConfig;
 use mailwright_store::{Location, SlowReads};
 use serde::Deserialize;
 use toml::{Table, Value};
+use url::Url;
 
 use crate::http::{Bounds, Limits};
 
@@ -451,6 +452,12 @@ impl Config {
         }
     }
 
+    fn spf(&self) -> Result<Option<String>> {
+        let terms = self.domains.spf.trim();
+        check_spf(terms)?;
+        Ok(Some(terms.to_owned()).filter(|terms| !terms.is_empty()))
+    }
+
     pub(crate) fn base_url(&self) -> String {
         if self.base_url.is_empty() {
             return format!("http://{}", self.listen);
@@ -541,7 +548,7 @@ impl Config {
             })?,
             domains: DomainSettings {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds),
-                spf: Some(self.domains.spf.clone()).filter(|spf| !spf.is_empty()),
+                spf: self.spf()?,
                 key_type,
             },
             jobs: JobSettings {
@@ -566,22 +573,52 @@ impl Config {
     }
 }
 
-/// Whether a setting is the beginning of addresses on the web.
+/// Whether a setting is the beginning of addresses on the web. They go into headers, so they are written in ASCII.
 fn check_web_address(variable: &str, example: &str, url: &str) -> Result<()> {
     if url.contains('@') {
         // what stands before it may be a password
         bail!("{variable} must be an address such as {example}, without a user or a password");
     }
-    let host = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
-    if host.is_none_or(|host| {
-        host.is_empty() || host.starts_with(['/', ':']) || host.contains(char::is_whitespace)
-    }) {
-        bail!("{variable} must be an address such as {example}, not {url:?}");
-    }
     if url.contains(['?', '#']) {
         bail!("{variable} must be an address such as {example}, with nothing after ? or #: not {url:?}");
     }
+    let parsed = Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https"));
+    let Some(parsed) =
+        parsed.filter(|_| !url.contains(char::is_whitespace) && url.contains("://") && !url.contains(":///"))
+    else {
+        bail!("{variable} must be an address such as {example}, not {url:?}");
+    };
+    // the parser mends what is not written as it should be
+    if !url.is_ascii() || url.contains(['<', '>', '"', '\\', '{', '}', '|', '^', '`']) {
+        let written = parsed.as_str();
+        bail!(
+            "{variable} must be written with the characters of an address, such as {written:?}, not {url:?}"
+        );
+    }
     Ok(())
+}
+
+/// Whether a setting holds terms that can stand in an SPF record between its version and `all` (RFC 7208 section 4.5).
+fn check_spf(terms: &str) -> Result<()> {
+    let is_own = |term: &str| {
+        let term = term.trim_start_matches(['+', '-', '~', '?']);
+        term.eq_ignore_ascii_case("all") || term.to_ascii_lowercase().starts_with("v=")
+    };
+    if terms.split_whitespace().any(is_own) || !terms.is_ascii() || terms.contains([';', '"']) {
+        bail!(
+            "MAILWRIGHT_DOMAINS_SPF must be what stands in an SPF record between v=spf1 and all, such as \
+             include:spf.example.net, not {terms:?}"
+        );
+    }
+    let is_known = |term: &str| {
+        let term = term.trim_start_matches(['+', '-', '~', '?']).to_ascii_lowercase();
+        let name = term.split([':', '/', '=']).next().unwrap_or_default();
+        ["include", "a", "mx", "ptr", "ip4", "ip6", "exists", "redirect"].contains(&name)
+    };
+    match terms.split_whitespace().find(|term| !is_known(term)) {
+        Some(term) => bail!("MAILWRIGHT_DOMAINS_SPF holds {term:?}, which is no mechanism of SPF"),
+        None => Ok(()),
+    }
 }
 
 /// The value of a setting, whose section stands before a dot.
@@ -739,6 +776,14 @@ mod tests {
             ("https://mail example.com", false),
             ("https://mail.example.com?page=1", false),
             ("https://mail.example.com/#top", false),
+            ("https://mail.example.com:8443/sub", true),
+            ("https://xn--mnchen-3ya.de", true),
+            ("https://münchen.de", false),
+            ("https://mail.example.com>", false),
+            ("https://mail.example.com/<", false),
+            ("https://mail\"x", false),
+            ("https://mail.example.com:99999", false),
+            ("https:mail.example.com", false),
             ("https://you:hunter2@mail.example.com", false),
             ("you:hunter2@mail.example.com", false),
         ] {
@@ -747,6 +792,26 @@ mod tests {
             assert_eq!(checked.is_ok(), fits, "{base_url}");
             let error = checked.err().map(|error| error.to_string()).unwrap_or_default();
             assert!(!error.contains("hunter2"), "{error}");
+        }
+        let error =
+            load(&[("MAILWRIGHT_BASE_URL", "https://münchen.de")]).unwrap().check_base_url().unwrap_err();
+        assert!(error.to_string().contains("https://xn--mnchen-3ya.de"), "{error}");
+    }
+
+    #[test]
+    fn terms_of_spf_are_checked() {
+        for (terms, fits) in [
+            ("", true),
+            ("include:spf.example.net", true),
+            (" ip4:192.0.2.0/24  ip6:2001:db8::/32 mx a:mail.example.net/24 ", true),
+            ("v=spf1 include:spf.example.net ~all", false),
+            ("include:spf.example.net -ALL", false),
+            ("include:spf.example.net; mx", false),
+            ("spf.example.net", false),
+            ("include:spf.bücher.example", false),
+        ] {
+            let settings = load(&[("MAILWRIGHT_DOMAINS_SPF", terms)]).unwrap().settings();
+            assert_eq!(settings.is_ok(), fits, "{terms}");
         }
     }
 

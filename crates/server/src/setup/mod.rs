@@ -180,10 +180,19 @@ pub(crate) fn secret_trouble(config: &Config, sealed: Option<&Sealed>) -> Result
     let Some(sealed) = sealed else { return Ok(None) };
     let file = secret_file(config);
     let file = file.display();
+    let is_set = config.secret()?.is_some();
     let what = match known_secret(config)? {
         Some(secret) if secret.opens(sealed) => return Ok(None),
-        Some(_) if config.secret()?.is_some() => {
-            "MAILWRIGHT_SECRET is not the secret that the keys in the database are encrypted with".to_owned()
+        Some(_) if is_set => {
+            let what = "MAILWRIGHT_SECRET is not the secret that the keys in the database are encrypted with";
+            let of_file = if secret_file(config).exists() {
+                format!(", or unset it, so that {file} is read")
+            } else {
+                String::new()
+            };
+            return Ok(Some(format!(
+                "{what}; correct it{of_file}. If it is lost for good, see \"A lost secret\" in docs/operations.md"
+            )));
         }
         Some(_) => {
             format!("{file} does not hold the secret that the keys in the database are encrypted with")

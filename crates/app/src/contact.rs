@@ -180,16 +180,7 @@ impl App {
         + Send
         + 'static,
     ) -> mailwright_store::Result<T> {
-        let mut tries = 0;
-        loop {
-            match self.0.db.write(body.clone()).await {
-                Err(mailwright_store::Error::Contention(_)) if tries < 10 => {
-                    tokio::time::sleep(pause(tries)).await;
-                    tries += 1;
-                }
-                other => return other,
-            }
-        }
+        self.0.db.write(body).await
     }
 
     /// Removes a contact with everything that is about it.

@@ -11,7 +11,9 @@ use mailwright_core::ids::ProjectNumber;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
+use crate::coalesce::pause;
 use crate::error::{Error, Result};
 use crate::postgres::{Apart, Plans, Postgres};
 use crate::slow::{Reader, SlowReads};
@@ -71,6 +73,14 @@ pub enum Door {
 /// How long a write in the background waits for what another transaction holds. Rounds over many projects wait for each
 /// that is held up, one after the other.
 const BRIEFLY: Duration = Duration::from_millis(250);
+/// How long a write waits at first for what another transaction holds. Meanwhile it has one of few connections.
+const AT_FIRST: Duration = Duration::from_millis(100);
+/// The same when it is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
+/// Longest pause before it is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long it is tried.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a body answers, whatever it is.
 pub(crate) type Answer = Box<dyn Any + Send>;
@@ -174,12 +184,33 @@ impl Db {
     ///
     /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else
     /// ends in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
+    ///
+    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again a little
+    /// later, for up to ten seconds: however many wait for the same row, others find connections.
     pub async fn write<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
     {
-        answered(self.transact(false, Plans::Fresh { wait: None }, write_body(body)).await?)
+        self.write_patiently(false, body).await
+    }
+
+    async fn write_patiently<T, F>(&self, bulk: bool, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
+    {
+        let (began, mut wait, mut tries) = (Instant::now(), AT_FIRST, 0);
+        loop {
+            let body = write_body(body.clone());
+            match self.transact(bulk, Plans::Fresh { wait: Some(wait) }, body).await {
+                Err(Error::Contention(_)) if began.elapsed() < PATIENCE => {
+                    tokio::time::sleep(pause(tries, PAUSE)).await;
+                    (wait, tries) = (AGAIN, tries + 1);
+                }
+                outcome => return answered(outcome?),
+            }
+        }
     }
 
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
@@ -197,9 +228,9 @@ impl Db {
     pub async fn write_bulk<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
     {
-        answered(self.transact(true, Plans::Fresh { wait: None }, write_body(body)).await?)
+        self.write_patiently(true, body).await
     }
 
     /// Like [`Db::write_bulk`] for work that is tried again later when it fails: it waits only for a moment for what

@@ -19,6 +19,8 @@ const LARGE_ONES: (usize, usize) = (32, 16);
 const TIGHT: usize = 48;
 /// How much of the room all bodies together may fill, in 64ths: those of who is not known, large ones, and small ones.
 const FILLED: (usize, usize, usize) = (56, 60, 64);
+/// How many times as much as stays free a client or a project may hold of large bodies; of all others, once as much.
+const LARGE_PER_FREE: usize = 4;
 
 /// What all bodies hold, together and by shares.
 #[derive(Debug, Default)]
@@ -121,16 +123,21 @@ impl Held {
     fn has_room(&self, hold: Hold, budget: usize) -> bool {
         let part = |of_64: usize| budget / 64 * of_64;
         let filled = self.all + hold.taken;
-        let most = match hold.kind() {
-            Kind::Stranger | Kind::Public => FILLED.0,
-            Kind::Large => FILLED.1,
-            Kind::Small => FILLED.2,
+        let (most, per_free) = match hold.kind() {
+            Kind::Stranger | Kind::Public => (FILLED.0, 1),
+            Kind::Large => (FILLED.1, LARGE_PER_FREE),
+            Kind::Small => (FILLED.2, 1),
         };
-        let fits = |of: Part| {
+        let Some(mut free) = part(most).checked_sub(filled) else { return false };
+        hold.parts(filled > part(TIGHT)).all(|of| {
             let others = self.shares.get(&of.share).copied().unwrap_or_default();
-            others.saturating_add(of.bytes) <= part(of.most)
-        };
-        filled <= part(most) && hold.parts(filled > part(TIGHT)).all(fits)
+            let Some(left) = part(of.most).checked_sub(others.saturating_add(of.bytes)) else { return false };
+            if let Share::All(_) = of.share {
+                free = free.min(left);
+                return true;
+            }
+            others + of.bytes <= free.saturating_mul(per_free)
+        })
     }
 
     /// Takes out a body, and puts it in again with what it has then, if that fits.

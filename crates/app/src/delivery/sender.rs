@@ -35,7 +35,7 @@ const AFTER_PANIC: Duration = Duration::from_secs(1);
 
 /// A worker and its connection.
 pub(super) struct Sender<'d> {
-    delivery: &'d Delivery,
+    delivery: &'d Arc<Delivery>,
     relay: &'d RelayConfig,
     line: Option<Line>,
     /// The outcome of the last mail, which is recorded together with the mark of the next.
@@ -69,7 +69,7 @@ enum Next {
 }
 
 impl<'d> Sender<'d> {
-    pub(super) fn new(delivery: &'d Delivery, relay: &'d RelayConfig) -> Self {
+    pub(super) fn new(delivery: &'d Arc<Delivery>, relay: &'d RelayConfig) -> Self {
         Self { delivery, relay, line: None, last: None }
     }
 
@@ -86,7 +86,7 @@ impl<'d> Sender<'d> {
                 }
             }
         }
-        self.flush().await;
+        self.flush();
         if let Some(line) = self.line.take() {
             line.close().await;
         }
@@ -131,7 +131,7 @@ impl<'d> Sender<'d> {
         } else {
             match hop.ask(dispatcher) {
                 Leave::Open(permit) => {
-                    self.flush().await;
+                    self.flush();
                     self.line = self.open(permit).await;
                     return Next::Again;
                 }
@@ -139,7 +139,7 @@ impl<'d> Sender<'d> {
             }
         };
         if self.last.is_some() {
-            self.flush().await;
+            self.flush();
             return Next::Again;
         }
         let idle = self.line.as_ref().map(|line| IDLE.saturating_sub(delivery.now().since(line.heard_at)));
@@ -176,13 +176,21 @@ impl<'d> Sender<'d> {
         }
     }
 
-    async fn flush(&mut self) {
+    /// Has the last outcome recorded by itself, without waiting for it: what holds up one project's rows must not hold up
+    /// the mail of others. There are no more of them than mails that were claimed.
+    fn flush(&mut self) {
         if let Some(last) = self.last.take() {
-            self.delivery.step(Some(last), None).await;
+            let delivery = Arc::clone(self.delivery);
+            self.delivery.tasks.spawn("an outcome", async move {
+                delivery.step(Some(last), None).await;
+            });
         }
     }
 
     async fn hand_over(&mut self, mail: Arc<Claimed>, busy: &Busy) {
+        if self.last.as_ref().is_some_and(|last| last.outcome.claim.project != mail.project) {
+            self.flush();
+        }
         let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else { return };
         let Some(mut line) = self.line.take() else { return self.put_back(&mail).await };
         let Message { rendered, signature, .. } = &message;
@@ -225,7 +233,7 @@ impl<'d> Sender<'d> {
         self.keep(line, matches!(end, End::Accepted(_)));
         match (self.delivery.hop.judge(&mail, &end), &end) {
             (Judgement::NotOwn(wait), End::Refused(_, reply)) if self.may_wait(&mail, wait) => {
-                self.flush().await;
+                self.flush();
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             (Judgement::NotOwn(_), End::Refused(_, reply)) => {
@@ -256,13 +264,13 @@ impl<'d> Sender<'d> {
     /// Notes the end of a hand-over, to be recorded with the mark of the next.
     async fn conclude(&mut self, mail: &Claimed, subject: &str, end: &End, how: Circumstances) {
         // still there when the envelope was refused, so that nothing was marked
-        self.flush().await;
+        self.flush();
         self.last = Some(Arc::new(self.delivery.outcome(mail, Some(subject), end, how)));
     }
 
     /// Gives back a mail of which nothing was tried.
     async fn put_back(&mut self, mail: &Claimed) {
-        self.flush().await;
+        self.flush();
         self.delivery.release(&[reference(mail)], self.delivery.now()).await;
     }
 
@@ -277,7 +285,10 @@ impl<'d> Sender<'d> {
         tokio::pin!(envelope);
         match tokio::time::timeout(SLOW, &mut envelope).await {
             Ok(answer) => answer,
-            Err(_) => tokio::join!(envelope, self.flush()).0,
+            Err(_) => {
+                self.flush();
+                envelope.await
+            }
         }
     }
 
@@ -292,8 +303,8 @@ impl<'d> Sender<'d> {
         let Line { connection, seat, .. } = line;
         let permit = seat.exchange();
         // the next hop counts the old one until it is closed
-        let closed = tokio::time::timeout(FAREWELL, connection.quit());
-        let _ = tokio::join!(closed, self.flush());
+        self.flush();
+        let _ = tokio::time::timeout(FAREWELL, connection.quit()).await;
         self.open(permit).await
     }
 

@@ -133,3 +133,63 @@ async fn a_segment_of_which_somebody_holds_the_row_stops_no_other() {
     drop(held);
     has_joined(acme, &stuck).await;
 }
+
+/// A message of another project, which has to leave whatever is held.
+async fn leaves(app: &App, (key, from): (&str, &str), to: &str) {
+    let body = json!({"to": to, "from": from, "subject": "Hi", "body": "<p>Hi</p>"});
+    let sent = ok(app, key, "/v1/send", &body).await;
+    let path = format!("/emails/{}", text(&sent["data"]["emails"][0]["email"]));
+    app.eventually("the mail is sent", async || {
+        let mail = app.request("GET", &path).bearer(key).send().await.assert_status(200).json();
+        (mail["status"] == "SENT").then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_wait_for_a_row_leave_connections_to_others() {
+    let app = App::start(Engine::Postgres).await;
+    let other = app.bootstrap("Other", "other.test").await;
+    let template = json!({"name": "One", "subject": "One", "body": "<p>One</p>", "type": "TRANSACTIONAL"});
+    let path =
+        format!("/templates/{}", text(&ok(&app, app.secret_key(), "/templates", &template).await["id"]));
+    let held = app.hold(&rows_of_first("templates")).await;
+    let change = json!({"name": "Two"});
+    // many more than there are connections
+    let changes = (0..60).map(|_| app.request("PATCH", &path).bearer(app.secret_key()).json(&change).send());
+    let changes = futures_util::future::join_all(changes);
+    let others = async {
+        held.waited_for(20).await;
+        for n in 0..5 {
+            leaves(&app, (&other.secret_key, &other.from), &format!("ann{n}@example.com")).await;
+            ok(&app, &other.secret_key, "/contacts", &json!({"email": format!("ben{n}@example.com")})).await;
+            app.get("/ready").send().await.assert_status(200);
+        }
+        drop(held);
+    };
+    let (changes, ()) = tokio::join!(changes, others);
+    for changed in changes {
+        changed.assert_status(200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mail_of_which_somebody_holds_the_row_stops_no_other() {
+    let server = ScriptedServer::start(|to, _| {
+        if to.starts_with("slow") { Answer::Delay(Duration::from_secs(4)) } else { Answer::Accept }
+    })
+    .await;
+    let app = App::builder(Engine::Postgres).smtp(server.port).env("MAILWRIGHT_DELIVERY_CONNECTIONS", "1");
+    let app = app.start().await;
+    let other = app.bootstrap("Other", "other.test").await;
+    let body = json!({"to": "slow@example.com", "from": app.from(), "subject": "Hi", "body": "<p>Hi</p>"});
+    let stuck = app.send(body).await.assert_status(200).json();
+    let stuck = text(&stuck["data"]["emails"][0]["email"]).to_owned();
+    app.email_in(&stuck, &["SENDING"]).await;
+    let held = app.hold(&rows_of_first("emails")).await;
+    held.waited_for(1).await;
+    leaves(&app, (&other.secret_key, &other.from), "ann@example.com").await;
+    held.waited_for(3).await;
+    drop(held);
+    app.email_in(&stuck, &["SENT"]).await;
+}

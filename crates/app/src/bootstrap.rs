@@ -143,9 +143,11 @@ impl App {
 }
 
 /// The password hash of an account that was looked at; it may have none.
+#[derive(Clone)]
 struct Seen(Option<String>);
 
 /// The account that is to own the project.
+#[derive(Clone)]
 struct Account {
     email: EmailAddress,
     /// The account that is there.

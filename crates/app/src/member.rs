@@ -113,6 +113,7 @@ impl Manager {
 type Checked<T> = std::result::Result<T, Error>;
 
 /// An invitation that is to be made.
+#[derive(Clone)]
 struct Wanted {
     id: InvitationId,
     email: EmailAddress,

@@ -98,6 +98,7 @@ pub struct Arrival {
 }
 
 /// Who somebody is at a provider.
+#[derive(Clone)]
 struct Person {
     subject: String,
     email: EmailAddress,

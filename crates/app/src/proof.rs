@@ -24,6 +24,7 @@ const WINDOW: Duration = Duration::from_hours(1);
 const AT_ONCE: i64 = 20;
 
 /// A link with the mail that brings it, both to be written in one transaction.
+#[derive(Clone)]
 pub(crate) struct Link {
     proof: NewProof,
     mail: Operation,

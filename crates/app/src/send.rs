@@ -83,7 +83,7 @@ pub struct Accepted {
     pub email: EmailId,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Operation {
     key: Option<KeyHash>,
     project: ProjectNumber,

@@ -226,6 +226,7 @@ impl App {
                 &'t mut Tx<'_>,
                 ProjectNumber,
             ) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<bool>>
+            + Clone
             + Send
             + 'static,
     {

@@ -233,6 +233,7 @@ impl App {
         code: String,
         client: ClientKey,
         change: impl for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, mailwright_store::Result<()>>
+        + Clone
         + Send
         + 'static,
     ) -> Result<()> {

@@ -858,7 +858,7 @@ mod tests {
         let (let_go, until) = oneshot::channel::<()>();
         let holder = db.clone();
         let holding = tokio::spawn(async move {
-            let work = holder.write(|tx| {
+            let work = holder.write_in_background(|tx| {
                 Box::pin(async move {
                     names::lock(tx, HELD).await?;
                     let _ = begun.send(());

@@ -338,7 +338,7 @@ mod tests {
         let (begun, has_writer) = tokio::sync::oneshot::channel();
         let holder = db.clone();
         let holding = tokio::spawn(async move {
-            let work = holder.write(move |_| {
+            let work = holder.write_in_background(move |_| {
                 Box::pin(async move {
                     let _ = begun.send(());
                     let _ = until.recv();

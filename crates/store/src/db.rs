@@ -200,6 +200,9 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
     {
+        if !self.is_postgres() {
+            return answered(self.transact(bulk, Plans::Fresh { wait: None }, write_body(body)).await?);
+        }
         let (began, mut wait, mut tries) = (Instant::now(), AT_FIRST, 0);
         loop {
             let body = write_body(body.clone());

@@ -270,7 +270,7 @@ impl Taken {
 }
 
 /// A claimed row that cannot be read as a mail.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Unreadable {
     /// Project.
     pub project: ProjectNumber,

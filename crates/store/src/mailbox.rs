@@ -364,7 +364,7 @@ mod tests {
         let (let_go, until) = oneshot::channel::<()>();
         let first = db.clone();
         let trim_first = tokio::spawn(async move {
-            let work = first.write(|tx| {
+            let work = first.write_in_background(|tx| {
                 Box::pin(async move {
                     let mut deltas = Deltas::default();
                     let nothing = Quota { mails: 0, bytes: 0 };

@@ -619,7 +619,7 @@ mod tests {
         let (begun, is_held) = tokio::sync::oneshot::channel();
         let (thaw, until) = tokio::sync::oneshot::channel::<()>();
         let holding = tokio::spawn(async move {
-            let work = frozen.write(|tx| {
+            let work = frozen.write_in_background(|tx| {
                 Box::pin(async move {
                     tx.execute_one("update taken set n = 2", &[]).await?;
                     let _ = begun.send(());
@@ -649,7 +649,7 @@ mod tests {
         let (let_go, until) = tokio::sync::oneshot::channel::<()>();
         let holder = db.clone();
         let holding = tokio::spawn(async move {
-            let work = holder.write(|tx| {
+            let work = holder.write_in_background(|tx| {
                 Box::pin(async move {
                     tx.execute_one("update taken set n = 1", &[]).await?;
                     let _ = begun.send(());

@@ -199,7 +199,7 @@ impl<'d> Sender<'d> {
             self.line = Some(line);
             let text = format!("The message has {size} bytes, the next hop takes {most} at most.");
             let end = End::Impossible(Reason::TooLarge, text);
-            return self.conclude(&mail, &rendered.subject, &end, Circumstances::default()).await;
+            return self.conclude(&mail, &rendered.subject, &end, Circumstances::default());
         }
         let mut envelope = self.envelope(&mut line.connection, &mail, size).await;
         let is_fresh = line.carried == 0 && self.delivery.now().since(line.heard_at) < QUIET;
@@ -239,11 +239,11 @@ impl<'d> Sender<'d> {
             (Judgement::NotOwn(_), End::Refused(_, reply)) => {
                 let text = format!("Given up, it waited for too long. Last: {reply}");
                 let end = End::Impossible(Reason::Expired, text);
-                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken: false }).await;
+                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken: false });
             }
             (judgement, _) => {
                 let overtaken = judgement == Judgement::Own { overtaken: true };
-                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken }).await;
+                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken });
             }
         }
     }
@@ -262,7 +262,7 @@ impl<'d> Sender<'d> {
     }
 
     /// Notes the end of a hand-over, to be recorded with the mark of the next.
-    async fn conclude(&mut self, mail: &Claimed, subject: &str, end: &End, how: Circumstances) {
+    fn conclude(&mut self, mail: &Claimed, subject: &str, end: &End, how: Circumstances) {
         // still there when the envelope was refused, so that nothing was marked
         self.flush();
         self.last = Some(Arc::new(self.delivery.outcome(mail, Some(subject), end, how)));
@@ -283,13 +283,11 @@ impl<'d> Sender<'d> {
     ) -> Result<(), EnvelopeError> {
         let envelope = connection.envelope(mail.from.as_str(), mail.recipient.as_str(), size);
         tokio::pin!(envelope);
-        match tokio::time::timeout(SLOW, &mut envelope).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                self.flush();
-                envelope.await
-            }
+        if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {
+            return answer;
         }
+        self.flush();
+        envelope.await
     }
 
     fn keep(&mut self, mut line: Line, carried: bool) {

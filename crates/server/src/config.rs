@@ -58,6 +58,7 @@ const RANGES: [(&str, i64, i64); 47] = [
     ("http.body_budget_mb", 100, 1_048_576),
     // one is for reads that may take long
     ("database.connections", 2, 10_000),
+    ("database.lock_wait_ms", 1, 600_000),
     ("database.clock_check_seconds", 1, MOST_SECONDS),
     ("database.slow_reads", 1, 100),
     ("database.slow_read_ms", 100, 3_600_000),
@@ -168,6 +169,7 @@ impl Http {
 #[serde(deny_unknown_fields)]
 struct Database {
     connections: usize,
+    lock_wait_ms: u64,
     clock_check_seconds: u64,
     slow_reads: usize,
     slow_read_ms: u64,
@@ -369,7 +371,11 @@ impl Config {
                 "MAILWRIGHT_DATABASE_URL must begin with postgres://, or be empty for the embedded database"
             );
         }
-        Ok(Location::Postgres { url: url.clone(), connections: self.database.connections })
+        Ok(Location::Postgres {
+            url: url.clone(),
+            connections: self.database.connections,
+            lock_wait: Duration::from_millis(self.database.lock_wait_ms),
+        })
     }
 
     pub(crate) fn slow_reads(&self) -> SlowReads {

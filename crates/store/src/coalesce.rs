@@ -49,8 +49,6 @@ const LARGE_ROWS: usize = 16;
 const QUEUE_BYTES: usize = 256 * 1024 * 1024;
 /// How often a group that met another transaction is tried.
 const TRIES: u32 = 10;
-/// Longest pause before a group is tried again that little time was lost with.
-const PAUSE: Duration = Duration::from_millis(20);
 /// How long a group waits for what another transaction holds. One that waited that long is not tried again as a whole.
 const WAIT: Duration = Duration::from_millis(250);
 /// The same for the operations of one project of it, which are tried after that.
@@ -605,7 +603,7 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
         };
         match outcome {
             Err(Error::Contention(_)) if tries < TRIES && began.elapsed() < wait => {
-                tokio::time::sleep(pause(tries, PAUSE)).await;
+                tokio::time::sleep(pause(tries)).await;
                 tries += 1;
             }
             other => return other,
@@ -613,10 +611,10 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
     }
 }
 
-/// How long to wait before the next try: from 1 ms up, longer with each, and not the same in two processes that got in
+/// How long to wait before the next try: 1 to 20 ms, longer with each, and not the same in two processes that got in
 /// each other's way.
-pub(crate) fn pause(tries: u32, longest: Duration) -> Duration {
-    let most = 2_u64.saturating_pow(tries + 1).min(longest.as_millis() as u64);
+pub(crate) fn pause(tries: u32) -> Duration {
+    let most = 2_u64.saturating_pow(tries + 1).min(20);
     Duration::from_millis(1 + RandomState::new().hash_one(tries) % most)
 }
 

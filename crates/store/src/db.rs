@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -31,6 +31,8 @@ pub enum Location {
         url: String,
         /// Most connections of this process.
         connections: usize,
+        /// How long a write waits at first for what another transaction holds, before it gives its connection back.
+        lock_wait: Duration,
     },
 }
 
@@ -73,14 +75,12 @@ pub enum Door {
 /// How long a write in the background waits for what another transaction holds. Rounds over many projects wait for each
 /// that is held up, one after the other.
 const BRIEFLY: Duration = Duration::from_millis(250);
-/// How long a write waits at first for what another transaction holds. Meanwhile it has one of few connections.
-const AT_FIRST: Duration = Duration::from_millis(100);
-/// The same when it is tried again.
-const AGAIN: Duration = Duration::from_millis(20);
-/// Longest pause before it is tried again.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The same for a request's write while others are held up already. At first one waits for as long as is configured.
+const AT_ONCE: Duration = Duration::from_millis(20);
+/// How long one that is held up waits in its turn.
+const TURN: Duration = Duration::from_secs(1);
 /// How long it is tried.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a body answers, whatever it is.
 pub(crate) type Answer = Box<dyn Any + Send>;
@@ -124,6 +124,37 @@ pub(crate) fn large_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
 }
 
+/// The writes that met what another transaction holds.
+#[derive(Debug)]
+struct HeldUp {
+    at_first: Duration,
+    count: AtomicUsize,
+    /// One for each connection that they may have.
+    turns: Semaphore,
+}
+
+impl HeldUp {
+    fn new(location: &Location) -> Self {
+        let (at_first, turns) = match location {
+            Location::Sqlite(_) => (Duration::ZERO, 1),
+            Location::Postgres { lock_wait, connections, .. } => (*lock_wait, (connections / 4).max(1)),
+        };
+        Self { at_first, count: AtomicUsize::new(0), turns: Semaphore::new(turns) }
+    }
+
+    fn is_any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts one, for as long as the value is kept.
+    fn enter(&self) -> impl Drop {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        scopeguard::guard((), |()| {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        })
+    }
+}
+
 enum Engine {
     Sqlite(Sqlite),
     Postgres(Postgres),
@@ -135,6 +166,7 @@ pub struct Db {
     engine: Arc<Engine>,
     metrics: StoreMetrics,
     large: Arc<Semaphore>,
+    held_up: Arc<HeldUp>,
     /// The last write of which that is known was refused for want of room, or of the right to write.
     refuses_writes: Arc<AtomicBool>,
 }
@@ -155,14 +187,15 @@ impl Db {
     pub fn open_with(location: &Location, slow_reads: SlowReads, metrics: StoreMetrics) -> Result<Self> {
         let engine = match location {
             Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, slow_reads, metrics.clone())?),
-            Location::Postgres { url, connections } => {
+            Location::Postgres { url, connections, .. } => {
                 Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
             }
         };
         // with one writer, all that are under way stand before what is small
         let at_once = if matches!(engine, Engine::Sqlite(_)) { 1 } else { large_at_once() };
         let large = Arc::new(Semaphore::new(at_once));
-        Ok(Self { engine: Arc::new(engine), metrics, large, refuses_writes: Arc::default() })
+        let held_up = Arc::new(HeldUp::new(location));
+        Ok(Self { engine: Arc::new(engine), metrics, large, held_up, refuses_writes: Arc::default() })
     }
 
     /// Whether the engine is PostgreSQL, where other processes may share the data.
@@ -185,8 +218,8 @@ impl Db {
     /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else
     /// ends in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
     ///
-    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again a little
-    /// later, for up to ten seconds: however many wait for the same row, others find connections.
+    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again in its turn,
+    /// for up to twenty seconds: those that are held up have a quarter of the connections together.
     pub async fn write<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -203,14 +236,30 @@ impl Db {
         if !self.is_postgres() {
             return answered(self.transact(bulk, Plans::Fresh { wait: None }, write_body(body)).await?);
         }
-        let (began, mut wait, mut tries) = (Instant::now(), AT_FIRST, 0);
+        let first = if self.held_up.is_any() { AT_ONCE } else { self.held_up.at_first };
+        let body_again = body.clone();
+        match self.transact(bulk, Plans::Fresh { wait: Some(first) }, write_body(body)).await {
+            Err(Error::Contention(_)) => self.write_by_turns(bulk, body_again).await,
+            outcome => answered(outcome?),
+        }
+    }
+
+    /// Writes what met another transaction: few at a time, so that others find connections meanwhile.
+    async fn write_by_turns<T, F>(&self, bulk: bool, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
+    {
+        let (began, mut tries) = (Instant::now(), 0);
+        let _counted = self.held_up.enter();
         loop {
-            let body = write_body(body.clone());
-            match self.transact(bulk, Plans::Fresh { wait: Some(wait) }, body).await {
-                Err(Error::Contention(_)) if began.elapsed() < PATIENCE => {
-                    tokio::time::sleep(pause(tries, PAUSE)).await;
-                    (wait, tries) = (AGAIN, tries + 1);
-                }
+            tokio::time::sleep(pause(tries)).await;
+            let turn = self.held_up.turns.acquire().await;
+            let outcome =
+                self.transact(bulk, Plans::Fresh { wait: Some(TURN) }, write_body(body.clone())).await;
+            drop(turn);
+            match outcome {
+                Err(Error::Contention(_)) if began.elapsed() < PATIENCE => tries += 1,
                 outcome => return answered(outcome?),
             }
         }

@@ -312,7 +312,8 @@ pub(crate) mod tests {
         /// The same with settings of its sessions, as a URL gives them.
         pub(crate) fn open_with(&self, settings: &str) -> Db {
             let url = format!("{}{settings}", self.url());
-            let location = Location::Postgres { url, connections: 4 };
+            let location =
+                Location::Postgres { url, connections: 4, lock_wait: std::time::Duration::from_millis(250) };
             Db::open(&location, StoreMetrics::default()).unwrap()
         }
 

@@ -42,7 +42,11 @@ impl Database {
         let name = format!("mailwright_outcomes_{test}_{}", std::process::id());
         administer(&server, format!("drop database if exists {name} with (force)"));
         administer(&server, format!("create database {name}"));
-        let location = Location::Postgres { url: format!("{server}/{name}"), connections: 4 };
+        let location = Location::Postgres {
+            url: format!("{server}/{name}"),
+            connections: 4,
+            lock_wait: std::time::Duration::from_millis(250),
+        };
         Self::open(tempfile::tempdir().unwrap(), &location, Some((server, name))).await
     }
 

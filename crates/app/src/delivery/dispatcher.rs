@@ -183,7 +183,7 @@ impl Dispatcher {
     pub(super) fn try_pop(
         &self,
         lanes: &[Lane],
-        mut rank: impl FnMut(ProjectNumber) -> Option<usize>,
+        mut rank: impl FnMut(Lane, ProjectNumber) -> Option<usize>,
     ) -> Option<(Lane, Claimed)> {
         let mut state = self.state();
         if state.allowance.as_ref().is_some_and(|allowance| allowance.left() == 0) {
@@ -194,7 +194,9 @@ impl Dispatcher {
             }
             return None;
         }
-        let found = lanes.iter().find_map(|lane| Some((*lane, state.lanes[index(*lane)].pop_by(&mut rank)?)));
+        let found = lanes.iter().find_map(|lane| {
+            Some((*lane, state.lanes[index(*lane)].pop_by(|project| rank(*lane, project))?))
+        });
         if let (Some(_), Some(allowance)) = (&found, &mut state.allowance) {
             allowance.mails -= 1;
         }
@@ -211,7 +213,7 @@ impl Dispatcher {
             tokio::pin!(filled);
             // registered before looking, so that nothing filled in between is missed
             filled.as_mut().enable();
-            if let Some(found) = self.try_pop(lanes, |_| Some(0)) {
+            if let Some(found) = self.try_pop(lanes, |_, _| Some(0)) {
                 return found;
             }
             filled.await;

@@ -53,7 +53,11 @@ impl Database {
         );
         let server = server.trim_end_matches('/').to_owned();
         let name = format!("mailwright_filter_{test}_{}", std::process::id());
-        let location = Location::Postgres { url: format!("{server}/{name}"), connections: 4 };
+        let location = Location::Postgres {
+            url: format!("{server}/{name}"),
+            connections: 4,
+            lock_wait: std::time::Duration::from_millis(250),
+        };
         administer(&server, format!("drop database if exists {name} with (force)"));
         administer(&server, format!("create database {name}"));
         Self::open(tempfile::tempdir().unwrap(), &location, Some((server, name)))

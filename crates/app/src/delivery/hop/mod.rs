@@ -284,8 +284,8 @@ impl Hop {
         }
         let mut until: Option<Timestamp> = None;
         let lanes = state.pool.lanes();
-        let found = dispatcher.try_pop(lanes, |project| match state.may_try(project, now) {
-            Ok(()) => state.pool.has_room_for(project).then(|| state.pool.held_by(project)),
+        let found = dispatcher.try_pop(lanes, |lane, project| match state.may_try(project, now) {
+            Ok(()) => state.pool.has_room_for(lane, project).then(|| state.pool.held_by(project)),
             Err(at) => {
                 until = Some(until.map_or(at, |until| until.min(at)));
                 None

@@ -316,16 +316,40 @@ impl Pool {
         self.held.get(&project).copied().unwrap_or_default()
     }
 
-    /// Whether a further connection may become busy with a project's mail. A project that has some leaves an eighth of
-    /// what the next hop takes, one at least, to those that have none: a recipient's host may take minutes to answer,
-    /// and mail to many such recipients would keep everybody waiting.
-    pub(super) fn has_room_for(&self, project: ProjectNumber) -> bool {
-        self.held_by(project) == 0 || self.busy() + self.reserved() < self.limit
+    /// Whether a further connection may become busy with a project's mail of a lane. A project that has some leaves an
+    /// eighth of what the next hop takes, and of what the lane may have of it, one at least, to those that have none: a
+    /// recipient's host may take minutes to answer, and mail to many such recipients would keep everybody waiting.
+    pub(super) fn has_room_for(&self, lane: Lane, project: ProjectNumber) -> bool {
+        let [_, workflow, campaign] = self.busy;
+        let used = match lane {
+            Lane::Transactional => self.busy(),
+            Lane::Workflow => workflow + campaign,
+            Lane::Campaign => campaign,
+        };
+        let most = self.most_of(lane);
+        let leaves = |used, most| used + self.reserved_of(most) < most;
+        self.held_by(project) == 0 || leaves(used, most) && leaves(self.busy(), self.limit)
     }
 
     /// How many connections are left to projects that have none.
     fn reserved(&self) -> usize {
-        if self.is_alone || self.limit < 2 { 0 } else { self.limit.div_ceil(8) }
+        self.reserved_of(self.limit)
+    }
+
+    fn reserved_of(&self, most: usize) -> usize {
+        if self.is_alone || most < 2 { 0 } else { most.div_ceil(8) }
+    }
+
+    /// How many connections a lane and those after it may have. Of every eight that the next hop takes, one is left to the
+    /// first lane and one more to the first two, so that a password reset never waits behind a newsletter. With fewer than
+    /// eight, all serve all.
+    fn most_of(&self, lane: Lane) -> usize {
+        let reserved = self.limit / 8;
+        match lane {
+            Lane::Transactional => self.limit,
+            Lane::Workflow => self.limit - reserved,
+            Lane::Campaign => self.limit - 2 * reserved,
+        }
     }
 
     /// How many mails are on the wire.
@@ -333,16 +357,12 @@ impl Pool {
         self.busy.iter().sum()
     }
 
-    /// The lanes whose mail may be handed over now, the most urgent first. Of every eight connections that the next
-    /// hop takes, one is left to the first lane and one more to the first two, so that a password reset never waits
-    /// behind a newsletter. With fewer than eight, all serve all.
+    /// The lanes whose mail may be handed over now, the most urgent first.
     pub(super) fn lanes(&self) -> &'static [Lane] {
-        let reserved = self.limit / 8;
         let [_, workflow, campaign] = self.busy;
-        let for_later = self.limit - reserved;
-        if workflow + campaign >= for_later {
+        if workflow + campaign >= self.most_of(Lane::Workflow) {
             &Lane::ALL[..1]
-        } else if campaign >= for_later - reserved {
+        } else if campaign >= self.most_of(Lane::Campaign) {
             &Lane::ALL[..2]
         } else {
             &Lane::ALL

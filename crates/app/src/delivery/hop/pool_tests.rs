@@ -179,7 +179,7 @@ fn a_project_leaves_connections_to_those_that_have_none() {
         let [first, second, third] = [1, 2, 3].map(ProjectNumber);
         let fill = |pool: &mut Pool, project| {
             let before = pool.held_by(project);
-            while pool.busy.iter().sum::<usize>() < takes && pool.has_room_for(project) {
+            while pool.busy.iter().sum::<usize>() < takes && pool.has_room_for(Lane::Transactional, project) {
                 pool.begin(Lane::Transactional, project);
             }
             pool.held_by(project) - before
@@ -203,6 +203,26 @@ fn a_project_leaves_connections_to_those_that_have_none() {
     }
 }
 
+#[test]
+fn a_project_leaves_connections_of_a_lane_to_those_that_have_none() {
+    let mut sketch = Sketch::new(32, 32);
+    sketch.fill(at(0));
+    let pool = &mut sketch.pool;
+    let [first, second] = [1, 2].map(ProjectNumber);
+    pool.begin(Lane::Campaign, second);
+    pool.end(Lane::Campaign, second);
+    let fill = |pool: &mut Pool, lane, project| {
+        while pool.lanes().contains(&lane) && pool.has_room_for(lane, project) {
+            pool.begin(lane, project);
+        }
+        pool.held_by(project)
+    };
+    assert_eq!(fill(pool, Lane::Campaign, first), 21, "of 24");
+    assert_eq!(fill(pool, Lane::Campaign, second), 1);
+    assert_eq!(fill(pool, Lane::Workflow, first), 23, "of 28 for both");
+    assert!(pool.lanes().contains(&Lane::Workflow));
+}
+
 /// Has one project send over whatever connections are opened for its mail.
 fn one_project_sends(pool: &mut Pool, takes: usize, now: Timestamp) {
     let project = ProjectNumber(1);
@@ -210,7 +230,7 @@ fn one_project_sends(pool: &mut Pool, takes: usize, now: Timestamp) {
         while pool.held_by(project) > 0 {
             pool.end(Lane::Transactional, project);
         }
-        while pool.busy() < pool.open() && pool.has_room_for(project) {
+        while pool.busy() < pool.open() && pool.has_room_for(Lane::Transactional, project) {
             pool.begin(Lane::Transactional, project);
         }
         let newcomers = usize::from(pool.held_by(project) == 0);

@@ -184,7 +184,11 @@ impl Database {
     pub(crate) fn open(&self) -> Result<Db> {
         let location = match &self.owned {
             None => Location::Sqlite(self.file()?),
-            Some(_) => Location::Postgres { url: self.url()?, connections: 8 },
+            Some(_) => Location::Postgres {
+                url: self.url()?,
+                connections: 8,
+                lock_wait: std::time::Duration::from_millis(250),
+            },
         };
         Ok(Db::open(&location, StoreMetrics::default())?)
     }

@@ -150,7 +150,8 @@ async fn leaves(app: &App, (key, from): (&str, &str), to: &str) {
 async fn requests_that_wait_for_a_row_leave_connections_to_others() {
     let app = App::start(Engine::Postgres).await;
     let other = app.bootstrap("Other", "other.test").await;
-    let template = json!({"name": "One", "subject": "One", "body": "<p>One</p>", "type": "TRANSACTIONAL"});
+    let template = json!({"name": "One", "subject": "One", "body": "<p>One</p>", "from": app.from(),
+        "type": "TRANSACTIONAL"});
     let path =
         format!("/templates/{}", text(&ok(&app, app.secret_key(), "/templates", &template).await["id"]));
     let held = app.hold(&rows_of_first("templates")).await;

@@ -37,7 +37,7 @@ const MOST_HOURS: i64 = 87_600;
 const MANY: i64 = 1_000_000_000;
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-const RANGES: [(&str, i64, i64); 47] = [
+const RANGES: [(&str, i64, i64); 48] = [
     ("rate_limit_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
     ("public_share_per_minute", 0, MANY),

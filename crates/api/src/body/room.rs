@@ -18,9 +18,9 @@ const LARGE_ONES: (usize, usize) = (32, 16);
 /// How much of the room is filled when less than a quarter stays free.
 const TIGHT: usize = 48;
 /// How much of the room all bodies together may fill, in 64ths: those of who is not known, large ones, and small ones.
-const FILLED: (usize, usize, usize) = (56, 60, 64);
-/// How many times as much as stays free a client or a project may hold of large bodies; of all others, once as much.
-const LARGE_PER_FREE: usize = 4;
+const FILLED: (usize, usize, usize) = (62, 60, 64);
+/// How much of what stays free a client or a project may hold, in quarters: of large bodies, and of all others.
+const OF_FREE: (usize, usize) = (16, 1);
 
 /// What all bodies hold, together and by shares.
 #[derive(Debug, Default)]
@@ -123,10 +123,10 @@ impl Held {
     fn has_room(&self, hold: Hold, budget: usize) -> bool {
         let part = |of_64: usize| budget / 64 * of_64;
         let filled = self.all + hold.taken;
-        let (most, per_free) = match hold.kind() {
-            Kind::Stranger | Kind::Public => (FILLED.0, 1),
-            Kind::Large => (FILLED.1, LARGE_PER_FREE),
-            Kind::Small => (FILLED.2, 1),
+        let (most, quarters) = match hold.kind() {
+            Kind::Stranger | Kind::Public => (FILLED.0, OF_FREE.1),
+            Kind::Large => (FILLED.1, OF_FREE.0),
+            Kind::Small => (FILLED.2, OF_FREE.1),
         };
         let Some(mut free) = part(most).checked_sub(filled) else { return false };
         hold.parts(filled > part(TIGHT)).all(|of| {
@@ -136,7 +136,7 @@ impl Held {
                 free = free.min(left);
                 return true;
             }
-            others + of.bytes <= free.saturating_mul(per_free)
+            others + of.bytes <= free.saturating_mul(quarters) / 4
         })
     }
 

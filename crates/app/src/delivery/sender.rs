@@ -12,6 +12,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::{Connection, EnvelopeError, OpenError, OpenStage, RelayConfig};
 use mailwright_store::email::{ClaimRef, Claimed};
+use tokio::sync::oneshot;
 
 use super::blame::Blame;
 use super::hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
@@ -26,6 +27,8 @@ const IDLE: Duration = Duration::from_secs(30);
 const QUIET: Duration = Duration::from_secs(1);
 /// How long the last outcome waits to be recorded together with the next mark.
 const SLOW: Duration = Duration::from_millis(20);
+/// How long a mail waits for the outcomes before it to be recorded.
+const HELD_UP: Duration = Duration::from_millis(500);
 /// How long a farewell may take.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How soon it is looked again whether this process's clock is right.
@@ -40,6 +43,8 @@ pub(super) struct Sender<'d> {
     line: Option<Line>,
     /// The outcome of the last mail, which is recorded together with the mark of the next.
     last: Option<Arc<Record>>,
+    /// The outcomes before it that are being recorded by themselves.
+    unrecorded: Vec<oneshot::Receiver<()>>,
 }
 
 /// An open connection.
@@ -70,7 +75,7 @@ enum Next {
 
 impl<'d> Sender<'d> {
     pub(super) fn new(delivery: &'d Arc<Delivery>, relay: &'d RelayConfig) -> Self {
-        Self { delivery, relay, line: None, last: None }
+        Self { delivery, relay, line: None, last: None, unrecorded: Vec::new() }
     }
 
     pub(super) async fn run(mut self) {
@@ -176,14 +181,26 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Has the last outcome recorded by itself, without waiting for it: what holds up one project's rows must not hold up
-    /// the mail of others. There are no more of them than mails that were claimed.
+    /// Has the last outcome recorded by itself.
     fn flush(&mut self) {
         if let Some(last) = self.last.take() {
             let delivery = Arc::clone(self.delivery);
+            let (done, recorded) = oneshot::channel();
+            self.unrecorded.push(recorded);
             self.delivery.tasks.spawn("an outcome", async move {
                 delivery.step(Some(last), None).await;
+                let _ = done.send(());
             });
+        }
+    }
+
+    /// Waits until the outcomes of earlier mails are recorded, so that one mail of a connection is in doubt if the process
+    /// dies now, but not for long: what holds up one project's rows must not hold up the mail of others. What is not
+    /// recorded then are mails that were claimed, of which there are few.
+    async fn recorded(&mut self) {
+        let recorded = futures_util::future::join_all(self.unrecorded.drain(..));
+        if tokio::time::timeout(HELD_UP, recorded).await.is_err() {
+            tracing::debug!("the outcome of a mail is held up, going on with the next");
         }
     }
 
@@ -225,6 +242,7 @@ impl<'d> Sender<'d> {
                 // server waits for content, and without any the connection can only be closed.
                 return self.put_back(&mail).await;
             }
+            self.recorded().await;
             match line.connection.content(signature.as_bytes(), &rendered.raw).await {
                 Ok(reply) => End::Accepted(reply),
                 Err(error) => error.into(),

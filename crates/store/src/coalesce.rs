@@ -861,7 +861,7 @@ mod tests {
                     names::lock(tx, HELD).await?;
                     let _ = begun.send(());
                     let _ = until.await;
-                    Ok(())
+                    Ok::<_, Error>(())
                 })
             });
             work.await

@@ -52,7 +52,7 @@ pub mod totp;
 pub mod user;
 
 pub use coalesce::{Coalescer, Gathering, Load, ReadGroup, WriteGroup};
-pub use db::{Db, Door, Location, StoreMetrics};
+pub use db::{Db, Door, Location, Refusal, StoreMetrics};
 pub use error::{Error, Result};
 pub use slow::SlowReads;
 pub use tx::{Row, Rx, Tx};

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::{Error, Result};
 use crate::postgres::{Apart, Plans, Postgres};
+use crate::retry::{Patience, retrying};
 use crate::slow::{Reader, SlowReads};
 use crate::sqlite::Sqlite;
 use crate::tx::{Rx, Tx};
@@ -161,7 +162,7 @@ fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_,
 }
 
 fn written<T: Send + 'static, E: Refusal>(outcome: Result<Answer, Undone>) -> Result<T, E> {
-    let answer = outcome.map_err(Undone::into_error)?;
+    let answer = outcome.map_err(Undone::into_error::<E>)?;
     Ok(answered(answer)?)
 }
 
@@ -246,6 +247,16 @@ impl Db {
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
     {
         written(self.transact(false, Plans::Fresh { wait: None }, write_body(body)).await)
+    }
+
+    /// Like [`Db::write`], again when another transaction got in the way.
+    pub async fn write_retrying<T, E, F>(&self, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> Fn(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    {
+        retrying(Patience::USUAL, || self.write(body.clone())).await
     }
 
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other

@@ -462,7 +462,7 @@ impl IntoResponse for Failure {
 impl From<mailwright_app::Error> for ApiError {
     fn from(error: mailwright_app::Error) -> Self {
         use mailwright_app::Error as E;
-        match error {
+        match error.told() {
             E::Invalid(issues) => {
                 let repeated = json!({ "errors": issues });
                 Self::invalid(issues).details(repeated)
@@ -480,6 +480,11 @@ impl From<mailwright_app::Error> for ApiError {
             E::BadRequest(message) => Self::bad_request(message),
             E::NotFound { resource, id } => Self::not_found(resource, &id),
             E::Conflict(message) => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
+            E::ChangedMeanwhile(resource) => Self::new(
+                StatusCode::CONFLICT,
+                "CONFLICT",
+                format!("{} was changed at the same moment, again and again. Try again.", resource.as_str()),
+            ),
             // the one place where the contract pins this code to another status
             E::SenderRefused(message) => Self::new(StatusCode::FORBIDDEN, "INTERNAL_SERVER_ERROR", message),
             E::Forbidden(message) => Self::new(StatusCode::FORBIDDEN, "PROJECT_ACCESS_DENIED", message),
@@ -536,8 +541,8 @@ impl From<mailwright_app::Error> for ApiError {
                     "Send the same request again after the time that the Retry-After header gives, with an Idempotency-Key where the endpoint takes one.",
                 )
             }
-            E::Internal(detail) => {
-                tracing::error!(error = %detail, "a request failed");
+            error @ (E::Internal(_) | E::NoOwnSender | E::Store(_)) => {
+                tracing::error!(%error, "a request failed");
                 Self::new(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     "INTERNAL_SERVER_ERROR",
@@ -561,6 +566,21 @@ mod tests {
             word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
         };
         text.split('"').filter(is_code).collect()
+    }
+
+    #[test]
+    fn a_lost_race_is_no_outage_and_no_bug() {
+        use mailwright_app::Error;
+        use mailwright_store::Error as StoreError;
+        for (error, status, code) in [
+            (Error::ChangedMeanwhile(Resource::Campaign), 409, "CONFLICT"),
+            (StoreError::Contention("met".into()).into(), 503, "DATABASE_ERROR"),
+            (StoreError::Aborted.into(), 500, "INTERNAL_SERVER_ERROR"),
+            (Error::NoOwnSender, 500, "INTERNAL_SERVER_ERROR"),
+        ] {
+            let ApiError(answer) = error.into();
+            assert_eq!((answer.status.as_u16(), answer.code), (status, code), "{answer:?}");
+        }
     }
 
     #[test]

@@ -68,20 +68,11 @@ impl App {
             (public.to_store(KeyKind::Public, None, now), public.reveal().to_owned());
         let (name, always_key) = (wanted.project.clone(), wanted.new_secret_key);
         let language = wanted.language;
-        let made = self
-            .0
-            .db
+        let (found, new_key, public_key) = self
             .write(move |tx| {
                 Box::pin(async move {
-                    // nothing is written before all of it was looked at
-                    let user = match account.find(tx).await? {
-                        Ok(user) => user,
-                        Err(refused) => return Ok(Err(refused)),
-                    };
-                    let existing = match existing(tx, &name, user.as_ref()).await? {
-                        Ok(existing) => existing,
-                        Err(refused) => return Ok(Err(refused)),
-                    };
+                    let user = account.find(tx).await?;
+                    let existing = existing(tx, &name, user.as_ref()).await?;
                     let is_new = existing.is_none();
                     let user = account.settle(tx, user, now).await?;
                     let found = match existing {
@@ -100,11 +91,10 @@ impl App {
                         api_key::create(tx, found.number, &public_key, now).await?;
                         public_text
                     };
-                    Ok(Ok((found, new_key, public_key)))
+                    Ok((found, new_key, public_key))
                 })
             })
             .await?;
-        let (found, new_key, public_key) = made?;
         self.vouched_domain(found.number, wanted.domain.clone()).await?;
         Ok(Bootstrapped {
             project: found.id,
@@ -158,21 +148,15 @@ struct Account {
 
 impl Account {
     /// The account as it is now; refused when it is another one than that whose password was checked.
-    async fn find(&self, tx: &mut Tx<'_>) -> mailwright_store::Result<Result<Option<Credentials>>> {
+    async fn find(&self, tx: &mut Tx<'_>) -> Result<Option<Credentials>> {
         let found = user::credentials(tx, &self.email, b"").await?;
         let same =
             found.as_ref().map(|found| &found.password_hash) == self.seen.as_ref().map(|Seen(hash)| hash);
-        let changed = || Error::Conflict("The account was changed at the same moment. Try again.".into());
-        Ok(if same { Ok(found) } else { Err(changed()) })
+        if same { Ok(found) } else { Err(changed_meanwhile()) }
     }
 
     /// Makes the account what it is to be. The operator vouches for its address.
-    async fn settle(
-        self,
-        tx: &mut Tx<'_>,
-        found: Option<Credentials>,
-        now: Timestamp,
-    ) -> mailwright_store::Result<UserId> {
+    async fn settle(self, tx: &mut Tx<'_>, found: Option<Credentials>, now: Timestamp) -> Result<UserId> {
         match (found, self.new) {
             (Some(found), Some(hash)) => {
                 hand_over(tx, &found.user, Some(&hash), now).await?;
@@ -187,50 +171,44 @@ impl Account {
             }
             (None, password_hash) => {
                 let new = NewUser { email: self.email, name: None, password_hash, email_verified: true };
-                user::create(tx, &new, now).await?.ok_or(mailwright_store::Error::NotFound)
+                user::create(tx, &new, now).await?.ok_or_else(changed_meanwhile)
             }
         }
     }
 }
 
+fn changed_meanwhile() -> Error {
+    Error::Conflict("The account was changed at the same moment. Try again.".into())
+}
+
 /// The project that a name or an id means: by its name only one that was made here, and in any case one that the account
 /// owns.
-async fn existing(
-    tx: &mut Tx<'_>,
-    name_or_id: &str,
-    user: Option<&Credentials>,
-) -> mailwright_store::Result<Result<Option<Project>>> {
+async fn existing(tx: &mut Tx<'_>, name_or_id: &str, user: Option<&Credentials>) -> Result<Option<Project>> {
     if let Ok(id) = name_or_id.parse::<ProjectId>() {
-        return Ok(named_by_id(tx, id, user).await?.map(Some));
+        return named_by_id(tx, id, user).await.map(Some);
     }
-    let Some(user) = user else { return Ok(Ok(None)) };
+    let Some(user) = user else { return Ok(None) };
     let mut found = project::bootstrapped(tx, name_or_id, user.user.id).await?;
     if let [one, other] = &found[..] {
-        return Ok(Err(Error::Conflict(format!(
+        return Err(Error::Conflict(format!(
             "{} owns several projects that were made with the name {name_or_id:?}. Give the id of the one that is meant: \
              --project {}, or --project {}.",
             user.user.email, one.id, other.id
-        ))));
+        )));
     }
-    Ok(Ok(found.pop()))
+    Ok(found.pop())
 }
 
-async fn named_by_id(
-    tx: &mut Tx<'_>,
-    id: ProjectId,
-    user: Option<&Credentials>,
-) -> mailwright_store::Result<Result<Project>> {
-    let Some(found) = project::by_id(tx, id).await? else {
-        return Ok(Err(Error::not_found(Resource::Project, id)));
-    };
+async fn named_by_id(tx: &mut Tx<'_>, id: ProjectId, user: Option<&Credentials>) -> Result<Project> {
+    let found = project::by_id(tx, id).await?.ok_or_else(|| Error::not_found(Resource::Project, id))?;
     let role = match user {
         Some(user) => member::get(tx, found.number, user.user.id).await?.map(|member| member.role),
         None => None,
     };
     if role == Some(Role::Owner) {
-        return Ok(Ok(found));
+        return Ok(found);
     }
-    Ok(Err(Error::Conflict(format!("The project {id} belongs to others: the account is no owner of it."))))
+    Err(Error::Conflict(format!("The project {id} belongs to others: the account is no owner of it.")))
 }
 
 async fn create(

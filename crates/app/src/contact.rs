@@ -1,7 +1,5 @@
 //! Contacts.
 
-use std::time::Duration;
-
 use futures_util::future::{join, join3};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
@@ -18,7 +16,7 @@ use mailwright_store::contact::{self as store, Change, Contacts, Deleted, List, 
 use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::names::{Names, Wanted};
-use mailwright_store::{Door, Load, Tx};
+use mailwright_store::{Door, Error as StoreError, Load, Tx};
 
 use crate::error::{Error, Resource, Result};
 use crate::{App, track};
@@ -121,7 +119,7 @@ impl App {
             self.0.address_books.write_soon(number);
         }
         let (mut contacts, total) = read.map_err(|error| match error {
-            mailwright_store::Error::NotFound => Error::BadRequest(
+            StoreError::ForeignCursor => Error::BadRequest(
                 "The cursor does not belong to this list. Start again without a cursor.".into(),
             ),
             other => other.into(),
@@ -146,12 +144,13 @@ impl App {
             },
         };
         let (number, now) = (project.number, self.0.clock.now());
-        let updated = self.retry(move |tx| {
+        let updated = self.write(move |tx| {
             let change = change.clone();
             Box::pin(async move {
                 let updated = store::change(tx, number, id, &change, now).await?;
-                if let Some(store::Upserted { contact, flip: Some(subscribed), .. }) = &updated {
-                    let flip = NewEvent::bare(number, subscription_event(*subscribed), contact.id, now);
+                let updated = updated.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
+                if let Some(subscribed) = updated.flip {
+                    let flip = NewEvent::bare(number, subscription_event(subscribed), id, now);
                     let mut deltas = Deltas::default();
                     event::append(tx, &[flip], &mut deltas).await?;
                     deltas.save(tx).await?;
@@ -159,28 +158,14 @@ impl App {
                 Ok(updated)
             })
         });
-        match updated.await {
-            Ok(Some(updated)) => {
-                self.hint();
-                Ok(updated.contact)
+        let updated = updated.await.map_err(|error| match error {
+            Error::Store(error) if error.is_conflict_on("contacts", "email") => {
+                Error::Conflict("Another contact of this project has that email address.".into())
             }
-            Ok(None) => Err(Error::not_found(Resource::Contact, id)),
-            Err(error) if error.is_conflict_on("contacts", "email") => {
-                Err(Error::Conflict("Another contact of this project has that email address.".into()))
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Runs a small transaction, again when another one got in the way.
-    pub(crate) async fn retry<T: Send + 'static>(
-        &self,
-        body: impl for<'t> Fn(&'t mut Tx<'_>) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<T>>
-        + Clone
-        + Send
-        + 'static,
-    ) -> mailwright_store::Result<T> {
-        self.0.db.write(body).await
+            other => other,
+        })?;
+        self.hint();
+        Ok(updated.contact)
     }
 
     /// Removes a contact with everything that is about it.
@@ -188,7 +173,7 @@ impl App {
         let (number, now) = (project.number, self.0.clock.now());
         loop {
             let actor = actor.clone();
-            let step = self.retry(move |tx| {
+            let step = self.write(move |tx| {
                 let actor = actor.clone();
                 Box::pin(async move {
                     let deleted = store::delete(tx, number, id, now).await?;
@@ -230,11 +215,6 @@ impl App {
 fn is_slow(list: &List) -> bool {
     let searches = list.search.as_ref().is_some_and(|search| !search.is_empty());
     searches || (list.subscribed.is_some() && list.sort == Sort::Email)
-}
-
-/// How long to wait before the next try of what another transaction got in the way of: 1 to 20 ms, longer each time.
-pub(crate) fn pause(tries: u32) -> Duration {
-    Duration::from_millis(1 + u64::from(rand::random::<u32>()) % 2_u64.saturating_pow(tries + 1).min(20))
 }
 
 /// `locale` is the one key whose type the service relies on.

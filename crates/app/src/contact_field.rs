@@ -5,10 +5,14 @@ use mailwright_core::project::Project;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::contact_field::{self as store, Field};
 use mailwright_store::counter::{self, Counter};
+use mailwright_store::{Patience, retrying};
 use serde_json::Value;
 
-use crate::error::{Error, Result};
-use crate::{App, contact};
+use crate::App;
+use crate::error::Result;
+
+/// How often a step is tried again because somebody changed one of its contacts meanwhile: there are some hundred of them.
+const PATIENCE: Patience = Patience::of(100);
 
 /// The custom fields of a project and how many contacts it has.
 #[derive(Debug)]
@@ -85,11 +89,9 @@ impl App {
         let (number, now) = (project.number, self.0.clock.now());
         let (mut removed, mut after) = (0, None);
         loop {
-            let (name, actor) = (name.to_owned(), actor.clone());
-            let step = self
-                .0
-                .db
-                .write_bulk(move |tx| {
+            let step = || {
+                let (name, actor) = (name.to_owned(), actor.clone());
+                self.write_bulk(move |tx| {
                     Box::pin(async move {
                         let step = store::remove(tx, number, &name, after, now).await?;
                         if step.1.is_none() {
@@ -99,18 +101,12 @@ impl App {
                         Ok(step)
                     })
                 })
-                .await;
-            match step {
-                Ok((count, next)) => {
-                    removed += count;
-                    match next {
-                        Some(next) => after = Some(next),
-                        None => return Ok(removed),
-                    }
-                }
-                // somebody else changed one of them: again
-                Err(mailwright_store::Error::Contention(_)) => tokio::time::sleep(contact::pause(4)).await,
-                Err(error) => return Err(Error::from(error)),
+            };
+            let (count, next) = retrying(PATIENCE, step).await?;
+            removed += count;
+            match next {
+                Some(next) => after = Some(next),
+                None => return Ok(removed),
             }
         }
     }

@@ -150,27 +150,21 @@ impl App {
         };
         let (stored, check_at) = (domain.clone(), now.plus(self.settings().domains.check_interval));
         let actor = actor.clone();
-        let created = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    // another process may have added some meanwhile
-                    if store::count_for_update(tx, project).await? >= MOST_DOMAINS {
-                        return Ok(false);
-                    }
-                    store::create(tx, project, &stored, &sealed, check_at).await?;
-                    let entry = Entry::new(Action::DomainAdded, stored.name.to_string());
-                    audit::record(tx, project, &actor, &entry, now).await?;
-                    Ok(true)
-                })
+        let created = self.write(move |tx| {
+            Box::pin(async move {
+                // another process may have added some meanwhile
+                if store::count_for_update(tx, project).await? >= MOST_DOMAINS {
+                    return Err(too_many());
+                }
+                store::create(tx, project, &stored, &sealed, check_at).await?;
+                let entry = Entry::new(Action::DomainAdded, stored.name.to_string());
+                Ok(audit::record(tx, project, &actor, &entry, now).await?)
             })
-            .await;
-        match created {
-            Ok(true) => Ok(domain),
-            Ok(false) => Err(too_many()),
-            Err(error) if error.is_conflict_on("domains", "name") => Err(taken(&domain.name)),
-            Err(error) => Err(error.into()),
+        });
+        match created.await {
+            Ok(()) => Ok(domain),
+            Err(Error::Store(error)) if error.is_conflict_on("domains", "name") => Err(taken(&domain.name)),
+            Err(error) => Err(error),
         }
     }
 
@@ -289,7 +283,7 @@ impl App {
             ..known.clone()
         };
         let (stored, old) = (domain.clone(), known.selector);
-        let renewed = self.0.db.write(move |tx| {
+        let renewed = self.write(move |tx| {
             Box::pin(async move {
                 let renewed = store::renew(tx, project, &stored, &sealed, &old).await?;
                 if renewed {
@@ -319,34 +313,28 @@ impl App {
     /// Removes a domain that nothing sends from.
     pub async fn delete_domain(&self, project: &Project, actor: &Actor, id: DomainId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let removed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(domain) = store::get(tx, number, id).await? else { return Ok(None) };
-                    let name = domain.name.as_str();
-                    if template::uses_domain(tx, number, name).await?
-                        || campaign::uses_domain(tx, number, name).await?
-                    {
-                        return Ok(Some(false));
-                    }
-                    let entry = Entry::new(Action::DomainRemoved, domain.name.to_string());
-                    audit::record(tx, number, &actor, &entry, now).await?;
-                    store::delete(tx, number, id).await.map(Some)
-                })
+        let removed = self.write(move |tx| {
+            Box::pin(async move {
+                let gone = || Error::not_found(Resource::Domain, id);
+                let domain = store::get(tx, number, id).await?.ok_or_else(gone)?;
+                let name = domain.name.as_str();
+                if template::uses_domain(tx, number, name).await?
+                    || campaign::uses_domain(tx, number, name).await?
+                {
+                    return Err(Error::Conflict(
+                        "Templates or campaigns send from this domain. Give them another sender before you remove it."
+                            .into(),
+                    ));
+                }
+                let entry = Entry::new(Action::DomainRemoved, domain.name.to_string());
+                audit::record(tx, number, &actor, &entry, now).await?;
+                // somebody else may have removed it at the same moment
+                if store::delete(tx, number, id).await? { Ok(()) } else { Err(gone()) }
             })
-            .await?;
-        match removed {
-            Some(true) => {
-                self.0.domain_changes.fetch_add(1, Ordering::SeqCst);
-                Ok(())
-            }
-            Some(false) => Err(Error::Conflict(
-                "Templates or campaigns send from this domain. Give them another sender before you remove it.".into(),
-            )),
-            None => Err(Error::not_found(Resource::Domain, id)),
-        }
+        });
+        removed.await?;
+        self.0.domain_changes.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     fn identity<'a>(&'a self, domain: &'a Domain, dkim_record_value: &'a str) -> SenderIdentity<'a> {
@@ -389,6 +377,16 @@ impl App {
             .collect();
         DomainWithRecords { domain, records }
     }
+}
+
+/// Refuses an address that the project may not send from. `leaves`: whether mail leaves the machine.
+pub(crate) async fn check_may_send(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    from: &str,
+    leaves: bool,
+) -> Result<()> {
+    sender_refused(rx, project, from, leaves).await?.map_or(Ok(()), Err)
 }
 
 /// Why the project may not send from an address; `None` when it may. `leaves`: whether mail leaves the machine.

@@ -3,6 +3,7 @@
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 use mailwright_store::filter::MAX_COMPILED;
+use mailwright_store::{Error as StoreError, Refusal};
 
 /// Result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -91,9 +92,15 @@ pub enum Error {
     /// The request meets something that is in its way.
     #[error("{0}")]
     Conflict(String),
+    /// Others changed the thing again and again while a change of it was prepared.
+    #[error("{} was changed at the same moment, again and again", .0.as_str())]
+    ChangedMeanwhile(Resource),
     /// The project may not send from that address.
     #[error("{0}")]
     SenderRefused(String),
+    /// The instance has no sender for its own mails any more: the domain that the operator vouches for was removed.
+    #[error("own mails have no sender any more: their domain was removed")]
+    NoOwnSender,
     /// The project was reset while the request was made: what it was about may be gone.
     #[error("the project was reset while the request was made")]
     ProjectReset,
@@ -163,6 +170,9 @@ pub enum Error {
     /// A bug. The text is for the log, not for the client.
     #[error("{0}")]
     Internal(String),
+    /// The store failed. What a client is told of it, [`Error::told`] says.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl Error {
@@ -170,39 +180,61 @@ impl Error {
     pub fn not_found(resource: Resource, id: impl ToString) -> Self {
         Self::NotFound { resource, id: id.to_string() }
     }
+
+    /// What a client is told: a failure of the store as what it means to who asked.
+    #[must_use]
+    pub fn told(self) -> Self {
+        let Self::Store(failure) = self else { return self };
+        match failure {
+            StoreError::TooSlow(limit) => Self::TooSlow(format!(
+                "The request read for longer than the limit of {} seconds and was stopped.",
+                limit.as_secs_f64()
+            )),
+            StoreError::NoTurn(limit) => Self::TooSlow(format!(
+                "The request waited for {} seconds for its turn to read, which is the limit: others were reading.",
+                limit.as_secs_f64()
+            )),
+            StoreError::Crowded(most) => Self::QueueFull(format!(
+                "{most} requests of the project that read much wait for their turn, which is the limit. Wait for \
+                 their answers, and ask for fewer at the same time."
+            )),
+            StoreError::Excess(excess) => Self::Invalid(vec![excess.issue()]),
+            StoreError::TooManyConditions => Self::BadRequest(too_many_conditions()),
+            failure if is_outage(&failure) => Self::Unavailable(failure.to_string()),
+            bug => Self::Internal(bug.to_string()),
+        }
+    }
+
+    /// Whether a dependency is not available, so that the same may succeed later.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unavailable(_)) || matches!(self, Self::Store(failure) if is_outage(failure))
+    }
+
+    /// Whether a read took longer than one may, or did not have its turn in time.
+    pub fn is_too_slow(&self) -> bool {
+        matches!(self, Self::TooSlow(_) | Self::Store(StoreError::TooSlow(_) | StoreError::NoTurn(_)))
+    }
+
+    /// Whether another transaction got in the way; the same can be tried again at once.
+    pub(crate) fn is_contention(&self) -> bool {
+        matches!(self, Self::Store(StoreError::Contention(_)))
+    }
 }
 
-impl From<mailwright_store::Error> for Error {
-    fn from(error: mailwright_store::Error) -> Self {
-        use mailwright_store::Error as E;
-        match error {
-            E::TooSlow(limit) => {
-                return Self::TooSlow(format!(
-                    "The request read for longer than the limit of {} seconds and was stopped.",
-                    limit.as_secs_f64()
-                ));
-            }
-            E::NoTurn(limit) => {
-                return Self::TooSlow(format!(
-                    "The request waited for {} seconds for its turn to read, which is the limit: others were reading.",
-                    limit.as_secs_f64()
-                ));
-            }
-            E::Crowded(most) => {
-                return Self::QueueFull(format!(
-                    "{most} requests of the project that read much wait for their turn, which is the limit. Wait for \
-                     their answers, and ask for fewer at the same time."
-                ));
-            }
-            E::Excess(excess) => return Self::Invalid(vec![excess.issue()]),
-            E::TooManyConditions => return Self::BadRequest(too_many_conditions()),
-            _ => {}
-        }
-        // an unknown outcome is not temporary, but it is no bug either: the caller has to look, or to ask again
-        if error.is_temporary() || matches!(error, mailwright_store::Error::Unknown(_)) {
-            Self::Unavailable(error.to_string())
-        } else {
-            Self::Internal(error.to_string())
+/// Whether the store cannot do what it is asked for now. An unknown outcome is not temporary, but it is no bug either: the
+/// caller has to look, or to ask again.
+fn is_outage(failure: &StoreError) -> bool {
+    match failure {
+        StoreError::TooSlow(_) | StoreError::NoTurn(_) | StoreError::Crowded(_) => false,
+        failure => failure.is_temporary() || matches!(failure, StoreError::Unknown(_)),
+    }
+}
+
+impl Refusal for Error {
+    fn into_failure(self) -> Result<StoreError, Self> {
+        match self {
+            Self::Store(failure) => Ok(failure),
+            refusal => Err(refusal),
         }
     }
 }
@@ -213,4 +245,49 @@ pub(crate) fn too_many_conditions() -> String {
         "With the segments it refers to, the filter has more than {MAX_COMPILED} conditions. Track some of these \
          segments, or make them smaller."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_is_asked_of_an_error_is_what_a_client_is_told() {
+        let second = Duration::from_secs(1);
+        for (failure, told) in [
+            (StoreError::Contention("met".into()), "unavailable"),
+            (StoreError::Unknown("lost".into()), "unavailable"),
+            (StoreError::Full("disk".into()), "unavailable"),
+            (StoreError::TooSlow(second), "too slow"),
+            (StoreError::NoTurn(second), "too slow"),
+            (StoreError::Crowded(3), "queue"),
+            (StoreError::TooManyConditions, "request"),
+            (StoreError::NotFound, "bug"),
+            (StoreError::Aborted, "bug"),
+        ] {
+            let error = Error::from(failure);
+            let found = match error.clone().told() {
+                Error::Unavailable(_) => "unavailable",
+                Error::TooSlow(_) => "too slow",
+                Error::QueueFull(_) => "queue",
+                Error::BadRequest(_) => "request",
+                Error::Internal(_) => "bug",
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found, told, "{error}");
+            assert_eq!(error.is_unavailable(), told == "unavailable", "{error}");
+            assert_eq!(error.is_too_slow(), told == "too slow", "{error}");
+        }
+        assert!(Error::Unavailable("passwords".into()).is_unavailable());
+    }
+
+    #[test]
+    fn a_failure_of_the_store_is_seen_through() {
+        let failure = Error::from(StoreError::Contention("met".into())).into_failure();
+        assert!(matches!(failure, Ok(StoreError::Contention(_))), "{failure:?}");
+        let refusal = Error::WrongCode.into_failure();
+        assert!(matches!(refusal, Err(Error::WrongCode)), "{refusal:?}");
+    }
 }

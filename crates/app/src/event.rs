@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::event::is_reserved;
-use mailwright_core::ids::{CampaignId, ContactId};
+use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::counter::{self, Counter};
-use mailwright_store::{event as store, event_day, names};
+use mailwright_store::{Patience, event as store, event_day, names, retrying};
 
+use crate::App;
 use crate::error::{Error, Result};
-use crate::{App, contact};
 
 pub use mailwright_store::event::Event;
 
@@ -107,35 +107,44 @@ impl App {
         }
         // events that are tracked meanwhile stay, so that there is an end
         let until = self.0.clock.now().plus(Duration::from_millis(1));
-        let (number, mut removed, mut tries) = (project.number, 0, 0);
+        let mut removed = 0;
         loop {
-            let (name, now, actor, is_first) =
-                (name.to_owned(), self.0.clock.now(), actor.clone(), removed == 0);
-            let step = self.0.db.write_bulk(move |tx| {
-                Box::pin(async move {
-                    let removed = store::remove(tx, number, &name, until, now).await?;
-                    if removed == 0 {
-                        names::forget_event(tx, number, &name).await?;
-                    }
-                    if is_first && removed > 0 {
-                        let entry = Entry::new(Action::EventsDeleted, name);
-                        audit::record(tx, number, &actor, &entry, now).await?;
-                    }
-                    Ok(removed)
-                })
-            });
-            match step.await {
-                Ok(0) => break,
-                Ok(count) => removed += count,
-                Err(mailwright_store::Error::Contention(_)) if tries < 10 => {
-                    tokio::time::sleep(contact::pause(tries)).await;
-                    tries += 1;
-                }
-                Err(error) => return Err(error.into()),
+            let is_first = removed == 0;
+            let step =
+                || self.remove_some_events(project.number, actor.clone(), name.to_owned(), until, is_first);
+            match retrying(Patience::USUAL, step).await? {
+                0 => break,
+                count => removed += count,
             }
         }
         self.hint();
         Ok(removed)
+    }
+
+    /// Removes the next events of a name; how many. When there are none the name is forgotten.
+    async fn remove_some_events(
+        &self,
+        number: ProjectNumber,
+        actor: Actor,
+        name: String,
+        until: Timestamp,
+        is_first: bool,
+    ) -> Result<usize> {
+        let now = self.0.clock.now();
+        let removed = self.write_bulk(move |tx| {
+            Box::pin(async move {
+                let removed = store::remove(tx, number, &name, until, now).await?;
+                if removed == 0 {
+                    names::forget_event(tx, number, &name).await?;
+                }
+                if is_first && removed > 0 {
+                    let entry = Entry::new(Action::EventsDeleted, name);
+                    audit::record(tx, number, &actor, &entry, now).await?;
+                }
+                Ok(removed)
+            })
+        });
+        removed.await
     }
 }
 

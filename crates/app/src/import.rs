@@ -17,17 +17,19 @@ use mailwright_store::counter::Deltas;
 use mailwright_store::event::{self, NewEvent};
 use mailwright_store::job::{self as store, ClaimRef, Progress};
 use mailwright_store::names::{Names, Wanted};
-use mailwright_store::{Error as StoreError, Tx};
+use mailwright_store::{Error as StoreError, Patience, Tx, retrying};
 use serde_json::Value;
 
+use crate::App;
 use crate::error::Result;
 use crate::job::{Piece, Status, Step, Work, from_value, to_value};
-use crate::{App, contact};
 
 /// Most rows of one transaction.
 const CHUNK_ROWS: usize = 500;
 /// Bytes of the file from which on a chunk is closed, however few rows it has: bounds the memory.
 const CHUNK_BYTES: u64 = 512 * 1024;
+/// How often a chunk is tried again because somebody changed one of its contacts meanwhile.
+const PATIENCE: Patience = Patience::of(100);
 
 /// What came of an import.
 #[derive(Debug)]
@@ -79,20 +81,13 @@ impl App {
         default_for_new: bool,
     ) -> Result<Applied> {
         let number = project.number;
-        let mut tries = 0;
-        loop {
+        let once = || {
             let (chunk, now) = (Arc::clone(chunk), self.0.clock.now());
-            let applied = self.0.db.write_bulk(move |tx| {
+            self.0.db.write_bulk(move |tx| {
                 Box::pin(async move { apply(tx, number, &chunk.rows, default_for_new, now).await })
-            });
-            match applied.await {
-                Err(StoreError::Contention(_)) if tries < 100 => {
-                    tokio::time::sleep(contact::pause(tries)).await;
-                    tries += 1;
-                }
-                other => return Ok(other?),
-            }
-        }
+            })
+        };
+        Ok(retrying(PATIENCE, once).await?)
     }
 }
 

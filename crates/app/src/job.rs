@@ -9,7 +9,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -21,17 +21,17 @@ use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::job::{self as store, ClaimRef, Claimed, Job, NewJob, Progress, Release};
-use mailwright_store::{Error as StoreError, Tx};
+use mailwright_store::{Error as StoreError, Patience, Tx, retrying};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::App;
 use crate::bulk::Bulk;
 use crate::error::{Error, Result};
 use crate::import::Import;
 use crate::tasks::Tasks;
-use crate::{App, contact};
 
 /// How often jobs are looked for that nobody hinted at.
 const SWEEP: Duration = Duration::from_millis(500);
@@ -39,8 +39,8 @@ const SWEEP: Duration = Duration::from_millis(500);
 const TURN: Duration = Duration::from_millis(500);
 /// How often a job may be claimed without a step being done: what crashes the process must not do so for ever.
 const MAX_ATTEMPTS: i64 = 10;
-/// How often a step is tried that another transaction got in the way of.
-const MAX_TRIES: u32 = 10;
+/// How long a step is tried again that another transaction got in the way of.
+const PATIENCE: Patience = Patience { tries: 10, time: TURN };
 /// Most unfinished jobs of a project.
 const MAX_QUEUED: i64 = 100;
 /// What the owner of a job is told about a bug.
@@ -129,27 +129,21 @@ impl App {
         let at = self.0.clock.now();
         let job = NewJob { project: project.number, id: JobId::new(at), kind, input, progress, at };
         let id = job.id;
-        let queued = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let has_room = store::unfinished(tx, job.project).await? < MAX_QUEUED;
-                    if has_room {
-                        store::enqueue(tx, &job).await?;
-                        if let Some((actor, entry)) = &entry {
-                            audit::record(tx, job.project, actor, entry, job.at).await?;
-                        }
-                    }
-                    Ok(has_room)
-                })
+        let queued = self.write(move |tx| {
+            Box::pin(async move {
+                if store::unfinished(tx, job.project).await? >= MAX_QUEUED {
+                    return Err(Error::QueueFull(format!(
+                        "{MAX_QUEUED} jobs of this project are queued already. Try again when some of them are done."
+                    )));
+                }
+                store::enqueue(tx, &job).await?;
+                if let Some((actor, entry)) = &entry {
+                    audit::record(tx, job.project, actor, entry, job.at).await?;
+                }
+                Ok(())
             })
-            .await?;
-        if !queued {
-            return Err(Error::QueueFull(format!(
-                "{MAX_QUEUED} jobs of this project are queued already. Try again when some of them are done."
-            )));
-        }
+        });
+        queued.await?;
         self.0.jobs.0.notify_one();
         Ok(id)
     }
@@ -304,20 +298,13 @@ impl Worker {
 
     /// Does one piece, again when another transaction got in the way and the turn has not ended.
     async fn step(&self, claim: ClaimRef, piece: &Arc<dyn Piece>) -> Result<Step, StoreError> {
-        let (began, mut tries) = (Instant::now(), 0);
-        loop {
+        let once = || {
             let (piece, now, lease) = (Arc::clone(piece), self.now(), self.lease());
-            let done = self.app.0.db.write_in_background(move |tx| {
+            self.app.0.db.write_in_background(move |tx| {
                 Box::pin(async move { commit(tx, claim, piece, now, lease).await })
-            });
-            match done.await {
-                Err(StoreError::Contention(_)) if tries < MAX_TRIES && began.elapsed() < TURN => {
-                    tokio::time::sleep(contact::pause(tries)).await;
-                    tries += 1;
-                }
-                other => return other,
-            }
-        }
+            })
+        };
+        retrying(PATIENCE, once).await
     }
 
     /// Ends the claim as its outcome demands.

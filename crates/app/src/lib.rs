@@ -44,6 +44,7 @@ pub mod tasks;
 pub mod template;
 pub mod totp;
 pub mod track;
+mod transaction;
 mod under_way;
 mod upkeep;
 

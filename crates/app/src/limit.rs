@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
-use mailwright_store::Db;
 use mailwright_store::rate::{self, Bucket};
+use mailwright_store::{Db, Error as StoreError};
 use quick_cache::sync::Cache;
 
 use crate::session::ClientKey;
@@ -189,7 +189,7 @@ impl Shared {
             .write(move |tx| {
                 Box::pin(async move {
                     let taken = rate::take_requests(tx, bucket, project, times, limit, HANDFUL).await?;
-                    Ok((taken, rate::requests_left(tx, bucket, project, limit).await?))
+                    Ok::<_, StoreError>((taken, rate::requests_left(tx, bucket, project, limit).await?))
                 })
             })
             .await;

@@ -78,7 +78,7 @@ pub struct Manager {
 }
 
 impl Manager {
-    fn require(&self, role: Role) -> std::result::Result<(), Error> {
+    fn require(&self, role: Role) -> Result<()> {
         if self.holder.may_manage(role) {
             return Ok(());
         }
@@ -110,8 +110,6 @@ impl Manager {
     }
 }
 
-type Checked<T> = std::result::Result<T, Error>;
-
 /// An invitation that is to be made.
 #[derive(Clone)]
 struct Wanted {
@@ -121,6 +119,15 @@ struct Wanted {
     token_hash: KeyHash,
     /// The mail that brings it, where the instance sends mail.
     mail: Option<Operation>,
+}
+
+/// What inviting somebody came to in its transaction.
+enum Outcome {
+    Member(Member),
+    Invited(Invitation),
+    /// Refused, and what was counted for it stays: whoever asks without end has an end, and that there is no room for
+    /// another invitation tells that the address has no proven account.
+    Refused(Error),
 }
 
 /// The window in which invitations by mail are counted.
@@ -133,15 +140,16 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Counts a mail to a stranger, and refuses what would make the instance a relay. The person who stands for it comes
-    /// first, then the project, what the person sends to the address, and what everybody does: who is refused must not use
-    /// up what others have. The order is always the same, so that two invitations cannot wait for each other.
+    /// Counts a mail to a stranger, and says what to refuse it with where it would make the instance a relay. The person
+    /// who stands for it comes first, then the project, what the person sends to the address, and what everybody does: who
+    /// is refused must not use up what others have. The order is always the same, so that two invitations cannot wait for
+    /// each other.
     async fn take(
         self,
         tx: &mut Tx<'_>,
         person: Option<UserId>,
         email: &EmailAddress,
-    ) -> mailwright_store::Result<Checked<()>> {
+    ) -> Result<Option<Error>> {
         let by_person = person.map(|id| digest("invitations by", &[id.to_string().as_bytes()]));
         let of_project = digest("invitations of", &[self.project.to_string().as_bytes()]);
         let mut counted: Vec<_> = by_person
@@ -155,9 +163,9 @@ impl Allowance {
         counted.push(Counted { key: by_one, limit: MAILS_TO_ADDRESS_BY_ONE });
         counted.push(Counted { key: digest("invitation to", &[to]), limit: MAILS_TO_ADDRESS });
         let refused = login::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
-        Ok(refused.map_or(Ok(()), |began| {
+        Ok(refused.map(|began| {
             let wait = began.plus(self.window).since(self.now).as_secs().max(1);
-            Err(Error::TooManyMails { retry_after: wait as i64 })
+            Error::TooManyMails { retry_after: wait as i64 }
         }))
     }
 }
@@ -214,16 +222,11 @@ impl App {
         let wanted = Wanted { id, email, role, token_hash: token.hash(), mail };
         let allowance =
             Allowance { project: project.id, window: self.settings().accounts.attempts_window, now };
-        let invited = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move { add_or_invite(tx, number, manager, wanted, allowance).await })
-            })
-            .await??;
-        match invited {
-            Ok(member) => Ok(Invited::Member(member)),
-            Err(invitation) => {
+        let invited = self.write(move |tx| Box::pin(add_or_invite(tx, number, manager, wanted, allowance)));
+        match invited.await? {
+            Outcome::Member(member) => Ok(Invited::Member(member)),
+            Outcome::Refused(refused) => Err(refused),
+            Outcome::Invited(invitation) => {
                 let token = match &platform {
                     Some(platform) => {
                         self.wake_platform(platform);
@@ -295,70 +298,52 @@ impl App {
         id: InvitationId,
     ) -> Result<()> {
         let (number, now) = (project.number, self.0.clock.now());
-        let withdrawn = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(number) = project::lock(tx, number).await? else { return Ok(None) };
-                    let Some(found) = store::invitation(tx, number, id).await? else { return Ok(None) };
-                    let manager = match renew(tx, number, manager).await? {
-                        Ok(manager) => manager,
-                        Err(refused) => return Ok(Some(Err(refused))),
-                    };
-                    if let Err(refused) = manager.require(found.role) {
-                        return Ok(Some(Err(refused)));
-                    }
-                    store::withdraw(tx, number, id).await?;
-                    let entry = Entry::new(Action::InvitationRevoked, found.email.to_string());
-                    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
-                })
+        let withdrawn = self.write(move |tx| {
+            Box::pin(async move {
+                let unknown = || Error::not_found(Resource::Invitation, id);
+                let number = project::lock(tx, number).await?.ok_or_else(unknown)?;
+                let found = store::invitation(tx, number, id).await?.ok_or_else(unknown)?;
+                let manager = renew(tx, number, manager).await?;
+                manager.require(found.role)?;
+                store::withdraw(tx, number, id).await?;
+                let entry = Entry::new(Action::InvitationRevoked, found.email.to_string());
+                Ok(audit::record(tx, number, &manager.actor, &entry, now).await?)
             })
-            .await?;
-        withdrawn.ok_or_else(|| Error::not_found(Resource::Invitation, id))?
+        });
+        withdrawn.await
     }
 
     /// Makes a user a member with the token of an invitation to the user's own address.
     pub async fn accept_invitation(&self, user: &User, token: &str) -> Result<()> {
         let (user, token_hash, now) = (user.clone(), hash(token), self.0.clock.now());
-        let accepted = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let invited = store::find_by_token(tx, &token_hash, &user.email, now).await?;
-                    let Some((_, number)) = invited else { return Ok(None) };
-                    user::hold(tx, &user.email).await?;
-                    if let Err(refused) = room(tx, number).await? {
-                        return Ok(Some(Err(refused)));
-                    }
-                    let Some((number, role)) =
-                        store::take_by_token(tx, &token_hash, &user.email, now).await?
-                    else {
-                        return Ok(None);
-                    };
-                    join(tx, number, (&user, true), role, now).await.map(|()| Some(Ok(())))
-                })
+        let accepted = self.write(move |tx| {
+            Box::pin(async move {
+                let dead = || Error::not_found(Resource::Invitation, "");
+                let invited = store::find_by_token(tx, &token_hash, &user.email, now).await?;
+                let (_, number) = invited.ok_or_else(dead)?;
+                user::hold(tx, &user.email).await?;
+                room(tx, number).await?;
+                let invited = store::take_by_token(tx, &token_hash, &user.email, now).await?;
+                let (number, role) = invited.ok_or_else(dead)?;
+                join(tx, number, (&user, true), role, now).await
             })
-            .await?;
-        accepted.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?
+        });
+        accepted.await
     }
 
     /// Notes that somebody whom signing in made a member accepted this very invitation.
     pub async fn agree(&self, user: &User, invitation: &Opened) -> Result<()> {
         let (user, number) = (user.id, invitation.project.number);
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    match locked(tx, number, user).await? {
-                        Some((number, _)) => store::accept(tx, number, user).await,
-                        None => Ok(()),
-                    }
-                })
+        let agreed = self.write(move |tx| {
+            Box::pin(async move {
+                let Some(number) = project::lock(tx, number).await? else { return Ok(()) };
+                if store::get(tx, number, user).await?.is_some() {
+                    store::accept(tx, number, user).await?;
+                }
+                Ok(())
             })
-            .await?;
-        Ok(())
+        });
+        agreed.await
     }
 
     /// Changes what a member is. Making somebody the owner only offers the project, and the member hands it over by
@@ -372,38 +357,27 @@ impl App {
         role: Role,
     ) -> Result<Member> {
         let (number, now) = (project.number, self.0.clock.now());
-        let changed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some((number, member)) = locked(tx, number, user).await? else { return Ok(None) };
-                    let manager = match renew(tx, number, manager).await? {
-                        Ok(manager) => manager,
-                        Err(refused) => return Ok(Some(Err(refused))),
-                    };
-                    let before = member.role;
-                    let checked = if role != Role::Owner {
-                        demote(tx, number, &manager, &member, role).await?
-                    } else if manager.is(user) {
-                        take_over(tx, number, &manager, &member, now).await?
-                    } else {
-                        let offered = offer(tx, number, &manager, &member, now).await?;
-                        return Ok(Some(offered));
-                    };
-                    if let Err(refused) = checked {
-                        return Ok(Some(Err(refused)));
-                    }
-                    if role != Role::Owner && before != role {
-                        let told = json!({ "from": before.as_str(), "to": role.as_str() });
-                        let entry = Entry::new(Action::MemberChanged, member.email.to_string()).with(told);
-                        audit::record(tx, number, &manager.actor, &entry, now).await?;
-                    }
-                    Ok(store::get(tx, number, user).await?.map(Ok))
-                })
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                let (number, member) = locked(tx, number, user).await?;
+                let manager = renew(tx, number, manager).await?;
+                let before = member.role;
+                if role != Role::Owner {
+                    demote(tx, number, &manager, &member, role).await?;
+                } else if manager.is(user) {
+                    take_over(tx, number, &manager, &member, now).await?;
+                } else {
+                    return offer(tx, number, &manager, &member, now).await;
+                }
+                if role != Role::Owner && before != role {
+                    let told = json!({ "from": before.as_str(), "to": role.as_str() });
+                    let entry = Entry::new(Action::MemberChanged, member.email.to_string()).with(told);
+                    audit::record(tx, number, &manager.actor, &entry, now).await?;
+                }
+                store::get(tx, number, user).await?.ok_or_else(|| Error::not_found(Resource::Member, user))
             })
-            .await?;
-        changed.ok_or_else(|| Error::not_found(Resource::Member, user))?
+        });
+        changed.await
     }
 
     /// Removes a member, who may be the caller. The last owner cannot leave. Of a disabled project members only remove
@@ -414,49 +388,35 @@ impl App {
             return Err(Error::ProjectDisabled);
         }
         let (number, now) = (project.number, self.0.clock.now());
-        let removed = self
-            .0
-            .db
-            .write(move |tx| Box::pin(async move { remove(tx, number, manager, user, now).await }))
-            .await?;
-        removed.ok_or_else(|| Error::not_found(Resource::Member, user))?
+        self.write(move |tx| Box::pin(remove(tx, number, manager, user, now))).await
     }
 }
 
-/// Locks a project: its number by then, and one of its members.
-async fn locked(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    user: UserId,
-) -> mailwright_store::Result<Option<(ProjectNumber, Member)>> {
-    let Some(number) = project::lock(tx, number).await? else { return Ok(None) };
-    Ok(store::get(tx, number, user).await?.map(|member| (number, member)))
+/// Locks a project: its number by then, and one of its members, who must be one.
+async fn locked(tx: &mut Tx<'_>, number: ProjectNumber, user: UserId) -> Result<(ProjectNumber, Member)> {
+    let unknown = || Error::not_found(Resource::Member, user);
+    let number = project::lock(tx, number).await?.ok_or_else(unknown)?;
+    Ok((number, store::get(tx, number, user).await?.ok_or_else(unknown)?))
 }
 
-/// Removes a member of a project as it is once it is locked; `None` when it has no such member.
+/// Removes a member of a project as it is once it is locked.
 async fn remove(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     manager: Manager,
     user: UserId,
     now: Timestamp,
-) -> mailwright_store::Result<Option<Checked<()>>> {
-    let Some((number, member)) = locked(tx, number, user).await? else { return Ok(None) };
-    let manager = match renew(tx, number, manager).await? {
-        Ok(manager) => manager,
-        Err(refused) => return Ok(Some(Err(refused))),
-    };
+) -> Result<()> {
+    let (number, member) = locked(tx, number, user).await?;
+    let manager = renew(tx, number, manager).await?;
     let leaves = manager.is(user);
     let is_disabled = project::get(tx, number).await?.is_some_and(|found| found.disabled);
-    let checked = match (leaves, is_disabled) {
-        (true, true) => Ok(()),
-        (true, false) if member.role != Role::Owner || store::owners(tx, number).await? > 1 => Ok(()),
-        (true, false) => Err(last_owner()),
-        (false, true) => Err(Error::ProjectDisabled),
-        (false, false) => manager.require(member.role),
-    };
-    if let Err(refused) = checked {
-        return Ok(Some(Err(refused)));
+    match (leaves, is_disabled) {
+        (true, true) => {}
+        (true, false) if member.role != Role::Owner || store::owners(tx, number).await? > 1 => {}
+        (true, false) => return Err(last_owner()),
+        (false, true) => return Err(Error::ProjectDisabled),
+        (false, false) => manager.require(member.role)?,
     }
     if is_disabled && member.role == Role::Owner {
         store::depart(tx, number, user).await?;
@@ -464,26 +424,26 @@ async fn remove(
     store::remove(tx, number, user).await?;
     let told = json!({ "role": member.role.as_str(), "left": leaves });
     let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
-    audit::record(tx, number, &manager.actor, &entry, now).await.map(|()| Some(Ok(())))
+    Ok(audit::record(tx, number, &manager.actor, &entry, now).await?)
 }
 
-/// Makes somebody a member, who asked for it or agreed to it, or did not.
-async fn add(
+/// Makes somebody a member, who asked for it or agreed to it, or did not; `None` when it is one already.
+async fn enroll(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     actor: &Actor,
     (user, accepted): (&User, bool),
     role: Role,
     now: Timestamp,
-) -> mailwright_store::Result<Checked<Member>> {
+) -> Result<Option<Member>> {
     if !store::add(tx, number, user.id, role, accepted, now).await? {
-        return Ok(Err(Error::Conflict(format!("{} is a member of the project already.", user.email))));
+        return Ok(None);
     }
     store::forget_invitation(tx, number, &user.email).await?;
     let entry =
         Entry::new(Action::MemberAdded, user.email.to_string()).with(json!({ "role": role.as_str() }));
     audit::record(tx, number, actor, &entry, now).await?;
-    Ok(Ok(Member {
+    Ok(Some(Member {
         user: user.id,
         email: user.email.clone(),
         name: user.name.clone().filter(|_| accepted),
@@ -501,60 +461,60 @@ async fn add_or_invite(
     manager: Manager,
     wanted: Wanted,
     allowance: Allowance,
-) -> mailwright_store::Result<Checked<std::result::Result<Member, Invitation>>> {
+) -> Result<Outcome> {
     user::hold(tx, &wanted.email).await?;
-    let Some(number) = project::lock(tx, number).await? else {
-        return Ok(Err(Error::not_found(Resource::Project, "")));
-    };
-    let manager = match renew(tx, number, manager).await? {
-        Ok(manager) => manager,
-        Err(refused) => return Ok(Err(refused)),
-    };
-    if let Err(refused) = manager.require(wanted.role) {
-        return Ok(Err(refused));
-    }
+    let locked = project::lock(tx, number).await?;
+    let number = locked.ok_or_else(|| Error::not_found(Resource::Project, ""))?;
+    let manager = renew(tx, number, manager).await?;
+    manager.require(wanted.role)?;
     if store::count(tx, number).await? >= MOST {
-        return Ok(Err(full()));
+        return Err(full());
     }
     let owner = owner_of(tx, number, &wanted, manager.is_key()).await?;
     let is_member = match &owner {
         Some(user) => store::get(tx, number, user.id).await?.is_some(),
         None => false,
     };
-    if wanted.mail.is_some()
-        && !is_member
-        && let Err(refused) = stand_for(tx, &manager.actor, allowance, &wanted.email).await?
-    {
-        return Ok(Err(refused));
+    // counted, whether it is going to be mailed or not
+    if wanted.mail.is_some() && !is_member {
+        let person = who_stands_for(tx, &manager.actor).await?;
+        if let Some(refused) = allowance.take(tx, person, &wanted.email).await? {
+            return Ok(Outcome::Refused(refused));
+        }
     }
     let now = allowance.now;
     if let Some(user) = owner {
-        return Ok(add(tx, number, &manager.actor, (&user, false), wanted.role, now).await?.map(Ok));
+        let added = enroll(tx, number, &manager.actor, (&user, false), wanted.role, now).await?;
+        let member_already =
+            || Error::Conflict(format!("{} is a member of the project already.", user.email));
+        return added.map(Outcome::Member).ok_or_else(member_already);
     }
-    Ok(invite(tx, number, &manager, wanted, now).await?.map(Err))
+    let invited = invite(tx, number, &manager, wanted, now).await?;
+    Ok(invited.map_or_else(|| Outcome::Refused(full()), Outcome::Invited))
 }
 
+/// Invites an address; `None` when there are as many invitations of persons as there may be.
 async fn invite(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     manager: &Manager,
     Wanted { id, email, role, token_hash, mail }: Wanted,
     now: Timestamp,
-) -> mailwright_store::Result<Checked<Invitation>> {
+) -> Result<Option<Invitation>> {
     let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
     // what keys ask for must not leave persons without a place; one to the same address makes room for this one
     let (of_persons, of_keys) = store::count_invitations(tx, number, &email).await?;
     if key.is_none() && of_persons >= MOST {
-        return Ok(Err(full()));
+        return Ok(None);
     }
     if key.is_some() && of_keys >= MOST_OF_KEYS {
-        return Ok(Err(Error::Conflict(format!(
+        return Err(Error::Conflict(format!(
             "{MOST_OF_KEYS} invitations that keys asked for wait to be confirmed, which is the most. A member who manages \
              members has to confirm or withdraw them."
-        ))));
+        )));
     }
     if key.is_some() && store::is_invited_by_person(tx, number, &email, now).await? {
-        return Ok(Err(Error::Conflict("A member has invited this address already.".into())));
+        return Err(Error::Conflict("A member has invited this address already.".into()));
     }
     let invitation = Invitation {
         id,
@@ -572,7 +532,7 @@ async fn invite(
     if let Some(mail) = mail {
         enqueue(tx, &[mail]).await?;
     }
-    Ok(Ok(invitation))
+    Ok(Some(invitation))
 }
 
 /// The account that an address stands for: one that is proven to be its owner's, and for a key none. Who is a member
@@ -590,21 +550,21 @@ async fn owner_of(
 
 /// What who acts is allowed now that the project is locked, as it is where roles change and keys are revoked: nobody
 /// does with a request on its way what he may not do any more.
-async fn renew(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    manager: Manager,
-) -> mailwright_store::Result<Checked<Manager>> {
+async fn renew(tx: &mut Tx<'_>, number: ProjectNumber, manager: Manager) -> Result<Manager> {
     match &manager.actor {
         Actor::User { id, .. } => {
             let role = store::get(tx, number, *id).await?.map(|member| member.role);
             let held = |role| Manager { holder: Holder::Member(role), ..manager };
-            Ok(role.map(held).ok_or_else(|| Error::not_found(Resource::Project, "")))
+            role.map(held).ok_or_else(|| Error::not_found(Resource::Project, ""))
         }
         Actor::Key { id, .. } => {
-            Ok(if api_key::is_live(tx, number, *id).await? { Ok(manager) } else { Err(Error::KeyRevoked) })
+            if api_key::is_live(tx, number, *id).await? {
+                Ok(manager)
+            } else {
+                Err(Error::KeyRevoked)
+            }
         }
-        Actor::Operator | Actor::Service => Ok(Ok(manager)),
+        Actor::Operator | Actor::Service => Ok(manager),
     }
 }
 
@@ -614,34 +574,20 @@ pub(crate) async fn still_may(
     number: ProjectNumber,
     actor: &Actor,
     capability: Capability,
-) -> mailwright_store::Result<Checked<()>> {
-    let Actor::User { id, .. } = actor else { return Ok(Ok(())) };
-    let role = store::get(tx, number, *id).await?.map(|member| member.role);
-    Ok(match role {
+) -> Result<()> {
+    let Actor::User { id, .. } = actor else { return Ok(()) };
+    match store::get(tx, number, *id).await?.map(|member| member.role) {
         None => Err(Error::not_found(Resource::Project, "")),
         Some(role) if Holder::Member(role).may(capability) => Ok(()),
         Some(_) => Err(Error::NotAllowed("Your role in this project does not allow this any more.".into())),
-    })
+    }
 }
 
 /// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
-async fn who_stands_for(tx: &mut Tx<'_>, actor: &Actor) -> mailwright_store::Result<Checked<Option<UserId>>> {
-    let Actor::User { id, .. } = actor else { return Ok(Ok(None)) };
+async fn who_stands_for(tx: &mut Tx<'_>, actor: &Actor) -> Result<Option<UserId>> {
+    let Actor::User { id, .. } = actor else { return Ok(None) };
     let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
-    Ok(person.map(|user| Some(user.id)).ok_or_else(unproven))
-}
-
-/// Counts what inviting an address may mail, whether it is going to or not.
-async fn stand_for(
-    tx: &mut Tx<'_>,
-    actor: &Actor,
-    allowance: Allowance,
-    email: &EmailAddress,
-) -> mailwright_store::Result<Checked<()>> {
-    match who_stands_for(tx, actor).await? {
-        Ok(person) => allowance.take(tx, person, email).await,
-        Err(refused) => Ok(Err(refused)),
-    }
+    person.map(|user| Some(user.id)).ok_or_else(unproven)
 }
 
 /// Withdraws what revoked keys asked for and nobody confirmed: what a stolen key began must not go on without it. The
@@ -664,17 +610,13 @@ pub(crate) async fn withdraw_of_revoked(
 /// Refuses whom a project has no room for, and everybody while it is disabled. It stays so until the transaction ends. To be asked before an invitation is
 /// taken, so that one that is refused stays, and in the same order by whoever changes invitations. The number that the
 /// project has by then.
-pub(crate) async fn room(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-) -> mailwright_store::Result<Checked<ProjectNumber>> {
-    let Some(number) = project::lock(tx, number).await? else {
-        return Ok(Err(Error::not_found(Resource::Invitation, "")));
-    };
+pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<ProjectNumber> {
+    let locked = project::lock(tx, number).await?;
+    let number = locked.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?;
     if project::get(tx, number).await?.is_some_and(|found| found.disabled) {
-        return Ok(Err(Error::ProjectDisabled));
+        return Err(Error::ProjectDisabled);
     }
-    Ok(if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(number) })
+    if store::count(tx, number).await? >= MOST { Err(full()) } else { Ok(number) }
 }
 
 /// Makes somebody who was invited a member, who accepted this very invitation or not; a member stays what he is.
@@ -684,18 +626,13 @@ async fn join(
     (user, accepted): (&User, bool),
     role: Role,
     now: Timestamp,
-) -> mailwright_store::Result<()> {
+) -> Result<()> {
     let actor = Actor::User { id: user.id, email: user.email.to_string() };
-    add(tx, number, &actor, (user, accepted), role, now).await.map(drop)
+    enroll(tx, number, &actor, (user, accepted), role, now).await.map(drop)
 }
 
 /// Makes a new account a member of what it was invited to, where there is [`room`] for it.
-pub(crate) async fn redeem(
-    tx: &mut Tx<'_>,
-    invited: &Redeemed,
-    user: UserId,
-    now: Timestamp,
-) -> mailwright_store::Result<()> {
+pub(crate) async fn redeem(tx: &mut Tx<'_>, invited: &Redeemed, user: UserId, now: Timestamp) -> Result<()> {
     let Some(user) = user::get(tx, user).await? else { return Ok(()) };
     let taken = store::take_by_token(tx, &invited.token_hash, &user.email, now).await?;
     match taken {
@@ -711,16 +648,19 @@ pub(crate) async fn accept_all(
     user: UserId,
     email: &EmailAddress,
     now: Timestamp,
-) -> mailwright_store::Result<()> {
+) -> Result<()> {
     let invited = store::invited_to(tx, email, now).await?;
     if invited.is_empty() {
         return Ok(());
     }
     let Some(user) = user::get(tx, user).await? else { return Ok(()) };
     for number in invited {
-        if let Ok(number) = room(tx, number).await?
-            && let Some(role) = store::take(tx, number, email, now).await?
-        {
+        let number = match room(tx, number).await {
+            Ok(number) => number,
+            Err(failure @ Error::Store(_)) => return Err(failure),
+            Err(_) => continue,
+        };
+        if let Some(role) = store::take(tx, number, email, now).await? {
             join(tx, number, (&user, false), role, now).await?;
         }
     }
@@ -734,21 +674,21 @@ async fn offer(
     manager: &Manager,
     to: &Member,
     now: Timestamp,
-) -> mailwright_store::Result<Checked<Member>> {
+) -> Result<Member> {
     let Actor::User { id: from, .. } = manager.actor else {
-        return Ok(manager.require(Role::Owner).map(|()| to.clone()));
+        return manager.require(Role::Owner).map(|()| to.clone());
     };
     if !manager.holder.may(Capability::TransferOwnership) {
-        return Ok(manager.require(Role::Owner).map(|()| to.clone()));
+        return manager.require(Role::Owner).map(|()| to.clone());
     }
     if to.role == Role::Owner {
-        return Ok(Ok(to.clone()));
+        return Ok(to.clone());
     }
     store::offer(tx, number, to.user, from).await?;
     let entry = Entry::new(Action::MemberChanged, to.email.to_string())
         .with(json!({ "from": to.role.as_str(), "offered": Role::Owner.as_str() }));
     audit::record(tx, number, &manager.actor, &entry, now).await?;
-    Ok(Ok(Member { offered_by: Some(from), ..to.clone() }))
+    Ok(Member { offered_by: Some(from), ..to.clone() })
 }
 
 /// Hands the project over to the caller, from the owner who offered it and still is one.
@@ -758,22 +698,20 @@ async fn take_over(
     manager: &Manager,
     to: &Member,
     now: Timestamp,
-) -> mailwright_store::Result<Checked<()>> {
+) -> Result<()> {
     if to.role == Role::Owner {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let from = match to.offered_by {
         Some(by) => store::get(tx, number, by).await?.filter(|member| member.role == Role::Owner),
         None => None,
     };
-    let Some(from) = from else {
-        return Ok(manager.require(Role::Owner));
-    };
+    let Some(from) = from else { return manager.require(Role::Owner) };
     store::set_role(tx, number, to.user, Role::Owner).await?;
     store::accept(tx, number, to.user).await?;
     store::set_role(tx, number, from.user, Role::Admin).await?;
     let entry = Entry::new(Action::OwnershipTransferred, to.email.to_string());
-    audit::record(tx, number, &manager.actor, &entry, now).await.map(Ok)
+    Ok(audit::record(tx, number, &manager.actor, &entry, now).await?)
 }
 
 /// Gives a member a role below that of an owner. Owners step down themselves, as long as another one stays.
@@ -783,18 +721,18 @@ async fn demote(
     manager: &Manager,
     member: &Member,
     role: Role,
-) -> mailwright_store::Result<Checked<()>> {
+) -> Result<()> {
     if member.role == role && manager.is(member.user) {
-        return store::accept(tx, number, member.user).await.map(Ok);
+        return Ok(store::accept(tx, number, member.user).await?);
     }
     if member.role == Role::Owner && manager.is(member.user) {
         if store::owners(tx, number).await? <= 1 {
-            return Ok(Err(last_owner()));
+            return Err(last_owner());
         }
-    } else if let Err(refused) = manager.require(member.role.max(role)) {
-        return Ok(Err(refused));
+    } else {
+        manager.require(member.role.max(role))?;
     }
-    store::set_role(tx, number, member.user, role).await.map(Ok)
+    Ok(store::set_role(tx, number, member.user, role).await?)
 }
 
 fn unproven() -> Error {
@@ -841,14 +779,14 @@ mod tests {
                     let (ada, grace) = (owners[0].clone(), owners[1].0);
                     let actor = Actor::User { id: ada.0, email: ada.1 };
                     let manager = Manager { actor, holder: Holder::Member(Role::Owner) };
-                    let refused = remove(tx, number, manager, grace, now).await?;
+                    let refused = remove(tx, number, manager, grace, now).await;
                     store::remove(tx, number, grace).await?;
-                    Ok((refused, project::standing(tx, grace).await?))
+                    Ok::<_, Error>((refused, project::standing(tx, grace).await?))
                 })
             })
             .await
             .unwrap();
-        assert!(matches!(refused, Some(Err(Error::ProjectDisabled))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::ProjectDisabled)), "{refused:?}");
         assert_eq!(standing, (0, false), "who was not removed did not depart");
     }
 }

@@ -278,12 +278,9 @@ impl App {
         client: ClientKey,
     ) -> Result<SignedIn> {
         let (now, open) = (self.0.clock.now(), !self.settings().accounts.disable_signups);
-        let found = self
-            .0
-            .db
-            .write(move |tx| Box::pin(async move { account(tx, provider, &person, open, now).await }))
-            .await??;
-        let (found, first) = found;
+        let found =
+            self.write(move |tx| Box::pin(async move { account(tx, provider, &person, open, now).await }));
+        let (found, first) = found.await?;
         let (user, hash) = (found.user, found.password_hash);
         match self.open_session(user, hash, None, Some(client), first).await {
             Err(Error::CodeRequired) => {
@@ -302,36 +299,42 @@ async fn account(
     person: &Person,
     open: bool,
     now: Timestamp,
-) -> mailwright_store::Result<Result<(user::Credentials, bool)>> {
+) -> Result<(user::Credentials, bool)> {
     if let Some(id) = identity::user(tx, provider.as_str(), &person.subject).await? {
-        let Some(user) = user::get(tx, id).await? else { return Err(mailwright_store::Error::NotFound) };
-        let found = user::credentials(tx, &user.email, b"").await?;
-        return found.map(|found| Ok((found, false))).ok_or(mailwright_store::Error::NotFound);
+        let user = user::get(tx, id).await?.ok_or_else(changed_meanwhile)?;
+        return Ok((credentials(tx, &user.email).await?, false));
     }
     let first = user::none_yet(tx).await?;
     if let Some(known) = user::by_email(tx, &person.email).await? {
         let unproven = |user: &User| !user.email_verified && user.email == person.email;
         let Some(user) = user::lock(tx, known.id).await?.filter(unproven) else {
-            return Ok(Err(refused(
+            return Err(refused(
                 "There is an account with this address that signs in another way. Use that one.",
-            )));
+            ));
         };
         // else whoever signs up with somebody's address keeps its owner out, or waits inside for what the owner brings
         hand_over(tx, &user, None, now).await?;
         identity::create(tx, provider.as_str(), &person.subject, user.id, now).await?;
         tracing::info!(user = %user.id, provider = provider.as_str(), "an account was claimed by the owner of its address");
-        let found = user::credentials(tx, &person.email, b"").await?;
-        return found.map(|found| Ok((found, false))).ok_or(mailwright_store::Error::NotFound);
+        return Ok((credentials(tx, &person.email).await?, false));
     }
     if !first && !open && !member::is_invited(tx, &person.email, now).await? {
-        return Ok(Err(refused("Signing up is switched off on this instance. Ask for an invitation.")));
+        return Err(refused("Signing up is switched off on this instance. Ask for an invitation."));
     }
     let new = NewUser { email: person.email.clone(), name: None, password_hash: None, email_verified: true };
-    let id = user::create(tx, &new, now).await?.ok_or(mailwright_store::Error::NotFound)?;
+    let id = user::create(tx, &new, now).await?.ok_or_else(changed_meanwhile)?;
     identity::create(tx, provider.as_str(), &person.subject, id, now).await?;
     tracing::info!(user = %id, provider = provider.as_str(), first, "an account was created");
-    let found = user::credentials(tx, &person.email, b"").await?;
-    found.map(|found| Ok((found, first))).ok_or(mailwright_store::Error::NotFound)
+    Ok((credentials(tx, &person.email).await?, first))
+}
+
+async fn credentials(tx: &mut Tx<'_>, email: &EmailAddress) -> Result<user::Credentials> {
+    user::credentials(tx, email, b"").await?.ok_or_else(changed_meanwhile)
+}
+
+/// What to say when the account vanished, or came to be, since it was looked for.
+fn changed_meanwhile() -> Error {
+    refused("Your account was changed at the same moment. Sign in again.")
 }
 
 fn person(provider: Provider, subject: Option<String>, email: Option<&str>) -> Result<Person> {

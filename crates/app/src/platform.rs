@@ -234,13 +234,13 @@ impl App {
 }
 
 /// Puts own mails into the outbox.
-pub(crate) async fn enqueue(tx: &mut Tx<'_>, mails: &[Operation]) -> mailwright_store::Result<()> {
+pub(crate) async fn enqueue(tx: &mut Tx<'_>, mails: &[Operation]) -> Result<()> {
     if mails.is_empty() {
         return Ok(());
     }
     let outcomes = send::run(tx, mails).await?;
-    // refused only when the domain that the operator vouches for was removed: nothing of it may be committed then
-    if outcomes.iter().all(Result::is_ok) { Ok(()) } else { Err(mailwright_store::Error::NotFound) }
+    // refused only when the domain that the operator vouches for was removed
+    if outcomes.iter().all(std::result::Result::is_ok) { Ok(()) } else { Err(Error::NoOwnSender) }
 }
 
 /// Subject and HTML of a mail.

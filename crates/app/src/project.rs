@@ -3,7 +3,7 @@
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::given::Given;
-use mailwright_core::ids::ApiKeyId;
+use mailwright_core::ids::{ApiKeyId, ProjectId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Role, Scopes};
 use mailwright_core::time::Timestamp;
@@ -13,7 +13,7 @@ use mailwright_store::counter::{self, Counter};
 use mailwright_store::project::{self as store, Change, Details};
 use mailwright_store::retired;
 use mailwright_store::user::{self, User};
-use mailwright_store::{campaign, domain, member};
+use mailwright_store::{Error as StoreError, Tx, campaign, domain, member};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -89,21 +89,19 @@ impl App {
         let keys = stored_pair(&secret, &public, now);
         let most = self.settings().accounts.projects_per_user;
         let details = self
-            .0
-            .db
             .write(move |tx| {
                 Box::pin(async move {
                     // so that projects made at the same time are counted one after the other
                     user::lock(tx, owner.id).await?;
                     let (count, disabled) = store::standing(tx, owner.id).await?;
                     if disabled {
-                        return Ok(Err(Error::ProjectDisabled));
+                        return Err(Error::ProjectDisabled);
                     }
                     if most > 0 && count >= most {
-                        return Ok(Err(Error::Conflict(format!(
+                        return Err(Error::Conflict(format!(
                             "You own {count} projects, and {most} is the most. Delete one before you create another, or \
                              ask the operator of this instance to raise projects_per_user."
-                        ))));
+                        )));
                     }
                     let made = store::create(tx, &name, LANGUAGE, now).await?;
                     member::add(tx, made.number, owner.id, Role::Owner, true, now).await?;
@@ -113,10 +111,10 @@ impl App {
                     let actor = Actor::User { id: owner.id, email: owner.email.to_string() };
                     let entry = Entry::of_project(Action::ProjectCreated).with(json!({ "name": name }));
                     audit::record(tx, made.number, &actor, &entry, now).await?;
-                    Ok(Ok(store::details(tx, made.number).await?))
+                    Ok(store::details(tx, made.number).await?)
                 })
             })
-            .await??;
+            .await?;
         let details =
             details.ok_or_else(|| Error::Internal("a project vanished while it was made".into()))?;
         Ok(WithKeys { details, secret, public, withdrawn: Vec::new() })
@@ -124,16 +122,12 @@ impl App {
 
     /// Changes settings.
     pub async fn update_project(&self, project: &Project, actor: &Actor, change: Change) -> Result<Details> {
-        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let (id, number, now, actor) = (project.id, project.number, self.0.clock.now(), actor.clone());
         let changed = self
-            .0
-            .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let Some(number) = store::lock(tx, number).await? else { return Ok(Ok(None)) };
-                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
-                        return Ok(Err(refused));
-                    }
+                    let number = locked(tx, number, id).await?;
+                    still_may(tx, number, &actor, Capability::ManageProject).await?;
                     store::change(tx, number, &change, now).await?;
                     let told = json!({
                         "name": change.name, "tracking": change.tracking, "language": change.language,
@@ -146,10 +140,10 @@ impl App {
                     };
                     let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                     audit::record(tx, number, &actor, &entry, now).await?;
-                    store::details(tx, number).await.map(Ok)
+                    Ok(store::details(tx, number).await?)
                 })
             })
-            .await??;
+            .await?;
         changed.ok_or_else(|| Error::not_found(Resource::Project, project.id))
     }
 
@@ -157,29 +151,23 @@ impl App {
     /// withdrawn.
     pub async fn rotate_keys(&self, project: &Project, actor: &Actor) -> Result<WithKeys> {
         let (secret, public) = pair();
-        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let (id, number, now, actor) = (project.id, project.number, self.0.clock.now(), actor.clone());
         let keys = stored_pair(&secret, &public, now);
         let (details, withdrawn) = self
-            .0
-            .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let Some(number) = store::lock(tx, number).await? else {
-                        return Ok(Ok((None, Vec::new())));
-                    };
-                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
-                        return Ok(Err(refused));
-                    }
+                    let number = locked(tx, number, id).await?;
+                    still_may(tx, number, &actor, Capability::ManageKeys).await?;
                     api_key::revoke_pair(tx, number, now).await?;
                     let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
                     for key in &keys {
                         api_key::create(tx, number, key, now).await?;
                     }
                     audit::record(tx, number, &actor, &Entry::of_project(Action::KeysRotated), now).await?;
-                    Ok(Ok((store::details(tx, number).await?, withdrawn)))
+                    Ok((store::details(tx, number).await?, withdrawn))
                 })
             })
-            .await??;
+            .await?;
         let details = details.ok_or_else(|| Error::not_found(Resource::Project, project.id))?;
         Ok(WithKeys { details, secret, public, withdrawn })
     }
@@ -215,26 +203,22 @@ impl App {
             created_at: now,
             last_used_at: None,
         };
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(number) = store::lock(tx, number).await? else { return Ok(Err(gone())) };
-                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
-                        return Ok(Err(refused));
-                    }
-                    if api_key::count(tx, number).await? >= MOST_KEYS {
-                        return Ok(Err(Error::Conflict(format!(
-                            "The project has {MOST_KEYS} keys, which is the most. Revoke one that is not used."
-                        ))));
-                    }
-                    api_key::create(tx, number, &key, now).await?;
-                    let told = json!({ "name": name, "scopes": scopes.names() });
-                    let entry = Entry::new(Action::KeyCreated, key.id.to_string()).with(told);
-                    audit::record(tx, number, &actor, &entry, now).await.map(Ok)
-                })
+        let made = self.write(move |tx| {
+            Box::pin(async move {
+                let number = store::lock(tx, number).await?.ok_or_else(gone)?;
+                still_may(tx, number, &actor, Capability::ManageKeys).await?;
+                if api_key::count(tx, number).await? >= MOST_KEYS {
+                    return Err(Error::Conflict(format!(
+                        "The project has {MOST_KEYS} keys, which is the most. Revoke one that is not used."
+                    )));
+                }
+                api_key::create(tx, number, &key, now).await?;
+                let told = json!({ "name": name, "scopes": scopes.names() });
+                let entry = Entry::new(Action::KeyCreated, key.id.to_string()).with(told);
+                Ok(audit::record(tx, number, &actor, &entry, now).await?)
             })
-            .await??;
+        });
+        made.await?;
         Ok(MadeKey { key: listed, token })
     }
 
@@ -247,88 +231,60 @@ impl App {
         id: ApiKeyId,
     ) -> Result<Vec<EmailAddress>> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let revoked = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(number) = store::lock(tx, number).await? else { return Ok(Ok(None)) };
-                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageKeys).await? {
-                        return Ok(Err(refused));
-                    }
-                    let Some(name) = api_key::revoke(tx, number, id, now).await? else { return Ok(Ok(None)) };
-                    let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
-                    let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
-                    audit::record(tx, number, &actor, &entry, now).await?;
-                    Ok(Ok(Some(withdrawn)))
-                })
+        let revoked = self.write(move |tx| {
+            Box::pin(async move {
+                let unknown = || Error::not_found(Resource::Key, id);
+                let number = store::lock(tx, number).await?.ok_or_else(unknown)?;
+                still_may(tx, number, &actor, Capability::ManageKeys).await?;
+                let name = api_key::revoke(tx, number, id, now).await?.ok_or_else(unknown)?;
+                let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
+                let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
+                audit::record(tx, number, &actor, &entry, now).await?;
+                Ok(withdrawn)
             })
-            .await??;
-        revoked.ok_or_else(|| Error::not_found(Resource::Key, id))
+        });
+        revoked.await
     }
 
     /// Wipes what the project has, except keys, members, domains and the audit log. Nothing of it is seen any more
     /// once this returns; the rows go in the background.
     pub async fn reset_project(&self, project: &Project, actor: &Actor) -> Result<()> {
         let (number, now, by, actor) = (project.number, self.0.clock.now(), actor, actor.clone());
-        let reset = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(number) = store::lock(tx, number).await? else { return Ok(Err(gone())) };
-                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
-                        return Ok(Err(refused));
-                    }
-                    let new = retired::reset(tx, number, now).await?;
-                    audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now)
-                        .await
-                        .map(Ok)
-                })
+        let reset = self.write(move |tx| {
+            Box::pin(async move {
+                let number = store::lock(tx, number).await?.ok_or_else(gone)?;
+                still_may(tx, number, &actor, Capability::ManageProject).await?;
+                let new = retired::reset(tx, number, now).await?;
+                Ok(audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now).await?)
             })
-            .await;
-        self.ended(project, by, reset, "a project was reset")
+        });
+        self.ended(project, by, reset.await, "a project was reset")
     }
 
     /// Deletes a project: keys, members and data are gone once this returns; the rows go in the background. Who did it
     /// is kept for the operator ([`App::trail`]).
     pub async fn delete_project(&self, project: &Project, actor: &Actor) -> Result<()> {
         let (number, now, by, actor) = (project.number, self.0.clock.now(), actor, actor.clone());
-        let deleted = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(number) = store::lock(tx, number).await? else { return Ok(Err(gone())) };
-                    if let Err(refused) = still_may(tx, number, &actor, Capability::ManageProject).await? {
-                        return Ok(Err(refused));
-                    }
-                    retired::delete(tx, number, &actor, now).await.map(Ok)
-                })
+        let deleted = self.write(move |tx| {
+            Box::pin(async move {
+                let number = store::lock(tx, number).await?.ok_or_else(gone)?;
+                still_may(tx, number, &actor, Capability::ManageProject).await?;
+                Ok(retired::delete(tx, number, &actor, now).await?)
             })
-            .await;
-        self.ended(project, by, deleted, "a project was deleted")
+        });
+        self.ended(project, by, deleted.await, "a project was deleted")
     }
 
-    fn ended(
-        &self,
-        project: &Project,
-        actor: &Actor,
-        outcome: mailwright_store::Result<Result<()>>,
-        what: &'static str,
-    ) -> Result<()> {
-        match outcome {
-            Ok(Err(refused)) => Err(refused),
-            Ok(Ok(())) => {
-                self.0.keyring.forget_all();
-                tracing::info!(project = %project.id, %actor, "{what}");
-                Ok(())
+    fn ended(&self, project: &Project, actor: &Actor, outcome: Result<()>, what: &'static str) -> Result<()> {
+        outcome.map_err(|error| match error {
+            Error::Store(StoreError::Conflict(_) | StoreError::NotFound) => {
+                Error::not_found(Resource::Project, project.id)
             }
-            Err(mailwright_store::Error::Conflict(_) | mailwright_store::Error::NotFound) => {
-                Err(Error::not_found(Resource::Project, project.id))
-            }
-            Err(error) => Err(error.into()),
-        }
+            other => other,
+        })?;
+        self.0.keyring.forget_all();
+        tracing::info!(project = %project.id, %actor, "{what}");
+        Ok(())
     }
 
     /// Wipes the rows of projects that were reset or deleted.
@@ -400,6 +356,11 @@ fn given(value: Value) -> Value {
 fn with(mut object: Value, name: &str, value: Value) -> Value {
     object[name] = value;
     object
+}
+
+/// Locks a project that must be there; its number by then.
+async fn locked(tx: &mut Tx<'_>, number: ProjectNumber, id: ProjectId) -> Result<ProjectNumber> {
+    store::lock(tx, number).await?.ok_or_else(|| Error::not_found(Resource::Project, id))
 }
 
 fn gone() -> Error {

@@ -32,12 +32,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// Writes link and mail.
-    pub(crate) async fn save(
-        mut self,
-        tx: &mut Tx<'_>,
-        user: UserId,
-        now: Timestamp,
-    ) -> mailwright_store::Result<()> {
+    pub(crate) async fn save(mut self, tx: &mut Tx<'_>, user: UserId, now: Timestamp) -> Result<()> {
         self.proof.user = user;
         store::create(tx, &self.proof, now).await?;
         enqueue(tx, &[self.mail]).await
@@ -98,20 +93,18 @@ impl App {
         let platform = self.platform().await?.ok_or_else(no_mail)?;
         let link = self.link(&platform, Purpose::Verify, &user.email)?;
         let (id, now, window) = (user.id, self.0.clock.now(), self.window());
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    user::lock(tx, id).await?;
-                    let made = store::made_since(tx, id, Purpose::Verify, now.minus(window)).await?;
-                    if let Some(first) = made.len().checked_sub(MOST) {
-                        let wait = made[first].plus(window).since(now).as_secs().max(1);
-                        return Ok(Err(Error::TooManyMails { retry_after: wait as i64 }));
-                    }
-                    link.save(tx, id, now).await.map(Ok)
-                })
+        let saved = self.write(move |tx| {
+            Box::pin(async move {
+                user::lock(tx, id).await?;
+                let made = store::made_since(tx, id, Purpose::Verify, now.minus(window)).await?;
+                if let Some(first) = made.len().checked_sub(MOST) {
+                    let wait = made[first].plus(window).since(now).as_secs().max(1);
+                    return Err(Error::TooManyMails { retry_after: wait as i64 });
+                }
+                link.save(tx, id, now).await
             })
-            .await??;
+        });
+        saved.await?;
         self.wake_platform(&platform);
         Ok(true)
     }
@@ -137,8 +130,6 @@ impl App {
         }
         let (token_hash, now) = (hash(token), self.0.clock.now());
         let verified = self
-            .0
-            .db
             .write(move |tx| {
                 Box::pin(async move {
                     let found = store::take(tx, Purpose::Verify, &token_hash, now).await?;
@@ -169,8 +160,6 @@ impl App {
         let unknown = self.0.passwords.hash(Token::random().reveal().to_owned()).await?;
         let (token_hash, now) = (hash(token), self.0.clock.now());
         let (user, removed) = self
-            .0
-            .db
             .write(move |tx| {
                 Box::pin(async move {
                     let Some(user) = unproven(tx, Purpose::Verify, &token_hash, now).await? else {
@@ -213,8 +202,6 @@ impl App {
         loop {
             let (app, sender) = (self.clone(), platform.clone());
             let taken = self
-                .0
-                .db
                 .write(move |tx| {
                     Box::pin(async move {
                         let asked = store::asked(tx, AT_ONCE).await?;
@@ -232,12 +219,7 @@ impl App {
         }
     }
 
-    async fn send_reset(
-        &self,
-        tx: &mut Tx<'_>,
-        platform: &Platform,
-        email: &EmailAddress,
-    ) -> mailwright_store::Result<()> {
+    async fn send_reset(&self, tx: &mut Tx<'_>, platform: &Platform, email: &EmailAddress) -> Result<()> {
         let now = self.0.clock.now();
         let Some(found) = user::by_email(tx, email).await? else { return Ok(()) };
         let Some(user) = user::lock(tx, found.id).await?.filter(|user| user.has_password) else {
@@ -276,26 +258,23 @@ impl App {
         }
         let hashed = self.0.passwords.hash(new).await?;
         let (token_hash, now) = (hash(token), self.0.clock.now());
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let found = match purpose {
-                        Purpose::Verify => unproven(tx, purpose, &token_hash, now).await?,
-                        Purpose::Reset => taken(tx, purpose, &token_hash, now).await?,
-                    };
-                    let Some(user) = found else { return Ok(None) };
-                    hand_over(tx, &user, Some(&hashed), now).await?;
-                    crate::member::accept_all(tx, user.id, &user.email, now).await?;
-                    login::remember_client(tx, user.id, client.as_bytes(), now).await?;
-                    for own in [&[][..], client.as_bytes()] {
-                        login::forget(tx, &subject(user.email.as_str(), own)).await?;
-                    }
-                    Ok(Some(user.id))
-                })
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                let found = match purpose {
+                    Purpose::Verify => unproven(tx, purpose, &token_hash, now).await?,
+                    Purpose::Reset => taken(tx, purpose, &token_hash, now).await?,
+                };
+                let Some(user) = found else { return Ok(None) };
+                hand_over(tx, &user, Some(&hashed), now).await?;
+                crate::member::accept_all(tx, user.id, &user.email, now).await?;
+                login::remember_client(tx, user.id, client.as_bytes(), now).await?;
+                for own in [&[][..], client.as_bytes()] {
+                    login::forget(tx, &subject(user.email.as_str(), own)).await?;
+                }
+                Ok(Some(user.id))
             })
-            .await?
-            .ok_or_else(bad_link)
+        });
+        changed.await?.ok_or_else(bad_link)
     }
 
     /// Removes links that expired and count no more.
@@ -312,7 +291,8 @@ impl App {
     }
 }
 
-/// Uses a link up; its account, if it still has the address that the link was sent to.
+/// Uses a link up; its account, if it still has the address that the link was sent to. A link that is of no use is used
+/// up as well, so whoever refuses it then commits.
 async fn taken(
     tx: &mut Tx<'_>,
     purpose: Purpose,
@@ -334,12 +314,7 @@ async fn unproven(
 }
 
 /// Notes that whoever has an account receives mail at its address; false when the account has another one by now.
-async fn proven(
-    tx: &mut Tx<'_>,
-    user: UserId,
-    email: &EmailAddress,
-    now: Timestamp,
-) -> mailwright_store::Result<bool> {
+async fn proven(tx: &mut Tx<'_>, user: UserId, email: &EmailAddress, now: Timestamp) -> Result<bool> {
     if !user::verify(tx, user, email, now).await? {
         return Ok(false);
     }

@@ -163,44 +163,38 @@ impl App {
             None => None,
         };
         let (app, token) = (self.clone(), wanted.invitation);
-        let created = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let first = user::none_yet(tx).await?;
-                    let invited = match &token {
-                        Some(token) => match app.invited(tx, token, &new.email).await? {
-                            Some(invited) => Some(invited),
-                            None => return Ok(Err(Error::not_found(Resource::Invitation, ""))),
-                        },
-                        None => None,
-                    };
-                    if !first && !open && invited.is_none() {
-                        return Ok(Err(closed()));
+        let created = self.write(move |tx| {
+            Box::pin(async move {
+                let first = user::none_yet(tx).await?;
+                let invited = match &token {
+                    Some(token) => {
+                        let found = app.invited(tx, token, &new.email).await?;
+                        Some(found.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?)
                     }
-                    // nobody gets an account for a place that there is not
-                    if let Some(invited) = &invited
-                        && let Err(refused) = crate::member::room(tx, invited.project).await?
-                    {
-                        return Ok(Err(refused));
-                    }
-                    new.email_verified = invited.as_ref().is_some_and(|invited| invited.by_mail);
-                    let Some(id) = user::create(tx, &new, now).await? else { return Ok(Err(taken())) };
-                    if let Some(invited) = invited {
-                        crate::member::redeem(tx, &invited, id, now).await?;
-                    }
-                    if let (Some(link), false) = (link, new.email_verified) {
-                        link.save(tx, id, now).await?;
-                    }
-                    Ok(Ok((user::get(tx, id).await?, first)))
-                })
+                    None => None,
+                };
+                if !first && !open && invited.is_none() {
+                    return Err(closed());
+                }
+                // nobody gets an account for a place that there is not
+                if let Some(invited) = &invited {
+                    crate::member::room(tx, invited.project).await?;
+                }
+                new.email_verified = invited.as_ref().is_some_and(|invited| invited.by_mail);
+                let id = user::create(tx, &new, now).await?.ok_or_else(taken)?;
+                if let Some(invited) = invited {
+                    crate::member::redeem(tx, &invited, id, now).await?;
+                }
+                if let (Some(link), false) = (link, new.email_verified) {
+                    link.save(tx, id, now).await?;
+                }
+                Ok((user::get(tx, id).await?, first))
             })
-            .await??;
+        });
+        let (user, first) = created.await?;
         if let Some(platform) = &platform {
             self.wake_platform(platform);
         }
-        let (user, first) = created;
         let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
         tracing::info!(user = %user.id, first, "an account was created");
         self.open_session(user, Some(checked), None, Some(client), first).await
@@ -212,26 +206,26 @@ impl App {
 
     /// Refuses whom [`sign_up`](Self::sign_up) would refuse, with a look at the database alone.
     async fn check_sign_up(&self, wanted: &SignUp) -> Result<()> {
-        let (app, open) = (self.clone(), self.signs_up());
+        let app = self.clone();
         let (email, token) = (wanted.email.clone(), wanted.invitation.clone());
-        self.0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    let invited = match &token {
-                        Some(token) => app.invited(rx, token, &email).await?.is_some(),
-                        None => false,
-                    };
-                    if token.is_some() && !invited {
-                        return Ok(Err(Error::not_found(Resource::Invitation, "")));
-                    }
-                    if !open && !invited && !user::is_empty(rx).await? {
-                        return Ok(Err(closed()));
-                    }
-                    Ok(if user::by_email(rx, &email).await?.is_some() { Err(taken()) } else { Ok(()) })
-                })
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                let invited = match &token {
+                    Some(token) => app.invited(rx, token, &email).await?.is_some(),
+                    None => false,
+                };
+                let has_account = user::by_email(rx, &email).await?.is_some();
+                Ok((invited, user::is_empty(rx).await?, has_account))
             })
-            .await?
+        });
+        let (invited, is_first, has_account) = read.await?;
+        if wanted.invitation.is_some() && !invited {
+            return Err(Error::not_found(Resource::Invitation, ""));
+        }
+        if !self.signs_up() && !invited && !is_first {
+            return Err(closed());
+        }
+        if has_account { Err(taken()) } else { Ok(()) }
     }
 
     /// Signs an account in. What was wrong, the address or the password, neither the answer tells nor its time.
@@ -361,28 +355,23 @@ impl App {
         let (id, of, expires_at) = (SessionId::new(now), user.id, now.plus(LASTS));
         let verified = user.email_verified.then(|| user.email.clone());
         let secret = self.0.secret.clone();
-        let started = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    if let Err(refused) = totp::check(tx, &secret, of, code.as_deref(), now).await? {
-                        return Ok(Err(refused));
-                    }
-                    if !session::start(tx, id, of, checked.as_deref(), now, expires_at).await? {
-                        return Ok(Ok(false));
-                    }
-                    if let Some(client) = client {
-                        login::remember_client(tx, of, client.as_bytes(), now).await?;
-                    }
-                    if let Some(email) = verified {
-                        crate::member::accept_all(tx, of, &email, now).await?;
-                    }
-                    Ok(Ok(true))
-                })
+        let started = self.write(move |tx| {
+            Box::pin(async move {
+                totp::check(tx, &secret, of, code.as_deref(), now).await?;
+                // the code is used up all the same
+                if !session::start(tx, id, of, checked.as_deref(), now, expires_at).await? {
+                    return Ok(false);
+                }
+                if let Some(client) = client {
+                    login::remember_client(tx, of, client.as_bytes(), now).await?;
+                }
+                if let Some(email) = verified {
+                    crate::member::accept_all(tx, of, &email, now).await?;
+                }
+                Ok(true)
             })
-            .await??;
-        if !started {
+        });
+        if !started.await? {
             // the password was changed meanwhile
             return Err(Error::InvalidCredentials);
         }
@@ -532,8 +521,6 @@ impl App {
         let hash = self.0.passwords.hash(new).await?;
         let now = self.0.clock.now();
         let changed = self
-            .0
-            .db
             .write(move |tx| {
                 Box::pin(async move {
                     if !user::set_password(tx, user, was.as_deref(), &hash, now).await? {

@@ -113,34 +113,30 @@ impl App {
             }
         }
         let (number, now) = (before.project.number, self.0.clock.now());
-        let changed = self
-            .retry(move |tx| {
-                Box::pin(async move {
-                    let mail = sent_to(tx, number, id, because_of).await?;
-                    let change = Change { subscribed: Some(subscribed), ..Change::default() };
-                    let changed = contact::change(tx, number, id, &change, now).await?;
-                    if changed.as_ref().is_some_and(|c| c.flip.is_some()) {
-                        let mut deltas = Deltas::default();
-                        let flip = NewEvent {
-                            id: EventId::new(now),
-                            email: mail,
-                            ..NewEvent::bare(number, subscription_event(subscribed), id, now)
-                        };
-                        event::append(tx, &[flip], &mut deltas).await?;
-                        if let (Some(mail), false) = (mail, subscribed) {
-                            ledger::count_unsubscribed(tx, number, mail, &mut deltas, now).await?;
-                        }
-                        deltas.save(tx).await?;
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                let mail = sent_to(tx, number, id, because_of).await?;
+                let change = Change { subscribed: Some(subscribed), ..Change::default() };
+                let changed = contact::change(tx, number, id, &change, now).await?;
+                let changed = changed.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
+                if changed.flip.is_some() {
+                    let mut deltas = Deltas::default();
+                    let flip = NewEvent {
+                        id: EventId::new(now),
+                        email: mail,
+                        ..NewEvent::bare(number, subscription_event(subscribed), id, now)
+                    };
+                    event::append(tx, &[flip], &mut deltas).await?;
+                    if let (Some(mail), false) = (mail, subscribed) {
+                        ledger::count_unsubscribed(tx, number, mail, &mut deltas, now).await?;
                     }
-                    Ok(changed.is_some())
-                })
+                    deltas.save(tx).await?;
+                }
+                Ok(())
             })
-            .await?;
-        if changed {
-            Ok(PublicContact { subscribed, ..before })
-        } else {
-            Err(Error::not_found(Resource::Contact, id))
-        }
+        });
+        changed.await?;
+        Ok(PublicContact { subscribed, ..before })
     }
 }
 

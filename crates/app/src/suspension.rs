@@ -125,17 +125,15 @@ impl App {
         let platform = match self.platform().await {
             Ok(platform) => platform,
             // tried again: once the project is disabled, nobody would tell them any more
-            Err(Error::Unavailable(text)) => return Err(Error::Unavailable(text)),
+            Err(error) if error.is_unavailable() => return Err(error),
             Err(error) => {
                 tracing::error!(%error, "members cannot be told that their project is disabled");
                 None
             }
         };
         let mut suspended = self.stop(project, &reason, platform.clone()).await;
-        if platform.is_some() && matches!(suspended, Err(mailwright_store::Error::NotFound)) {
-            tracing::error!(
-                "own mails have no sender any more, members are not told that their project is disabled"
-            );
+        if let Err(error @ Error::NoOwnSender) = &suspended {
+            tracing::error!(%error, "members are not told that their project is disabled");
             suspended = self.stop(project, &reason, None).await;
         }
         if !suspended? {
@@ -150,32 +148,25 @@ impl App {
 
     /// Disables a project and, given a sender, writes the mails to its members, in one transaction. False when it is
     /// disabled already.
-    async fn stop(
-        &self,
-        project: &Project,
-        reason: &str,
-        sender: Option<Platform>,
-    ) -> mailwright_store::Result<bool> {
+    async fn stop(&self, project: &Project, reason: &str, sender: Option<Platform>) -> Result<bool> {
         let (app, of, why, now) = (self.clone(), project.clone(), reason.to_owned(), self.0.clock.now());
-        self.0
-            .db
-            .write_in_background(move |tx| {
-                Box::pin(async move {
-                    // the operator may have looked at it and enabled it meanwhile
-                    let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
-                    if health.is_none_or(|health| health.worst() < Level::Critical) {
-                        return Ok(false);
-                    }
-                    if !disable(tx, of.number, &Actor::Service, &why, now).await? {
-                        return Ok(false);
-                    }
-                    if let Some(sender) = sender {
-                        app.tell_members(tx, &sender, &of, &why).await?;
-                    }
-                    Ok(true)
-                })
+        let stopped = self.write_in_background(move |tx| {
+            Box::pin(async move {
+                // the operator may have looked at it and enabled it meanwhile
+                let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
+                if health.is_none_or(|health| health.worst() < Level::Critical) {
+                    return Ok(false);
+                }
+                if !disable(tx, of.number, &Actor::Service, &why, now).await? {
+                    return Ok(false);
+                }
+                if let Some(sender) = sender {
+                    app.tell_members(tx, &sender, &of, &why).await?;
+                }
+                Ok(true)
             })
-            .await
+        });
+        stopped.await
     }
 
     async fn tell_members(
@@ -184,7 +175,7 @@ impl App {
         platform: &Platform,
         project: &Project,
         reason: &str,
-    ) -> mailwright_store::Result<()> {
+    ) -> Result<()> {
         let members = member::list(tx, project.number, MOST).await?;
         let mails: Vec<_> = members
             .into_iter()
@@ -230,17 +221,14 @@ impl App {
             + Send
             + 'static,
     {
-        let changed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(project) = project::by_id(tx, id).await? else { return Ok(None) };
-                    change(tx, project.number).await.map(Some)
-                })
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                let found = project::by_id(tx, id).await?;
+                let project = found.ok_or_else(|| Error::not_found(Resource::Project, id))?;
+                Ok(change(tx, project.number).await?)
             })
-            .await?;
-        changed.ok_or_else(|| Error::not_found(Resource::Project, id))
+        });
+        changed.await
     }
 }
 

@@ -14,7 +14,7 @@ use mailwright_store::audit::{self, Entry};
 use mailwright_store::template::{self as store, List};
 
 use crate::App;
-use crate::domain::sender_refused;
+use crate::domain::check_may_send;
 use crate::error::{Error, Resource, Result};
 
 /// Fields of a new template, or of a change to one.
@@ -96,28 +96,20 @@ impl App {
         fields.syntax()?;
         let check_sender = fields.from.is_some();
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let stored = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let found = store::get_for_update(tx, number, id).await?;
-                    let Some(mut template) = found else {
-                        return Ok(Err(Error::not_found(Resource::Template, id)));
-                    };
-                    fields.apply(&mut template);
-                    template.updated_at = now;
-                    if check_sender
-                        && let Some(refused) = sender_refused(tx, number, &template.from, leaves).await?
-                    {
-                        return Ok(Err(refused));
-                    }
-                    store::update(tx, number, &template).await?;
-                    Ok(Ok(template))
-                })
+        let stored = self.write(move |tx| {
+            Box::pin(async move {
+                let found = store::get_for_update(tx, number, id).await?;
+                let mut template = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
+                fields.apply(&mut template);
+                template.updated_at = now;
+                if check_sender {
+                    check_may_send(tx, number, &template.from, leaves).await?;
+                }
+                store::update(tx, number, &template).await?;
+                Ok(template)
             })
-            .await;
-        stored?
+        });
+        stored.await
     }
 
     /// Copies a template.
@@ -140,41 +132,32 @@ impl App {
         template: Template,
         check_sender: bool,
     ) -> Result<Template> {
-        let (stored, leaves) = (template.clone(), self.mail_leaves());
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    if check_sender
-                        && let Some(refused) = sender_refused(tx, number, &stored.from, leaves).await?
-                    {
-                        return Ok(Err(refused));
-                    }
-                    store::create(tx, number, &stored).await.map(Ok)
-                })
+        let leaves = self.mail_leaves();
+        let stored = self.write(move |tx| {
+            Box::pin(async move {
+                if check_sender {
+                    check_may_send(tx, number, &template.from, leaves).await?;
+                }
+                store::create(tx, number, &template).await?;
+                Ok(template)
             })
-            .await??;
-        Ok(template)
+        });
+        stored.await
     }
 
     /// Removes a template. Mails made from it keep their content.
     pub async fn delete_template(&self, project: &Project, actor: &Actor, id: TemplateId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let removed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let removed = store::delete(tx, number, id).await?;
-                    if removed {
-                        let entry = Entry::new(Action::TemplateDeleted, id.to_string());
-                        audit::record(tx, number, &actor, &entry, now).await?;
-                    }
-                    Ok(removed)
-                })
+        let removed = self.write(move |tx| {
+            Box::pin(async move {
+                if !store::delete(tx, number, id).await? {
+                    return Err(Error::not_found(Resource::Template, id));
+                }
+                let entry = Entry::new(Action::TemplateDeleted, id.to_string());
+                Ok(audit::record(tx, number, &actor, &entry, now).await?)
             })
-            .await?;
-        if removed { Ok(()) } else { Err(Error::not_found(Resource::Template, id)) }
+        });
+        removed.await
     }
 
     /// How many mails were made from a template.

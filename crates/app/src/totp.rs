@@ -13,7 +13,7 @@ use mailwright_store::{Tx, session};
 use ring::hmac;
 
 use crate::App;
-use crate::error::{Error, Result};
+use crate::error::{Error, Resource, Result};
 use crate::secret::InstanceSecret;
 use crate::session::ClientKey;
 
@@ -118,25 +118,18 @@ impl App {
         let seed = open(&self.0.secret, id, &sealed)?;
         let Some(step) = matching_step(&seed, code, now) else { return Err(Error::WrongCode) };
         let (codes, hashes) = self.new_recovery_codes(id)?;
-        let confirmed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    if !store::confirm(tx, id, &sealed, step, now).await? {
-                        return Ok(false);
-                    }
-                    store::put_recovery_codes(tx, id, &hashes).await?;
-                    session::end_all(tx, id, Some(session)).await?;
-                    Ok(true)
-                })
+        let confirmed = self.write(move |tx| {
+            Box::pin(async move {
+                if !store::confirm(tx, id, &sealed, step, now).await? {
+                    return Err(Error::Conflict(
+                        "The second factor was changed at the same moment. Try again.".into(),
+                    ));
+                }
+                store::put_recovery_codes(tx, id, &hashes).await?;
+                Ok(session::end_all(tx, id, Some(session)).await?)
             })
-            .await?;
-        if !confirmed {
-            return Err(Error::Conflict(
-                "The second factor was changed at the same moment. Try again.".into(),
-            ));
-        }
+        });
+        confirmed.await?;
         self.forgive(attempt).await?;
         tracing::info!(user = %id, "a second factor was switched on");
         Ok(codes)
@@ -215,10 +208,8 @@ impl App {
             None => None,
         };
         let (id, now, secret) = (user.id, self.0.clock.now(), self.0.secret.clone());
-        self.0
-            .db
-            .write(move |tx| Box::pin(async move { check(tx, &secret, id, code.as_deref(), now).await }))
-            .await??;
+        self.write(move |tx| Box::pin(async move { check(tx, &secret, id, code.as_deref(), now).await }))
+            .await?;
         match attempt {
             Some(attempt) => self.forgive(attempt).await,
             None => Ok(()),
@@ -240,37 +231,30 @@ impl App {
         self.check_password(user, password, client).await?;
         let attempt = self.attempt(&subject(user), client, false).await?;
         let (id, now, secret) = (user.id, self.0.clock.now(), self.0.secret.clone());
-        self.0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    if !is_asked(tx, id).await? {
-                        return Ok(Err(Error::Conflict("You have no second factor.".into())));
-                    }
-                    if let Err(refused) = check(tx, &secret, id, Some(&code), now).await? {
-                        return Ok(Err(refused));
-                    }
-                    change(tx).await.map(Ok)
-                })
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                if !is_asked(tx, id).await? {
+                    return Err(Error::Conflict("You have no second factor.".into()));
+                }
+                check(tx, &secret, id, Some(&code), now).await?;
+                Ok(change(tx).await?)
             })
-            .await??;
+        });
+        changed.await?;
         self.forgive(attempt).await
     }
 
     /// Switches the second factor of an account off, on the operator's word. False when it has none.
     pub async fn drop_second_factor(&self, email: &mailwright_core::address::EmailAddress) -> Result<bool> {
         let wanted = email.clone();
-        let removed = self
-            .0
-            .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(user) = user::by_email(tx, &wanted).await? else { return Ok(None) };
-                    store::remove(tx, user.id).await.map(Some)
-                })
+        let removed = self.write(move |tx| {
+            Box::pin(async move {
+                let found = user::by_email(tx, &wanted).await?;
+                let user = found.ok_or_else(|| Error::not_found(Resource::User, &wanted))?;
+                Ok(store::remove(tx, user.id).await?)
             })
-            .await?;
-        removed.ok_or_else(|| Error::not_found(crate::error::Resource::User, email))
+        });
+        removed.await
     }
 }
 
@@ -284,33 +268,30 @@ async fn is_asked(tx: &mut Tx<'_>, user: UserId) -> mailwright_store::Result<boo
 }
 
 /// Checks the second factor of an account that has one, and uses the code up. `code` is what was given: a code or a
-/// recovery code.
+/// recovery code. Nothing was written when it refuses.
 pub(crate) async fn check(
     tx: &mut Tx<'_>,
     secret: &InstanceSecret,
     user: UserId,
     code: Option<&str>,
     now: Timestamp,
-) -> mailwright_store::Result<Result<()>> {
-    let Some(Factor { seed, confirmed: true }) = store::get(tx, user).await? else { return Ok(Ok(())) };
-    let Some(code) = code else { return Ok(Err(Error::CodeRequired)) };
+) -> Result<()> {
+    let Some(Factor { seed, confirmed: true }) = store::get(tx, user).await? else { return Ok(()) };
+    let code = code.ok_or(Error::CodeRequired)?;
     let right = if is_code(code) {
         let Ok(seed) = open(secret, user, &seed) else {
             let lost = "The code cannot be checked: the secret of this instance was changed. Ask its operator to remove \
                         your second factor.";
-            return Ok(Err(Error::NotAllowed(lost.into())));
+            return Err(Error::NotAllowed(lost.into()));
         };
         match matching_step(&seed, code, now) {
             Some(step) => store::use_step(tx, user, step).await?,
             None => false,
         }
     } else {
-        match recovery_hash(secret, user, code) {
-            Ok(hash) => store::use_recovery_code(tx, user, &hash).await?,
-            Err(error) => return Ok(Err(error)),
-        }
+        store::use_recovery_code(tx, user, &recovery_hash(secret, user, code)?).await?
     };
-    Ok(if right { Ok(()) } else { Err(Error::WrongCode) })
+    if right { Ok(()) } else { Err(Error::WrongCode) }
 }
 
 /// Whether a text is a code rather than a recovery code, which is longer. Programs show codes in groups.

@@ -19,7 +19,6 @@
 //! little for more of them ([`Gathering`]).
 
 use std::collections::{HashSet, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +32,7 @@ use tokio::time::Instant;
 
 use crate::db::Db;
 use crate::error::{Error, Result};
+use crate::retry::{Patience, retrying};
 use crate::tx::{Rx, Tx};
 
 /// Most operations of one group.
@@ -569,6 +569,7 @@ fn is_of_all(error: &Error) -> bool {
         | Error::Aborted
         | Error::Conflict(_)
         | Error::NotFound
+        | Error::ForeignCursor
         | Error::RowCount(_)
         | Error::Corrupt { .. }
         | Error::Excess(_)
@@ -589,33 +590,18 @@ async fn attempt<O: Send + Sync + 'static, R: Send + 'static>(
     body: Body<O, R>,
     wait: Duration,
 ) -> Result<Vec<R>> {
-    let (began, mut tries) = (Instant::now(), 0);
-    loop {
-        let shared = Arc::clone(operations);
-        let part = part.clone();
-        let outcome = match body {
+    let once = || async {
+        let (shared, part) = (Arc::clone(operations), part.clone());
+        match body {
             Body::Write(body) => {
                 db.write_group(wait, move |tx| Box::pin(async move { body(tx, &shared[part]).await })).await
             }
             Body::Read(body) => {
                 db.read(move |rx| Box::pin(async move { body(rx, &shared[part]).await })).await
             }
-        };
-        match outcome {
-            Err(Error::Contention(_)) if tries < TRIES && began.elapsed() < wait => {
-                tokio::time::sleep(pause(tries)).await;
-                tries += 1;
-            }
-            other => return other,
         }
-    }
-}
-
-/// How long to wait before the next try: 1 to 20 ms, longer with each, and not the same in two processes that got in
-/// each other's way.
-pub(crate) fn pause(tries: u32) -> Duration {
-    let most = 2_u64.saturating_pow(tries + 1).min(20);
-    Duration::from_millis(1 + RandomState::new().hash_one(tries) % most)
+    };
+    retrying(Patience { tries: TRIES, time: wait }, once).await
 }
 
 #[cfg(test)]
@@ -861,7 +847,7 @@ mod tests {
                     names::lock(tx, HELD).await?;
                     let _ = begun.send(());
                     let _ = until.await;
-                    Ok(())
+                    Ok::<_, Error>(())
                 })
             });
             work.await

@@ -609,8 +609,8 @@ async fn could_have_been(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId)
     Ok(id.as_uuid().get_version_num() == 7 && alive.is_some() && project_of(rx, id).await?.is_none())
 }
 
-/// Reads a page of contacts. `Err(NotFound)` when `after` cannot be a contact of the project; a removed one counts
-/// when the list is ordered by creation.
+/// Reads a page of contacts. Fails with [`Error::ForeignCursor`] when `after` cannot be a contact of the project; a
+/// removed one counts when the list is ordered by creation.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<Vec<Contact>> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
     let Filter { condition: mut filter, plus, .. } =
@@ -631,7 +631,7 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
             (Sort::CreatedAt, Some(_)) => after.into(),
             // the contact may have been removed since the page before; its id is the bound all the same
             (Sort::CreatedAt, None) if could_have_been(rx, project, after).await? => after.into(),
-            (Sort::Email | Sort::CreatedAt, None) => return Err(Error::NotFound),
+            (Sort::Email | Sort::CreatedAt, None) => return Err(Error::ForeignCursor),
         });
         filter += &format!(" and {plus}{column} {beyond} ${}", args.len());
     }

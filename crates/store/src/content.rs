@@ -342,7 +342,7 @@ mod tests {
                 Box::pin(async move {
                     let _ = begun.send(());
                     let _ = until.recv();
-                    Ok(())
+                    Ok::<_, Error>(())
                 })
             });
             work.await

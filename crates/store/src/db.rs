@@ -13,9 +13,9 @@ use prometheus_client::registry::Registry;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::coalesce::pause;
 use crate::error::{Error, Result};
 use crate::postgres::{Apart, Plans, Postgres};
+use crate::retry::pause;
 use crate::slow::{Reader, SlowReads};
 use crate::sqlite::Sqlite;
 use crate::tx::{Rx, Tx};
@@ -89,7 +89,62 @@ pub(crate) type ReadBody =
     Box<dyn for<'t, 'c> FnOnce(&'t mut Rx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
 /// The body of a transaction, of one type for the same reason.
 pub(crate) type WriteBody =
-    Box<dyn for<'t, 'c> FnOnce(&'t mut Tx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
+    Box<dyn for<'t, 'c> FnOnce(&'t mut Tx<'c>) -> BoxFuture<'t, Result<Answer, Undone>> + Send>;
+
+/// What the body of a transaction ends with when nothing of it is to be kept: a failure of the store, or a refusal that
+/// its caller knows the meaning of.
+pub trait Refusal: From<Error> + Send + 'static {
+    /// The failure of the store that this is, or itself.
+    fn into_failure(self) -> Result<Error, Self>;
+}
+
+impl Refusal for Error {
+    fn into_failure(self) -> Result<Error, Self> {
+        Ok(self)
+    }
+}
+
+/// Why nothing of a transaction is kept.
+#[derive(Debug)]
+pub(crate) enum Undone {
+    /// The store failed.
+    Failed(Error),
+    /// The body refused, with an error of its caller's own.
+    Refused(Answer),
+}
+
+impl From<Error> for Undone {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Undone {
+    fn of<E: Refusal>(error: E) -> Self {
+        match error.into_failure() {
+            Ok(failure) => Self::Failed(failure),
+            Err(refusal) => Self::Refused(Box::new(refusal)),
+        }
+    }
+
+    pub(crate) fn into_error<E: Refusal>(self) -> E {
+        match self {
+            Self::Failed(failure) => failure.into(),
+            Self::Refused(refusal) => match refusal.downcast::<E>() {
+                Ok(refusal) => *refusal,
+                Err(_) => Error::Statement("a body refused with another error".into()).into(),
+            },
+        }
+    }
+
+    /// The failure of the store, if that is why.
+    pub(crate) fn failure(&self) -> Option<&Error> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::Refused(_) => None,
+        }
+    }
+}
 
 pub(crate) fn read_body<T, F>(body: F) -> ReadBody
 where
@@ -99,16 +154,25 @@ where
     Box::new(move |rx| answering(body(rx)))
 }
 
-pub(crate) fn write_body<T, F>(body: F) -> WriteBody
+pub(crate) fn write_body<T, E, F>(body: F) -> WriteBody
 where
     T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    E: Refusal,
+    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
 {
-    Box::new(move |tx| answering(body(tx)))
+    Box::new(move |tx| {
+        let work = body(tx);
+        Box::pin(async move { work.await.map(|found| Box::new(found) as Answer).map_err(Undone::of) })
+    })
 }
 
 fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_, Result<Answer>> {
     Box::pin(async move { work.await.map(|found| Box::new(found) as Answer) })
+}
+
+fn written<T: Send + 'static, E: Refusal>(outcome: Result<Answer, Undone>) -> Result<T, E> {
+    let answer = outcome.map_err(Undone::into_error::<E>)?;
+    Ok(answered(answer)?)
 }
 
 fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
@@ -213,54 +277,54 @@ impl Db {
         &self.metrics
     }
 
-    /// Runs a body in a transaction. `Ok` means that the transaction is on disk.
+    /// Runs a body in a transaction. `Ok` means that the transaction is on disk; after an error, whichever it is, nothing of
+    /// it remains, but perhaps after [`Error::Unknown`].
     ///
     /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else
     /// ends in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
     ///
     /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again in its turn,
     /// for up to twenty seconds: those that are held up have a quarter of the connections together.
-    pub async fn write<T, F>(&self, body: F) -> Result<T>
+    pub async fn write<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
-    {
-        self.write_patiently(false, body).await
-    }
-
-    async fn write_patiently<T, F>(&self, bulk: bool, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
     {
         if !self.is_postgres() {
-            return answered(self.transact(bulk, Plans::Fresh { wait: None }, write_body(body)).await?);
+            return written(self.transact(false, Plans::Fresh { wait: None }, write_body(body)).await);
         }
+        written(self.write_patiently(false, move || write_body(body.clone())).await)
+    }
+
+    async fn write_patiently(
+        &self,
+        bulk: bool,
+        body: impl Fn() -> WriteBody + Send,
+    ) -> Result<Answer, Undone> {
         let first = if self.held_up.is_any() { AT_ONCE } else { self.held_up.at_first };
-        let body_again = body.clone();
-        match self.transact(bulk, Plans::Fresh { wait: Some(first) }, write_body(body)).await {
-            Err(Error::Contention(_)) => self.write_by_turns(bulk, body_again).await,
-            outcome => answered(outcome?),
+        match self.transact(bulk, Plans::Fresh { wait: Some(first) }, body()).await {
+            Err(Undone::Failed(Error::Contention(_))) => self.write_by_turns(bulk, body).await,
+            outcome => outcome,
         }
     }
 
     /// Writes what met another transaction: few at a time, so that others find connections meanwhile.
-    async fn write_by_turns<T, F>(&self, bulk: bool, body: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
-    {
+    async fn write_by_turns(
+        &self,
+        bulk: bool,
+        body: impl Fn() -> WriteBody + Send,
+    ) -> Result<Answer, Undone> {
         let (began, mut tries) = (Instant::now(), 0);
         let _counted = self.held_up.enter();
         loop {
             tokio::time::sleep(pause(tries)).await;
             let turn = self.held_up.turns.acquire().await;
-            let outcome =
-                self.transact(bulk, Plans::Fresh { wait: Some(TURN) }, write_body(body.clone())).await;
+            let outcome = self.transact(bulk, Plans::Fresh { wait: Some(TURN) }, body()).await;
             drop(turn);
             match outcome {
-                Err(Error::Contention(_)) if began.elapsed() < PATIENCE => tries += 1,
-                outcome => return answered(outcome?),
+                Err(Undone::Failed(Error::Contention(_))) if began.elapsed() < PATIENCE => tries += 1,
+                outcome => return outcome,
             }
         }
     }
@@ -272,36 +336,42 @@ impl Db {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
     {
-        answered(self.transact(false, Plans::Kept { wait }, write_body(body)).await?)
+        written(self.transact(false, Plans::Kept { wait }, write_body(body)).await)
     }
 
     /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
     /// rows at most.
-    pub async fn write_bulk<T, F>(&self, body: F) -> Result<T>
+    pub async fn write_bulk<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Clone + Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
     {
-        self.write_patiently(true, body).await
+        if !self.is_postgres() {
+            return written(self.transact(true, Plans::Fresh { wait: None }, write_body(body)).await);
+        }
+        written(self.write_patiently(true, move || write_body(body.clone())).await)
     }
 
     /// Like [`Db::write_bulk`] for work that is tried again later when it fails: it waits only for a moment for what
     /// another transaction holds, as with [`Tx::wait_at_most`], and fails with [`Error::Contention`] then. So a project that
     /// is held up does not hold up those that come after it.
-    pub async fn write_in_background<T, F>(&self, body: F) -> Result<T>
+    pub async fn write_in_background<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
     {
-        answered(self.transact(true, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await?)
+        written(self.transact(true, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
     }
 
-    async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer> {
+    async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
         let outcome = match &*self.engine {
             Engine::Sqlite(engine) => engine.write(bulk, body).await,
             Engine::Postgres(engine) => engine.write(plans, body).await,
         };
-        if let Err(error) = &outcome
+        if let Err(undone) = &outcome
+            && let Some(error) = undone.failure()
             && error.refuses_writes()
             && !self.refuses_writes.swap(true, Ordering::SeqCst)
         {

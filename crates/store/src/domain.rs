@@ -305,7 +305,7 @@ mod tests {
                 assert_eq!(found, Some(new));
                 let found = checked(tx, project, (old.id, "new"), true, &json!([]), NOW).await?;
                 assert!(found.is_some_and(|found| found.verified));
-                Ok(())
+                Ok::<_, Error>(())
             })
         });
         done.await.unwrap();

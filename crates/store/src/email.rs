@@ -1118,7 +1118,7 @@ mod tests {
                     for campaign in [None, Some(CampaignId::new(NOW))] {
                         kept.push(unreadable(tx, campaign).await?);
                     }
-                    Ok(kept)
+                    Ok::<_, Error>(kept)
                 })
             });
             assert_eq!(kept.await.unwrap(), [false, false, true, false, true]);

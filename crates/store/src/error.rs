@@ -58,6 +58,9 @@ pub enum Error {
     /// A row that must exist does not.
     #[error("no such row")]
     NotFound,
+    /// A cursor cannot be of the list that it was given for.
+    #[error("the cursor is of another list")]
+    ForeignCursor,
     /// A single-row change touched another number of rows.
     #[error("a change of one row touched {0}")]
     RowCount(u64),

@@ -8,6 +8,7 @@ mod db;
 pub mod dialect;
 mod error;
 mod postgres;
+mod retry;
 mod slow;
 mod sqlite;
 mod tx;
@@ -52,8 +53,9 @@ pub mod totp;
 pub mod user;
 
 pub use coalesce::{Coalescer, Gathering, Load, ReadGroup, WriteGroup};
-pub use db::{Db, Door, Location, StoreMetrics};
+pub use db::{Db, Door, Location, Refusal, StoreMetrics};
 pub use error::{Error, Result};
+pub use retry::{Patience, pause, retrying};
 pub use slow::SlowReads;
 pub use tx::{Row, Rx, Tx};
 pub use value::{Arg, Column, json_text};

@@ -372,7 +372,7 @@ mod tests {
                     deltas.save(tx).await?;
                     let _ = removed.send(());
                     let _ = until.await;
-                    Ok(())
+                    Ok::<_, crate::Error>(())
                 })
             });
             work.await

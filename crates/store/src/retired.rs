@@ -277,7 +277,7 @@ mod tests {
                     let entry = Entry::of_project(Action::ProjectUpdated);
                     audit::record(tx, number, &Actor::Operator, &entry, NOW).await?;
                 }
-                Ok(number)
+                Ok::<_, Error>(number)
             })
         });
         let number = fill.await.unwrap();

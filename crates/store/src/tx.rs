@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
 
+use crate::db::Undone;
 use crate::dialect::{Sql, Texts};
 use crate::error::{Error, Result};
 use crate::value::{Arg, Column};
@@ -80,12 +81,14 @@ pub(crate) struct Failure(OnceLock<Error>);
 
 impl Failure {
     /// What a transaction comes to whose body ended like this.
-    pub(crate) fn settle<T>(self, outcome: Result<T>) -> Result<T> {
+    pub(crate) fn settle<T>(self, outcome: Result<T, Undone>) -> Result<T, Undone> {
         match (outcome, self.0.into_inner()) {
             // a body that goes on after a failure has nothing to commit
-            (Ok(_) | Err(Error::Aborted), Some(first)) => Err(first),
+            (Ok(_) | Err(Undone::Failed(Error::Aborted)), Some(first)) => Err(first.into()),
             // nobody looked at the first answer
-            (Err(error @ Error::Aborted), None) => Err(Error::Contention(error.to_string())),
+            (Err(Undone::Failed(error @ Error::Aborted)), None) => {
+                Err(Error::Contention(error.to_string()).into())
+            }
             (outcome, _) => outcome,
         }
     }
@@ -654,7 +657,7 @@ mod tests {
                     tx.execute_one("update taken set n = 1", &[]).await?;
                     let _ = begun.send(());
                     let _ = until.await;
-                    Ok(())
+                    Ok::<_, Error>(())
                 })
             });
             work.await

@@ -118,7 +118,7 @@ impl Database {
                 let mut concluded = email::conclude(tx, &outcomes, &mut deltas, NOW).await?;
                 email::conclude_late(tx, &outcomes, &mut concluded, &mut deltas, NOW).await?;
                 deltas.save(tx).await?;
-                Ok(concluded.changed.len())
+                Ok::<_, mailwright_store::Error>(concluded.changed.len())
             })
         });
         concluded.await.unwrap() == 1

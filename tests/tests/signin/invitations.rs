@@ -158,6 +158,30 @@ both_engines! {
             .send().await.assert_error(409, "CONFLICT");
     }
 
+    async fn an_invitation_there_is_no_room_for_is_counted_all_the_same(engine: Engine) {
+        let app = with_mail(engine).start().await;
+        let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
+        let (id, hash) = match engine {
+            Engine::Sqlite => ("randomblob(16)", "randomblob(32)"),
+            Engine::Postgres => ("gen_random_uuid()", "sha256(i::text::bytea)"),
+        };
+        app.tamper(&format!(
+            "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at) \
+             with recursive n(i) as (select 1 union all select i + 1 from n where i < 500) \
+             select {id}, (select min(project_id) from memberships), 'full' || i || '@example.com', 'MEMBER', {hash}, \
+             'full', 1, 9000000000000 from n"
+        ))
+        .await;
+        let path = format!("/projects/{}/members", app.project_id());
+        let body = json!({"email": "stranger@example.com"});
+        let post = async || owner.request(&app, "POST", &path).json(&body).send().await;
+        // that there is no room tells that the address has no account
+        for _ in 0..3 {
+            post().await.assert_error(409, "CONFLICT");
+        }
+        post().await.assert_error(429, "RATE_LIMIT_EXCEEDED");
+    }
+
     async fn who_proved_no_address_makes_the_instance_write_to_nobody(engine: Engine) {
         // the sender is the service's own name, so accounts are let in before they proved their address
         let app = App::builder(engine).env("MAILWRIGHT_BASE_URL", "https://mail.example.com").start().await;

@@ -307,6 +307,7 @@ impl Payload for UpdateCampaignRequest {
         (status = 200, body = CampaignView), (status = 404, body = ErrorEnvelope),
         (status = 400, description = "It cannot be changed any more, or an error in the template's language", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 409, description = "It was changed at the same moment, again and again", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,

@@ -5,6 +5,8 @@ mod figures;
 pub(crate) mod runner;
 mod state;
 
+use std::sync::Arc;
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, AudienceType, Campaign, CampaignStatus, Ledger};
@@ -19,11 +21,11 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audit::{self, Entry};
 use mailwright_store::campaign::audience::{self, Counted};
 use mailwright_store::campaign::{self as store, List, ledger};
-use mailwright_store::{Door, Rx, segment};
+use mailwright_store::{Door, Error as StoreError, Rx, Tx, pause, segment};
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::domain::sender_refused;
+use crate::domain::check_may_send;
 use crate::error::{Error, Resource, Result, too_many_conditions};
 use crate::template::syntax_issues;
 
@@ -203,18 +205,16 @@ impl App {
         check_sender: bool,
     ) -> Result<Overview> {
         let leaves = self.mail_leaves();
-        let written = self.0.db.write(move |tx| {
+        let written = self.write(move |tx| {
             Box::pin(async move {
-                if check_sender
-                    && let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await?
-                {
-                    return Ok(Err(refused));
+                if check_sender {
+                    check_may_send(tx, number, &campaign.from, leaves).await?;
                 }
                 store::create(tx, number, &campaign).await?;
-                overview(tx, number, campaign.id).await?.ok_or(mailwright_store::Error::NotFound).map(Ok)
+                known(tx, number, campaign.id).await
             })
         });
-        written.await?
+        written.await
     }
 
     /// Changes a campaign that has not started. Fields that are left out stay as they are.
@@ -229,9 +229,9 @@ impl App {
         loop {
             let before = self.campaign(project, id).await?.campaign;
             let after = self.changed(project, &before, fields.clone()).await?;
-            match self.replace(project.number, &before, after, fields.from.is_some()).await {
-                Err(Error::Unavailable(_)) if tries < TRIES => {
-                    tokio::time::sleep(crate::contact::pause(tries)).await;
+            match self.replace(project.number, before, after, fields.from.is_some()).await {
+                Err(Error::ChangedMeanwhile(_)) if tries < TRIES => {
+                    tokio::time::sleep(pause(tries)).await;
                     tries += 1;
                 }
                 other => return other,
@@ -261,38 +261,34 @@ impl App {
     async fn replace(
         &self,
         number: ProjectNumber,
-        before: &Campaign,
+        before: Campaign,
         after: Campaign,
         check_sender: bool,
     ) -> Result<Overview> {
-        let (before, leaves) = (before.clone(), self.mail_leaves());
-        let written = self.0.db.write(move |tx| {
+        let (change, leaves) = (Arc::new((before, after)), self.mail_leaves());
+        let written = self.write(move |tx| {
+            let change = Arc::clone(&change);
             Box::pin(async move {
-                let Some(current) = store::get_for_update(tx, number, before.id).await? else {
-                    return Ok(Err(Error::not_found(Resource::Campaign, before.id)));
-                };
-                if current != before {
-                    return Ok(Err(Error::Unavailable("the campaign was changed meanwhile".into())));
+                let (before, after) = &*change;
+                if locked(tx, number, before.id).await? != *before {
+                    return Err(Error::ChangedMeanwhile(Resource::Campaign));
                 }
-                if check_sender && let Some(refused) = sender_refused(tx, number, &after.from, leaves).await?
-                {
-                    return Ok(Err(refused));
+                if check_sender {
+                    check_may_send(tx, number, &after.from, leaves).await?;
                 }
-                store::update(tx, number, &after).await?;
-                overview(tx, number, after.id).await?.ok_or(mailwright_store::Error::NotFound).map(Ok)
+                store::update(tx, number, after).await?;
+                known(tx, number, after.id).await
             })
         });
-        written.await?
+        written.await
     }
 
     /// Removes a campaign that is neither scheduled nor under way. Its mails stay.
     pub async fn delete_campaign(&self, project: &Project, actor: &Actor, id: CampaignId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let removed = self.0.db.write(move |tx| {
+        let removed = self.write(move |tx| {
             Box::pin(async move {
-                let Some(campaign) = store::get_for_update(tx, number, id).await? else {
-                    return Ok(Err(Error::not_found(Resource::Campaign, id)));
-                };
+                let campaign = locked(tx, number, id).await?;
                 let in_the_way = match campaign.status {
                     CampaignStatus::Scheduled => "The campaign is scheduled. Cancel it first.",
                     CampaignStatus::Sending => {
@@ -305,13 +301,13 @@ impl App {
                         store::delete(tx, number, id).await?;
                         let entry = Entry::new(Action::CampaignDeleted, id.to_string())
                             .with(json!({ "name": campaign.name }));
-                        return audit::record(tx, number, &actor, &entry, now).await.map(Ok);
+                        return Ok(audit::record(tx, number, &actor, &entry, now).await?);
                     }
                 };
-                Ok(Err(Error::Conflict(in_the_way.into())))
+                Err(Error::Conflict(in_the_way.into()))
             })
         });
-        removed.await?
+        removed.await
     }
 
     /// The campaigns that are not over and whose filter looks at a field (`email`, `data.plan`), by id and name.
@@ -366,21 +362,24 @@ impl App {
             return Ok(counted);
         }
         let (audience, kind) = (campaign.audience.clone(), campaign.kind);
+        let named = audience.clone();
+        let unknown =
+            self.0.db.read(move |rx| Box::pin(async move { unknown_segment(rx, number, &named).await }));
+        if let Some(refused) = unknown.await? {
+            return Err(refused);
+        }
         let counted = self.0.db.read_slow(number, move |rx| {
             Box::pin(async move {
-                if let Some(refused) = unknown_segment(rx, number, &audience).await? {
-                    return Ok(Err(refused));
-                }
                 let members = audience::resolve(rx, number, &audience).await?;
-                audience::count(rx, number, &members, kind, now).await.map(Ok)
+                audience::count(rx, number, &members, kind, now).await
             })
         });
-        match counted.await {
-            Err(mailwright_store::Error::TooManyConditions) => {
-                Err(Error::Invalid(vec![Issue::new("audienceCondition", "too_big", too_many_conditions())]))
+        counted.await.map_err(|error| match error {
+            StoreError::TooManyConditions => {
+                Error::Invalid(vec![Issue::new("audienceCondition", "too_big", too_many_conditions())])
             }
-            counted => counted?,
-        }
+            other => other.into(),
+        })
     }
 }
 
@@ -421,6 +420,17 @@ async fn unknown_segment(
             Ok((!issues.is_empty()).then_some(Error::Invalid(issues)))
         }
     }
+}
+
+/// A campaign that must be there, for a change that nobody else makes meanwhile.
+async fn locked(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId) -> Result<Campaign> {
+    let found = store::get_for_update(tx, project, id).await?;
+    found.ok_or_else(|| Error::not_found(Resource::Campaign, id))
+}
+
+/// The overview of a campaign that must be there.
+async fn known(rx: &mut Rx<'_>, project: ProjectNumber, id: CampaignId) -> Result<Overview> {
+    overview(rx, project, id).await?.ok_or_else(|| Error::not_found(Resource::Campaign, id))
 }
 
 async fn overview(

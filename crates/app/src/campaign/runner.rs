@@ -333,7 +333,7 @@ impl Runner {
             Ok(Ok(did)) => return did,
             Ok(Err(error)) => {
                 tracing::warn!(%error, campaign = %id, "a step of a campaign failed, trying again");
-                if matches!(error, Error::Unavailable(_)) {
+                if error.is_unavailable() {
                     self.rest(id);
                     return false;
                 }
@@ -439,7 +439,7 @@ impl Runner {
         let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
         let turn = if is_slow { self.turns.acquire().await.ok() } else { None };
         let lease = self.lease();
-        let frozen = self.app.0.db.write_in_background(move |tx| {
+        let frozen = self.app.write_in_background(move |tx| {
             Box::pin(async move {
                 if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
                     return Ok(false);
@@ -477,7 +477,7 @@ impl Runner {
     async fn withhold(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
         let now = self.app.clock().now();
         let note = format!("Paused, because its audience cannot be looked up. {}", too_many_conditions());
-        let paused = self.app.0.db.write_in_background(move |tx| {
+        let paused = self.app.write_in_background(move |tx| {
             Box::pin(async move {
                 let paused = withhold_campaign(tx, project, id, note, now).await?;
                 run::put_off(tx, project, id, now.plus(PUT_OFF)).await?;
@@ -516,7 +516,7 @@ impl Runner {
     /// Puts the next mails of a retry back into the queue.
     async fn requeue(&self, number: ProjectNumber, id: CampaignId, retry: Retry) -> Result<bool> {
         let lease = self.lease();
-        let requeued = self.app.0.db.write_in_background(move |tx| {
+        let requeued = self.app.write_in_background(move |tx| {
             Box::pin(async move {
                 if !run::lease(tx, number, id, CampaignStatus::Sending, lease).await? {
                     return Ok(false);

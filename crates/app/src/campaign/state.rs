@@ -1,5 +1,6 @@
 //! What can be done with a campaign (reference 5.3).
 
+use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus};
@@ -18,11 +19,11 @@ use mailwright_store::email::{self, NewEmail};
 use mailwright_store::{Tx, content, json_text};
 use serde_json::json;
 
-use super::{Overview, check_editable, overview};
+use super::{Overview, check_editable, known, locked};
 use crate::App;
 use crate::content::compose;
-use crate::domain::{Obstacle, sender_refused};
-use crate::error::{Error, Resource, Result, too_many_conditions};
+use crate::domain::{Obstacle, check_may_send, sender_refused};
+use crate::error::{Error, Result, too_many_conditions};
 
 /// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it is
 /// enough to know that there is somebody: the first mail does not wait for a count.
@@ -52,14 +53,10 @@ impl App {
         let (sent, ()) = self
             .change_campaign(number, id, Deed::new(actor, action, now), move |tx, campaign| {
                 Box::pin(async move {
-                    if let Err(refused) = check_editable(campaign) {
-                        return Ok(Err(refused));
-                    }
-                    if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
-                        return Ok(Err(refused));
-                    }
+                    check_editable(campaign)?;
+                    check_may_send(tx, number, &campaign.from, leaves).await?;
                     if !audience::can_be_found(tx, number, &campaign.audience, now).await? {
-                        return Ok(Err(Error::BadRequest(too_many_conditions())));
+                        return Err(Error::BadRequest(too_many_conditions()));
                     }
                     campaign.updated_at = now;
                     campaign.note = None;
@@ -70,7 +67,7 @@ impl App {
                         }
                         None => start(tx, number, campaign, recipients, now).await?,
                     }
-                    store::save_state(tx, number, campaign).await.map(Ok)
+                    Ok(store::save_state(tx, number, campaign).await?)
                 })
             })
             .await?;
@@ -111,7 +108,7 @@ impl App {
             })
         });
         match counted.await.map_err(Error::from) {
-            Err(Error::TooSlow(_)) => Ok(known.max(1)),
+            Err(error) if error.is_too_slow() => Ok(known.max(1)),
             counted => counted,
         }
     }
@@ -178,16 +175,13 @@ impl App {
         let resumed = self.change_campaign(number, id, deed, move |tx, campaign| {
             Box::pin(async move {
                 if campaign.paused_at.is_none() {
-                    let text = "Only a campaign that is paused can be resumed.";
-                    return Ok(Err(not_now(campaign, text)));
+                    return Err(not_now(campaign, "Only a campaign that is paused can be resumed."));
                 }
-                if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
-                    return Ok(Err(refused));
-                }
+                check_may_send(tx, number, &campaign.from, leaves).await?;
                 campaign.paused_at = None;
                 campaign.note = None;
                 campaign.updated_at = now;
-                store::save_state(tx, number, campaign).await.map(Ok)
+                Ok(store::save_state(tx, number, campaign).await?)
             })
         });
         let (resumed, ()) = resumed.await?;
@@ -202,9 +196,9 @@ impl App {
         number: ProjectNumber,
         domain: String,
         obstacle: Obstacle,
-    ) -> mailwright_store::Result<()> {
+    ) -> Result<()> {
         let (now, leaves) = (self.0.clock.now(), self.mail_leaves());
-        let paused = self.retry(move |tx| {
+        let paused = self.write(move |tx| {
             let domain = domain.clone();
             Box::pin(async move {
                 if obstacle == Obstacle::Unverified
@@ -242,14 +236,12 @@ impl App {
                 Box::pin(async move {
                     if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
                         let text = "Only a campaign that was sent, or is being sent, can be retried.";
-                        return Ok(Err(not_now(campaign, text)));
+                        return Err(not_now(campaign, text));
                     }
-                    if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
-                        return Ok(Err(refused));
-                    }
+                    check_may_send(tx, number, &campaign.from, leaves).await?;
                     if ledger::is_retrying(tx, number, id).await? {
                         let text = "A retry of this campaign is under way. Try again when it is done.";
-                        return Ok(Err(Error::Conflict(text.into())));
+                        return Err(Error::Conflict(text.into()));
                     }
                     let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
                     let count = match reason {
@@ -257,7 +249,7 @@ impl App {
                         None => totals.count(settlement),
                     };
                     if count == 0 {
-                        return Ok(Err(Error::BadRequest("There is nothing to retry.".into())));
+                        return Err(Error::BadRequest("There is nothing to retry.".into()));
                     }
                     campaign.status = CampaignStatus::Sending;
                     campaign.finished_at = None;
@@ -265,7 +257,7 @@ impl App {
                     store::save_state(tx, number, campaign).await?;
                     let retry = Retry { settlement, reason, asked_at: now, after: None };
                     ledger::save_retry(tx, number, id, Some(&retry)).await?;
-                    Ok(Ok(count))
+                    Ok(count)
                 })
             })
             .await?;
@@ -285,11 +277,9 @@ impl App {
         let change = self.change_campaign(number, id, deed, move |tx, campaign| {
             let ruled = rule(campaign);
             Box::pin(async move {
-                if let Err(refused) = ruled {
-                    return Ok(Err(refused));
-                }
+                ruled?;
                 campaign.updated_at = now;
-                store::save_state(tx, number, campaign).await.map(Ok)
+                Ok(store::save_state(tx, number, campaign).await?)
             })
         });
         let (changed, ()) = change.await?;
@@ -303,7 +293,7 @@ impl App {
         number: ProjectNumber,
         id: CampaignId,
         deed: Deed,
-        change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> Changing<'t, T>
+        change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> BoxFuture<'t, Result<T>>
         + Clone
         + Send
         + Sync
@@ -312,22 +302,16 @@ impl App {
     where
         T: Send + 'static,
     {
-        let changed = self.retry(move |tx| {
+        let changed = self.write(move |tx| {
             let (change, deed) = (change.clone(), deed.clone());
             Box::pin(async move {
-                let Some(mut campaign) = store::get_for_update(tx, number, id).await? else {
-                    return Ok(Err(Error::not_found(Resource::Campaign, id)));
-                };
-                let outcome = match change(tx, &mut campaign).await? {
-                    Ok(outcome) => outcome,
-                    Err(refused) => return Ok(Err(refused)),
-                };
+                let mut campaign = locked(tx, number, id).await?;
+                let outcome = change(tx, &mut campaign).await?;
                 audit::record(tx, number, &deed.actor, &deed.entry(&campaign), deed.at).await?;
-                let changed = overview(tx, number, id).await?.ok_or(mailwright_store::Error::NotFound)?;
-                Ok(Ok((changed, outcome)))
+                Ok((known(tx, number, id).await?, outcome))
             })
         });
-        changed.await?
+        changed.await
     }
 
     /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
@@ -344,11 +328,9 @@ impl App {
             compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
         let prepared = self.0.contents.prepare(number, &content, &[]);
         let mail = EmailId::new(now);
-        let stored = self.0.db.write(move |tx| {
+        let stored = self.write(move |tx| {
             Box::pin(async move {
-                if let Some(refused) = sender_refused(tx, number, &campaign.from, leaves).await? {
-                    return Ok(Err(refused));
-                }
+                check_may_send(tx, number, &campaign.from, leaves).await?;
                 let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
                 let contact = contacts.get(number, &to).cloned().unwrap_or_else(|| stranger(&to, now));
                 content::save(tx, &[(number, &content)], now).await?;
@@ -375,10 +357,10 @@ impl App {
                 };
                 let mut deltas = Deltas::default();
                 email::enqueue(tx, &[email], &mut deltas).await?;
-                deltas.save(tx).await.map(Ok)
+                Ok(deltas.save(tx).await?)
             })
         });
-        stored.await??;
+        stored.await?;
         self.0.dispatcher.wake(Lane::Transactional, number);
         Ok(mail)
     }
@@ -405,10 +387,6 @@ impl Deed {
         Entry::new(self.action, campaign.id.to_string()).with(details)
     }
 }
-
-/// A change of a campaign in its transaction: refused, or done.
-type Changing<'t, T> =
-    futures_util::future::BoxFuture<'t, mailwright_store::Result<std::result::Result<T, Error>>>;
 
 fn not_now(campaign: &Campaign, text: &str) -> Error {
     let paused = if campaign.paused_at.is_some() { ", and paused" } else { "" };

@@ -138,8 +138,7 @@ impl Delivery {
             // a database that is away is the operator's to mend: the mail waits for it
             Err(Unprepared::Later(error)) => {
                 tracing::error!(%error, email = %mail.id, "a mail could not be prepared, trying again later");
-                let temporary = matches!(error, Error::Unavailable(_));
-                let pause = if temporary { AFTER_FAILURE } else { self.backoff.base };
+                let pause = if error.is_unavailable() { AFTER_FAILURE } else { self.backoff.base };
                 self.release(&[reference(mail)], self.now().plus(pause)).await;
                 None
             }

@@ -13,12 +13,12 @@ use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{Live, SegmentType};
 use mailwright_core::time::Timestamp;
-use mailwright_store::Door;
 use mailwright_store::segment::{self as store, Part, Reported, State};
+use mailwright_store::{Door, Patience, retrying};
 
 use super::live::{self, BATCH};
+use crate::App;
 use crate::error::{Error, Resource, Result};
-use crate::{App, contact};
 
 /// How many contacts the database looks at for one query.
 const PART: usize = 10_000;
@@ -80,13 +80,13 @@ impl App {
         after: ContactId,
     ) -> Result<Option<Reported>> {
         let now = self.0.clock.now();
-        let reported = self.retry(move |tx| {
+        let reported = self.write(move |tx| {
             Box::pin(async move {
                 store::lock(tx, project, now).await?;
-                store::report(tx, project, segment, after).await
+                Ok(store::report(tx, project, segment, after).await?)
             })
         });
-        Ok(reported.await?)
+        reported.await
     }
 
     /// The same for the background work, which is done with the segment then.
@@ -151,26 +151,19 @@ impl App {
         contacts: Vec<ContactId>,
     ) -> Result<()> {
         let contacts: Arc<[ContactId]> = contacts.into();
-        let mut tries = 0;
-        loop {
+        let once = || {
             let (desk, contacts, now) = (self.0.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
-            let judged = self.0.db.write_in_background(move |tx| {
+            self.write_in_background(move |tx| {
                 Box::pin(async move {
                     let upkeep = store::lock(tx, project, now).await?;
                     let live = desk.live(tx, project, upkeep.version).await?;
                     let scope = live.with_dependents(segment);
                     let now = now.max(upkeep.swept_to);
-                    live::judge(tx, project, &live, &contacts, Some(&scope), now).await
+                    Ok(live::judge(tx, project, &live, &contacts, Some(&scope), now).await?)
                 })
-            });
-            match judged.await {
-                Err(mailwright_store::Error::Contention(_)) if tries < 10 => {
-                    tokio::time::sleep(contact::pause(tries)).await;
-                    tries += 1;
-                }
-                other => return Ok(other.map(drop)?),
-            }
-        }
+            })
+        };
+        retrying(Patience::USUAL, once).await.map(drop)
     }
 
     /// Notes that every contact was judged, unless the condition changed meanwhile.

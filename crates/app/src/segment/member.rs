@@ -60,14 +60,11 @@ impl App {
         let segment = self.static_segment(project, id).await?;
         let create = create_missing.then_some(subscribed);
         let wanted = self.wanted(project, &segment, &given, create);
-        let found = self.retry(move |tx| {
+        let found = self.write(move |tx| {
             let wanted = wanted.clone();
             Box::pin(async move { add(tx, &wanted).await })
         });
-        let found = found.await.map_err(|error| match error {
-            mailwright_store::Error::NotFound => Error::not_found(Resource::Segment, id),
-            other => other.into(),
-        })?;
+        let found = found.await?;
         self.hint();
         let is_missing =
             |text: &String| EmailAddress::parse(text).is_none_or(|email| found.missing.contains(&email));
@@ -88,9 +85,9 @@ impl App {
     ) -> Result<usize> {
         let segment = self.static_segment(project, id).await?;
         let wanted = self.wanted(project, &segment, given, None);
-        let found = self.retry(move |tx| {
+        let found = self.write(move |tx| {
             let wanted = wanted.clone();
-            Box::pin(async move { remove(tx, &wanted).await })
+            Box::pin(async move { Ok(remove(tx, &wanted).await?) })
         });
         let found = found.await?;
         self.hint();
@@ -158,13 +155,14 @@ async fn find(tx: &mut Tx<'_>, wanted: &Wanted, deltas: &mut Deltas) -> mailwrig
     Ok(Found { contacts, created, missing })
 }
 
-/// Fails with `NotFound` when the segment was removed meanwhile.
-async fn add(tx: &mut Tx<'_>, wanted: &Wanted) -> mailwright_store::Result<Found> {
+/// Refuses when the segment was removed meanwhile.
+async fn add(tx: &mut Tx<'_>, wanted: &Wanted) -> Result<Found> {
     let project = wanted.project;
     let mut deltas = Deltas::default();
     let found = find(tx, wanted, &mut deltas).await?;
     // whoever removes the segment waits until its list has what is added here
-    store::get_for_update(tx, project, wanted.segment).await?.ok_or(mailwright_store::Error::NotFound)?;
+    let segment = store::get_for_update(tx, project, wanted.segment).await?;
+    segment.ok_or_else(|| Error::not_found(Resource::Segment, wanted.segment))?;
     store::add(tx, project, wanted.segment, &found.contacts, wanted.at).await?;
     found.save(tx, wanted, deltas).await?;
     Ok(found)

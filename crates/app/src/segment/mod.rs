@@ -117,24 +117,21 @@ impl App {
         let standing = self.standing(project.number, &segment, now).await?;
         let number = project.number;
         let stored = segment.clone();
-        let created = self.retry(move |tx| {
+        let created = self.write(move |tx| {
             let segment = stored.clone();
             Box::pin(async move {
                 store::lock(tx, number, now).await?;
                 if store::count(tx, number).await? >= MAX_SEGMENTS as i64 {
-                    return Ok(Err(Error::Conflict(format!(
+                    return Err(Error::Conflict(format!(
                         "A project can have at most {MAX_SEGMENTS} segments. Delete one that is no longer needed."
-                    ))));
+                    )));
                 }
-                if let Err(refused) = check::references(&store::all(tx, number).await?, &segment) {
-                    return Ok(Err(refused));
-                }
+                check::references(&store::all(tx, number).await?, &segment)?;
                 store::create(tx, number, &segment, standing).await?;
-                store::changed(tx, number, now).await?;
-                Ok(Ok(()))
+                Ok(store::changed(tx, number, now).await?)
             })
         });
-        created.await??;
+        created.await?;
         Ok(Segment { member_count: standing.counted, ..segment })
     }
 
@@ -146,53 +143,46 @@ impl App {
         patch.clone().apply(&mut after, now);
         let standing = if may_mean_else { self.standing(number, &after, now).await? } else { SETTLED };
         let next = now.plus(self.settings().segments.refresh_interval);
-        let updated = self.retry(move |tx| {
+        let updated = self.write(move |tx| {
             let patch = patch.clone();
             Box::pin(async move {
                 store::lock(tx, number, now).await?;
-                let Some(before) = store::get_for_update(tx, number, id).await? else {
-                    return Ok(Err(Error::not_found(Resource::Segment, id)));
-                };
+                let found = store::get_for_update(tx, number, id).await?;
+                let before = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
                 let mut after = before.clone();
                 patch.apply(&mut after, now);
                 if has_new_meaning(&before, &after) {
                     let all = store::all(tx, number).await?;
-                    if let Err(refused) = check::references(&all, &after) {
-                        return Ok(Err(refused));
-                    }
+                    check::references(&all, &after)?;
                     store::restate(tx, number, id, standing).await?;
                     store::unsettle(tx, number, &check::graph(&all).dependents(id), next).await?;
                 }
                 store::update(tx, number, &after).await?;
-                store::changed(tx, number, now).await?;
-                Ok(Ok(()))
+                Ok(store::changed(tx, number, now).await?)
             })
         });
-        updated.await??;
+        updated.await?;
         self.segment(project, id).await
     }
 
     /// Removes a segment that nothing refers to.
     pub async fn delete_segment(&self, project: &Project, actor: &Actor, id: SegmentId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let removed = self.retry(move |tx| {
+        let removed = self.write(move |tx| {
             let actor = actor.clone();
             Box::pin(async move {
                 store::lock(tx, number, now).await?;
-                if let Some(in_use) = in_use(tx, number, id).await? {
-                    return Ok(Err(in_use));
-                }
-                let Some(segment) = store::get(tx, number, id).await? else {
-                    return Ok(Err(Error::not_found(Resource::Segment, id)));
-                };
+                check_unused(tx, number, id).await?;
+                let found = store::get(tx, number, id).await?;
+                let segment = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
                 store::delete(tx, number, id).await?;
                 store::changed(tx, number, now).await?;
                 let entry = Entry::new(Action::SegmentDeleted, id.to_string());
                 let entry = entry.with(json!({ "name": segment.name }));
-                audit::record(tx, number, &actor, &entry, now).await.map(Ok)
+                Ok(audit::record(tx, number, &actor, &entry, now).await?)
             })
         });
-        removed.await?
+        removed.await
     }
 
     /// A page of the members: those of a static segment by when they were added, the newest first; those of a dynamic
@@ -263,19 +253,15 @@ impl App {
     async fn standing(&self, project: ProjectNumber, segment: &Segment, now: Timestamp) -> Result<Standing> {
         let Some(condition) = segment.condition.as_ref() else { return Ok(SETTLED) };
         let tree = check::condition(condition)?;
-        let segment = segment.clone();
-        let tracked = segment.is_tracked();
-        let counted = self.0.db.read_slow(project, move |rx| {
-            Box::pin(async move {
-                if let Err(refused) = check::references(&store::all(rx, project).await?, &segment) {
-                    return Ok(Err(refused));
-                }
-                count(rx, project, &tree, now).await.map(Ok)
-            })
-        });
-        let counted = counted.await??;
+        let all = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await }));
+        check::references(&all.await?, segment)?;
+        let counted = self
+            .0
+            .db
+            .read_slow(project, move |rx| Box::pin(async move { count(rx, project, &tree, now).await }));
+        let counted = counted.await?;
         let due_at = Some(now.plus(self.settings().segments.refresh_interval));
-        Ok(Standing { counted, settled: tracked && counted == 0, due_at })
+        Ok(Standing { counted, settled: segment.is_tracked() && counted == 0, due_at })
     }
 }
 
@@ -298,12 +284,8 @@ async fn count(
     filter::count(rx, project, tree, &segments, now).await
 }
 
-/// What stands in the way of removing a segment.
-async fn in_use(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    id: SegmentId,
-) -> mailwright_store::Result<Option<Error>> {
+/// Refuses to remove a segment that something refers to.
+async fn check_unused(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> Result<()> {
     let store::Uses { segments, campaigns } = store::uses(tx, project, id).await?;
     let is = |names: &[String]| if names.len() == 1 { "is" } else { "are" };
     let some = |names: &[String]| names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -314,7 +296,7 @@ async fn in_use(
         let count = counted(segments.len() as u64, "other segment");
         format!("The condition of {count} refers to this one: {}.", some(&segments))
     } else {
-        return Ok(None);
+        return Ok(());
     };
-    Ok(Some(Error::Conflict(message)))
+    Err(Error::Conflict(message))
 }

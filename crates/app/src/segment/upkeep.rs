@@ -215,7 +215,7 @@ impl App {
         for _ in 0..TURN {
             let (desk, now) = (self.0.segments.clone(), self.0.clock.now());
             let turn = beside.turns.acquire().await;
-            let judged = self.0.db.write_in_background(move |tx| {
+            let judged = self.write_in_background(move |tx| {
                 Box::pin(async move {
                     // whoever has the project goes on with it
                     let Some(upkeep) = store::lock_if_free(tx, project).await? else { return Ok(None) };
@@ -232,8 +232,9 @@ impl App {
             drop(turn);
             let (segments, more) = match judged {
                 Ok(Some(judged)) => judged,
-                Ok(None) | Err(mailwright_store::Error::Contention(_)) => return Ok(()),
-                Err(error) => return Err(error.into()),
+                Ok(None) => return Ok(()),
+                Err(error) if error.is_contention() => return Ok(()),
+                Err(error) => return Err(error),
             };
             lock(&beside.wanted).want(project, segments);
             if !more {
@@ -386,7 +387,7 @@ impl App {
 
     /// Queues contacts whose time to be judged again has come. Returns whether there may be more.
     async fn fire_timers(&self, project: ProjectNumber, now: Timestamp) -> Result<bool> {
-        let fired = self.0.db.write_in_background(move |tx| {
+        let fired = self.write_in_background(move |tx| {
             Box::pin(async move {
                 let due = store::take_timers(tx, project, now, PAGE as i64).await?;
                 let mut deltas = Deltas::default();

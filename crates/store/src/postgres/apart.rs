@@ -10,6 +10,7 @@ use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{WAIT, caught, connection, pool, with_settings};
+use crate::db::Undone;
 use crate::dialect::Texts;
 use crate::error::Result;
 use crate::tx::{Failure, Session, Tx};
@@ -65,11 +66,11 @@ impl Apart {
             let failure = Failure::default();
             let session = Session::Postgres { client, transaction: Some(&failure) };
             let outcome = caught(async { body(&mut Tx::new(session, &self.texts)).await }).await;
-            match failure.settle(outcome) {
+            match failure.settle(outcome.map_err(Undone::from)) {
                 Ok(value) => super::commit(client).await.map(|()| value),
-                Err(error) => {
+                Err(undone) => {
                     let _ = client.batch_execute("rollback").await;
-                    Err(error)
+                    Err(undone.into_error())
                 }
             }
         };

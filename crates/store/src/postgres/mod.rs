@@ -19,7 +19,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::db::{Answer, ReadBody, WriteBody};
+use crate::db::{Answer, ReadBody, Undone, WriteBody};
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result, with_causes};
 use crate::slow::{Place, Places, Reader, SlowReads};
@@ -123,15 +123,16 @@ impl Postgres {
         Ok(())
     }
 
-    pub(crate) async fn write(&self, plans: Plans, body: WriteBody) -> Result<Answer> {
+    pub(crate) async fn write(&self, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
         let client = scopeguard::guard(self.connection().await?, roll_back);
         let outcome = transact(&client, &self.texts, plans, body).await;
         let client = ScopeGuard::into_inner(client);
-        if let Err(Error::ReadOnly(_)) = &outcome {
+        let failure = outcome.as_ref().err().and_then(Undone::failure);
+        if let Some(Error::ReadOnly(_)) = failure {
             // the server became a standby, or was told to: new connections find the new primary, or what it was told now
             self.pool.retain(|_, _| false);
         }
-        if leaves_doubt(&outcome) {
+        if failure.is_some_and(leaves_doubt) {
             give_up(client, self.tls.clone());
         }
         outcome
@@ -142,7 +143,7 @@ impl Postgres {
         let session = Session::Postgres { client: &client, transaction: None };
         let outcome = patient(caught(async { body(&mut Rx::new(session, &self.texts)).await })).await;
         let client = ScopeGuard::into_inner(client);
-        if leaves_doubt(&outcome) {
+        if outcome.as_ref().err().is_some_and(leaves_doubt) {
             give_up(client, self.tls.clone());
         }
         outcome
@@ -164,7 +165,7 @@ impl Postgres {
             Err(Error::Interrupted(_)) => Err(Error::TooSlow(limit)),
             outcome => {
                 let (client, _place) = ScopeGuard::into_inner(held);
-                if leaves_doubt(&outcome) {
+                if outcome.as_ref().err().is_some_and(leaves_doubt) {
                     give_up(client, self.tls.clone());
                 }
                 outcome
@@ -340,7 +341,7 @@ fn cancel(client: Object, tls: MakeRustlsConnect, place: Option<Place>) {
     });
 }
 
-async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody) -> Result<Answer> {
+async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
     let work = patient(async {
         // on the way together with the body's first statements, before which the server runs it
         let begin = plans.begin();
@@ -349,7 +350,8 @@ async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody)
         let session = Session::Postgres { client, transaction: Some(&failure) };
         let body = caught(async { body(&mut Tx::new(session, texts)).await });
         let (started, outcome) = join(begin, body).await;
-        let outcome = started.map_err(Error::from).and(failure.settle(outcome));
+        let started = started.map_err(|error| Error::from(error).into());
+        let outcome = started.and(failure.settle(outcome));
         if outcome.is_err() {
             let _ = client.batch_execute("rollback").await;
         }
@@ -359,8 +361,8 @@ async fn transact(client: &Object, texts: &Texts, plans: Plans, body: WriteBody)
     // from here on a failure leaves open whether the change is there
     match tokio::time::timeout(PATIENCE, commit(client)).await {
         Ok(Ok(())) => Ok(value),
-        Ok(Err(error)) => Err(error),
-        Err(_) => Err(Error::Unknown("the commit was not answered in time".into())),
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(Error::Unknown("the commit was not answered in time".into()).into()),
     }
 }
 
@@ -371,25 +373,22 @@ async fn commit(client: &Object) -> Result<()> {
 
 /// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
 /// next would wait behind that statement. Nor must one that can write nothing.
-fn leaves_doubt<T>(outcome: &Result<T>) -> bool {
-    matches!(
-        outcome,
-        Err(Error::Unavailable(_) | Error::Unknown(_) | Error::ReadOnly(_) | Error::Panicked(_))
-    )
+fn leaves_doubt(failure: &Error) -> bool {
+    matches!(failure, Error::Unavailable(_) | Error::Unknown(_) | Error::ReadOnly(_) | Error::Panicked(_))
 }
 
 /// A panic in a body must not take its caller down: a coalescer's task would leave every later call without an answer.
-async fn caught<T>(body: impl Future<Output = Result<T>>) -> Result<T> {
+async fn caught<T, E: From<Error>>(body: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     match AssertUnwindSafe(body).catch_unwind().await {
         Ok(outcome) => outcome,
-        Err(panic) => Err(Error::panicked(&*panic)),
+        Err(panic) => Err(Error::panicked(&*panic).into()),
     }
 }
 
-async fn patient<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+async fn patient<T, E: From<Error>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     match tokio::time::timeout(PATIENCE, work).await {
         Ok(outcome) => outcome,
-        Err(_) => Err(Error::Unavailable("the database did not answer in time".into())),
+        Err(_) => Err(Error::Unavailable("the database did not answer in time".into()).into()),
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
-use crate::db::{Answer, ReadBody, StoreMetrics, WriteBody};
+use crate::db::{Answer, ReadBody, StoreMetrics, Undone, WriteBody};
 use crate::dialect::{Dialect, Texts};
 use crate::error::{Error, Result};
 use crate::slow::{Reader, SlowReads};
@@ -84,17 +84,17 @@ impl Sqlite {
         })
     }
 
-    pub(crate) async fn write(&self, bulk: bool, body: WriteBody) -> Result<Answer> {
+    pub(crate) async fn write(&self, bulk: bool, body: WriteBody) -> Result<Answer, Undone> {
         let (answer, answered) = oneshot::channel();
         let texts = Arc::clone(&self.texts);
         let job: Job = Box::new(move |connection| {
-            let outcome = connection.and_then(|connection| {
+            let outcome = connection.map_err(Undone::from).and_then(|connection| {
                 let mut tx = Tx::new(Session::sqlite(connection, true), &texts);
                 caught(|| poll_once(body(&mut tx)))
             });
             let keep = outcome.is_ok();
             let reply: Reply = Box::new(move |committed| {
-                let _ = answer.send(committed.and(outcome));
+                let _ = answer.send(committed.map_err(Undone::from).and(outcome));
             });
             (keep, reply)
         });
@@ -185,17 +185,17 @@ fn add_functions(connection: &Connection) -> Result<()> {
 }
 
 /// SQLite answers at once, so a body is ready at its first poll; one that is not awaited something it must not.
-fn poll_once<T>(mut body: BoxFuture<'_, Result<T>>) -> Result<T> {
+fn poll_once<T, E: From<Error>>(mut body: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
     use std::task::{Context, Poll, Waker};
     match body.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
-        Poll::Pending => Err(Error::AwaitedOutside),
+        Poll::Pending => Err(Error::AwaitedOutside.into()),
     }
 }
 
 /// A panic in a body must not take the thread, and with it every later call, down.
-fn caught<T>(run: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Error::panicked(&*panic)))
+fn caught<T, E: From<Error>>(run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Error::panicked(&*panic).into()))
 }
 
 fn write_loop(

@@ -49,6 +49,7 @@ pub mod session;
 pub mod suppression;
 pub mod suspension;
 pub mod template;
+pub mod tenant;
 pub mod totp;
 pub mod user;
 

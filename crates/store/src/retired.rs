@@ -18,40 +18,8 @@ use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::project;
 use crate::search;
+use crate::tenant::{self, Rows};
 use crate::tx::{Rx, Tx};
-
-/// Every tenant table that is wiped: its name, its key after `project_id`, and how many rows go at a time. Only
-/// `audit` is missing: it outlives a reset (see [`move_audit`]).
-pub const WIPED: &[(&str, &str, u32)] = &[
-    ("campaigns", "id", 50),
-    ("jobs", "id", 100),
-    ("job_inputs", "job_id", 10),
-    ("job_failures", "job_id, position", 500),
-    ("segments", "id", 50),
-    ("segment_upkeep", "project_id", 1),
-    ("segment_members", "segment_id, contact_id", 500),
-    ("segment_removals", "segment_id", 500),
-    ("segment_timers", "contact_id", 500),
-    ("contact_changes", "id", 500),
-    ("suppressions", "email", 500),
-    ("emails", "id", 500),
-    ("contacts", "id", 500),
-    ("contact_fields", "name", 500),
-    ("event_names", "name", 500),
-    ("counters", "kind, name, shard", 500),
-    ("events", "id", 500),
-    ("event_days", "project_id", 1),
-    ("idempotency_keys", "key", 500),
-    ("mailbox", "id", 100),
-    ("contents", "hash", 50),
-    ("attachments", "hash", 10),
-    ("templates", "id", 50),
-    ("domains", "id", 100),
-    ("rate_windows", "project_id", 1),
-    ("public_rate_windows", "project_id", 1),
-    ("throttles", "project_id", 1),
-    ("search_indexes", "project_id", 1),
-];
 
 /// How long a retired number is looked through.
 const KEPT: Duration = Duration::from_hours(24);
@@ -93,7 +61,7 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         )
         .await?;
     tx.execute_one("update projects set successor = $2 where number = $1", args![old, new]).await?;
-    for table in ["api_keys", "memberships", "invitations", "suspensions"] {
+    for table in tenant::following() {
         tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
             .await?;
     }
@@ -128,7 +96,7 @@ pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor, now: 
         args![found.id, &found.name, kind, id, name, now],
     )
     .await?;
-    for table in ["api_keys", "memberships", "invitations", "suspensions"] {
+    for table in tenant::following() {
         tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
     }
     Ok(())
@@ -188,11 +156,11 @@ pub async fn wipe(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
         {
         }
     } else {
-        let audit = ("audit", "id", 500);
+        let audit = ("audit", tenant::AUDIT);
         while db.write_in_background(move |tx| Box::pin(wipe_step(tx, retired.number, audit))).await? > 0 {}
     }
-    for table in WIPED {
-        while db.write_in_background(move |tx| Box::pin(wipe_step(tx, retired.number, *table))).await? > 0 {}
+    for table in tenant::wiped() {
+        while db.write_in_background(move |tx| Box::pin(wipe_step(tx, retired.number, table))).await? > 0 {}
     }
     db.write_in_background(move |tx| Box::pin(wiped(tx, retired, now))).await
 }
@@ -217,12 +185,12 @@ async fn wiped(tx: &mut Tx<'_>, retired: Retired, now: Timestamp) -> Result<()> 
 async fn wipe_step(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
-    (table, key, rows): (&str, &str, u32),
+    (table, Rows { key, at_once }): (&str, Rows),
 ) -> Result<u64> {
     tx.execute(
         format!(
             "delete from {table} where project_id = $1 and ({key}) in \
-             (select {key} from {table} where project_id = $1 limit {rows})"
+             (select {key} from {table} where project_id = $1 limit {at_once})"
         ),
         args![number],
     )

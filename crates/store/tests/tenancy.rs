@@ -1,57 +1,17 @@
 //! Every statement on a tenant table names a project: nothing joins across projects, and no query can forget whose data
 //! it is about.
 
+#![expect(clippy::unwrap_used, reason = "what cannot go wrong in a test may panic")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const TENANT_TABLES: [&str; 29] = [
-    "attachments",
-    "audit",
-    "campaigns",
-    "contact_changes",
-    "contact_fields",
-    "contacts",
-    "contents",
-    "counters",
-    "domains",
-    "emails",
-    "event_days",
-    "event_names",
-    "events",
-    "idempotency_keys",
-    "job_failures",
-    "job_inputs",
-    "jobs",
-    "mailbox",
-    "public_rate_windows",
-    "rate_windows",
-    "search_indexes",
-    "segment_members",
-    "segment_removals",
-    "segment_timers",
-    "segment_upkeep",
-    "segments",
-    "suppressions",
-    "templates",
-    "throttles",
-];
+use mailwright_core::time::Timestamp;
+use mailwright_store::tenant::{Retirement, TABLES};
+use mailwright_store::{Db, Location, Result, Row, StoreMetrics, migrate};
 
-/// Indexes on tables that are not a project's.
-const GLOBAL_INDEXES: [&str; 13] = [
-    "departures_user",
-    "identities_user",
-    "invitations_email",
-    "invitations_expiry",
-    "login_attempts_start",
-    "login_clients_seen",
-    "memberships_user",
-    "projects_name",
-    "projects_retired",
-    "proofs_expiry",
-    "proofs_user",
-    "sessions_expiry",
-    "sessions_user",
-];
+/// The tables that are the instance's.
+const GLOBAL_TABLES: [&str; 1] = ["projects"];
 
 /// The string literals of a source file, roughly: escapes are kept, and a line continuation joins its lines.
 fn literals(source: &str) -> Vec<String> {
@@ -80,11 +40,33 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
+/// The tables whose rows are found by their project alone: every key and every index of them begins with it.
+fn keyed_by_project() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().filter_map(|(table, retirement)| match retirement {
+        Retirement::Wiped(_) | Retirement::Moved(_) => Some(*table),
+        Retirement::Following | Retirement::Cascading => None,
+    })
+}
+
 fn tenant_table(statement: &str) -> Option<&'static str> {
     let words: Vec<&str> = statement.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
     let after =
         |pair: &[&str]| matches!(pair[0], "from" | "into" | "update" | "join").then_some(pair[1].to_owned());
-    words.windows(2).filter_map(after).find_map(|name| TENANT_TABLES.into_iter().find(|table| *table == name))
+    words.windows(2).filter_map(after).find_map(|name| keyed_by_project().find(|table| *table == name))
+}
+
+/// A row of a query with one column.
+fn text(row: &Row<'_>) -> Result<String> {
+    row.get(0)
+}
+
+/// What a query finds in a database that all migrations were applied to.
+async fn of_migrated(query: &'static str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Sqlite(folder.path().join("test.sqlite"));
+    let db = Db::open(&location, StoreMetrics::default()).unwrap();
+    migrate::migrate(&db, Timestamp(0)).await.unwrap();
+    db.read(move |rx| Box::pin(async move { rx.all(query, &[], text).await })).await.unwrap()
 }
 
 /// The source files of a folder and of the folders in it.
@@ -112,35 +94,45 @@ fn statements_on_tenant_tables_name_the_project() {
     assert!(statements > 60, "only {statements} statements were found: does the search still work?");
 }
 
-#[test]
-fn tenant_tables_are_keyed_by_project() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
-    let migrations =
-        fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
-    let schema: String = migrations.collect();
-    for table in TENANT_TABLES {
-        let start =
-            schema.find(&format!("create table {table} (")).unwrap_or_else(|| panic!("{table} is gone"));
-        let body = &schema[start..start + schema[start..].find(';').unwrap()];
-        let keyed = body.contains("primary key (project_id") || body.contains("project_id {int} primary key");
-        assert!(
-            keyed || body.contains("unique (project_id, id)"),
-            "the key of {table} begins with its project"
-        );
-    }
-    for index in schema.split("create index ").skip(1) {
-        let name = index.split_whitespace().next().unwrap();
-        let columns = &index[index.find('(').unwrap()..];
-        let global = GLOBAL_INDEXES.contains(&name);
-        assert!(global || columns.starts_with("(project_id"), "index {name} begins with the project");
-    }
+#[tokio::test]
+async fn every_table_of_projects_rows_is_known() {
+    let found = of_migrated(
+        "select distinct t.name from sqlite_master t join pragma_table_info(t.name) c \
+         where t.type = 'table' and c.name = 'project_id' order by t.name",
+    );
+    let mut known: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
+    known.sort_unstable();
+    assert_eq!(found.await, known, "what becomes of a table's rows with their project is said in tenant::TABLES");
 }
 
-#[test]
-fn every_tenant_table_is_wiped_with_its_project() {
-    let mut wiped: Vec<&str> = mailwright_store::retired::WIPED.iter().map(|(table, ..)| *table).collect();
-    // moved to the project's new number, or wiped by itself
-    wiped.push("audit");
-    wiped.sort_unstable();
-    assert_eq!(wiped, TENANT_TABLES, "a reset or deleted project leaves nothing behind");
+#[tokio::test]
+async fn tables_that_are_no_projects_hold_nothing_of_one() {
+    let found = of_migrated(
+        "select t.name from sqlite_master t where t.type = 'table' and t.name not like 'sqlite%' \
+         and not exists (select 1 from pragma_table_info(t.name) c where c.name = 'project_id') order by t.name",
+    );
+    assert_eq!(found.await, GLOBAL_TABLES, "a table without a project is one of the instance's");
+}
+
+#[tokio::test]
+async fn keys_and_indexes_begin_with_the_project() {
+    let of_others = of_migrated(
+        "select distinct t.name || ': ' || i.name from sqlite_master t join pragma_index_list(t.name) i \
+         join pragma_index_info(i.name) c on c.seqno = 0 \
+         where t.type = 'table' and c.name is not 'project_id' order by 1",
+    )
+    .await;
+    for index in of_others {
+        let table = index.split(':').next().unwrap();
+        assert!(keyed_by_project().all(|keyed| keyed != table), "{index} does not begin with the project");
+    }
+    let without_key = of_migrated(
+        "select t.name from sqlite_master t where t.type = 'table' and not exists \
+         (select 1 from pragma_index_list(t.name) i where i.\"unique\") \
+         and not exists (select 1 from pragma_table_info(t.name) c where c.name = 'project_id' and c.pk = 1)",
+    )
+    .await;
+    for table in keyed_by_project() {
+        assert!(!without_key.iter().any(|other| other == table), "{table} has no key that begins with the project");
+    }
 }

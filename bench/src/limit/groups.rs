@@ -171,7 +171,7 @@ impl<'p> Source<'p> {
             }
         };
         let events = &mut group.events;
-        events.ids.push(EventId::new(now).into());
+        events.ids.push(EventId::new(now, rand::random()).into());
         events.names.push(name);
         events.contacts.push(contact);
         events.data.push(data);
@@ -189,7 +189,7 @@ impl<'p> Source<'p> {
             let number = self.order.next();
             (self.people.id(number), people::email(number), people::first_name(number))
         };
-        let id = EmailId::new(now);
+        let id = EmailId::new(now, rand::random());
         let domain = mail.from.rsplit_once('@').map_or("", |(_, domain)| domain);
         let mails = &mut group.mails;
         mails.ids.push(id.into());
@@ -213,7 +213,7 @@ impl<'p> Source<'p> {
         now: Timestamp,
         group: &mut Group,
     ) -> Uuid {
-        let id = ContactId::new(now).into();
+        let id = ContactId::new(now, rand::random()).into();
         group.contacts.push(id, self.people.stranger(), subscribed, data, now);
         group.counters.add_contact(subscribed, fields);
         id

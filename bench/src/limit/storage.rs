@@ -105,7 +105,7 @@ async fn run(tx: &mut Tx<'_>, calls: &[Call]) -> mailwright_store::Result<Vec<()
         let upsert = Upsert { project: call.project, email: &call.email, subscription, patch: &call.patch };
         let contact = contacts.upsert(upsert, call.at).contact.id;
         events.push(NewEvent {
-            id: EventId::new(call.at),
+            id: EventId::new(call.at, rand::random()),
             data: call.data.clone(),
             ..NewEvent::bare(call.project, call.event, contact, call.at)
         });

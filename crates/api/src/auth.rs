@@ -654,7 +654,7 @@ mod tests {
     fn a_remembered_key_is_not_printed() {
         let project = Project {
             number: ProjectNumber(1),
-            id: ProjectId::new(Timestamp(0)),
+            id: ProjectId::new(Timestamp(0), rand::random()),
             name: String::new(),
             language: "en".into(),
             disabled: false,
@@ -663,7 +663,7 @@ mod tests {
             kind: KeyKind::Secret,
             project,
             holder: Holder::Key(Scopes::everything()),
-            actor: Actor::Key { id: ApiKeyId::new(Timestamp(0)), name: None },
+            actor: Actor::Key { id: ApiKeyId::new(Timestamp(0), rand::random()), name: None },
             hash: Some([77; 32]),
         };
         let shown = format!("{:?}", Remembered::new(caller, "sk_hidden"));

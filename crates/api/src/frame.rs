@@ -273,7 +273,9 @@ fn request_id(headers: &HeaderMap, now: Timestamp) -> String {
         (1..=MAX_REQUEST_ID).contains(&id.len())
             && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
     };
-    given.filter(fine).map_or_else(|| mailwright_core::ids::EventId::new(now).to_string(), str::to_owned)
+    given
+        .filter(fine)
+        .map_or_else(|| mailwright_core::ids::EventId::new(now, rand::random()).to_string(), str::to_owned)
 }
 
 fn with_envelope(response: Response, error: ApiError, request_id: &str, now: Timestamp) -> Response {

@@ -130,7 +130,7 @@ async fn watch(app: App, tasks: Tasks) {
         if was_set {
             tracing::warn!(by_ms = step, "the machine's clock was set, or the machine was asleep");
         }
-        if app.0.db.is_postgres() {
+        if app.0.db.is_shared() {
             if was_set {
                 // by how much the two disagree now is not known before the database was asked
                 app.0.watch.is_right.store(false, Ordering::SeqCst);

@@ -137,7 +137,7 @@ impl App {
         let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
         let now = self.0.clock.now();
         let domain = Domain {
-            id: DomainId::new(now),
+            id: DomainId::new(now, rand::random()),
             name,
             verified: vouched,
             vouched,

@@ -127,7 +127,8 @@ impl App {
         entry: Option<(Actor, Entry)>,
     ) -> Result<JobId> {
         let at = self.0.clock.now();
-        let job = NewJob { project: project.number, id: JobId::new(at), kind, input, progress, at };
+        let job =
+            NewJob { project: project.number, id: JobId::new(at, rand::random()), kind, input, progress, at };
         let id = job.id;
         let queued = self.write(move |tx| {
             Box::pin(async move {

@@ -58,7 +58,7 @@ impl Token {
     /// The key as it is stored. `named` is `None` for a key of the project's own pair.
     pub(crate) fn to_store(&self, kind: KeyKind, named: Option<(String, Scopes)>, now: Timestamp) -> NewKey {
         NewKey {
-            id: ApiKeyId::new(now),
+            id: ApiKeyId::new(now, rand::random()),
             kind,
             hash: self.hash(),
             token: (kind == KeyKind::Public).then(|| self.0.clone()),

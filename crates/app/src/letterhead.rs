@@ -72,7 +72,7 @@ mod tests {
     fn letterhead(name: &str, language: &str) -> Letterhead {
         Letterhead::new(&Project {
             number: ProjectNumber(1),
-            id: ProjectId::new(Timestamp(0)),
+            id: ProjectId::new(Timestamp(0), rand::random()),
             name: name.to_owned(),
             language: language.to_owned(),
             disabled: false,

@@ -200,7 +200,7 @@ impl App {
     ) -> Result<Invited> {
         manager.require(role)?;
         let (number, now) = (project.number, self.0.clock.now());
-        let id = InvitationId::new(now);
+        let id = InvitationId::new(now, rand::random());
         // what a key asks for is sent to nobody
         let platform = if manager.is_key() { None } else { self.platform().await? };
         // one that is sent proves the address, so nobody else gets to see it

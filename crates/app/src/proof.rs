@@ -57,7 +57,7 @@ impl App {
     /// Makes a link for an address. Whose it is, [`Link::save`] is told.
     pub(crate) fn link(&self, platform: &Platform, purpose: Purpose, email: &EmailAddress) -> Result<Link> {
         let now = self.0.clock.now();
-        let id = ProofId::new(now);
+        let id = ProofId::new(now, rand::random());
         let page = match purpose {
             Purpose::Verify => Page::VerifyEmail,
             Purpose::Reset => Page::ResetPassword,

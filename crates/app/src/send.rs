@@ -486,7 +486,7 @@ impl<'o> Accepting<'o> {
                 operation.at,
             ));
         }
-        let id = EmailId::new(operation.at);
+        let id = EmailId::new(operation.at, rand::random());
         self.emails.push(NewEmail {
             project: operation.project,
             id,

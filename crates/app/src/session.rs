@@ -352,7 +352,7 @@ impl App {
         first: bool,
     ) -> Result<SignedIn> {
         let now = self.0.clock.now();
-        let (id, of, expires_at) = (SessionId::new(now), user.id, now.plus(LASTS));
+        let (id, of, expires_at) = (SessionId::new(now, rand::random()), user.id, now.plus(LASTS));
         let verified = user.email_verified.then(|| user.email.clone());
         let secret = self.0.secret.clone();
         let started = self.write(move |tx| {

@@ -122,7 +122,7 @@ impl App {
                 if changed.flip.is_some() {
                     let mut deltas = Deltas::default();
                     let flip = NewEvent {
-                        id: EventId::new(now),
+                        id: EventId::new(now, rand::random()),
                         email: mail,
                         ..NewEvent::bare(number, subscription_event(subscribed), id, now)
                     };

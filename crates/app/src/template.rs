@@ -117,7 +117,7 @@ impl App {
         let original = self.template(project, id).await?;
         let now = self.0.clock.now();
         let copy = Template {
-            id: TemplateId::new(now),
+            id: TemplateId::new(now, rand::random()),
             name: format!("{} (Copy)", original.name),
             created_at: now,
             updated_at: now,
@@ -184,7 +184,7 @@ pub(crate) fn syntax_issues(subject: Option<&str>, body: Option<&str>) -> Vec<Is
 
 fn blank(now: Timestamp) -> Template {
     Template {
-        id: TemplateId::new(now),
+        id: TemplateId::new(now, rand::random()),
         name: String::new(),
         description: None,
         subject: String::new(),

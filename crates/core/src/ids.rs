@@ -24,9 +24,9 @@ const HALF: u64 = 1 << (COUNTER_BITS - 1);
 /// The newest millisecond that an id was made in, in 42 bits, and the counter.
 static NEWEST: AtomicU64 = AtomicU64::new(0);
 
-fn v7(now: Timestamp) -> Uuid {
+fn v7(now: Timestamp, random: [u8; 10]) -> Uuid {
     let millis = u64::try_from(now.0).unwrap_or(0);
-    let mut bytes = rand::random::<[u8; 10]>();
+    let mut bytes = random;
     let random = u16::from_be_bytes([bytes[0], bytes[1]]);
     let count = |newest| Some(counted(newest, millis, random));
     // the order of the changes of one number is the same for all threads, whatever they read and write besides
@@ -65,9 +65,9 @@ macro_rules! ids {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A new id whose time part is `now`.
-            pub fn new(now: Timestamp) -> Self {
-                Self(v7(now))
+            /// A new id whose time part is `now`, and most of whose other bits are random ones.
+            pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
+                Self(v7(now, random))
             }
 
             /// The smallest id of the given instant: a bound for ranges over time.
@@ -172,9 +172,9 @@ ids! {
 impl AuditId {
     /// A new id that comes after `last`, also within the same millisecond: a log is read in the order of its ids, and
     /// must not tell a cause after its effect.
-    pub fn after(last: Option<Self>, now: Timestamp) -> Self {
+    pub fn after(last: Option<Self>, now: Timestamp, random: [u8; 10]) -> Self {
         let millis = |id: Self| (id.0.as_u128() >> 80) as i64;
-        Self(v7(Timestamp(last.map_or(now.0, |last| now.0.max(millis(last) + 1)))))
+        Self(v7(Timestamp(last.map_or(now.0, |last| now.0.max(millis(last) + 1))), random))
     }
 }
 
@@ -189,7 +189,10 @@ mod tests {
 
     #[test]
     fn ids_are_ordered_by_their_time() {
-        let (early, late) = (ContactId::new(Timestamp(1000)), ContactId::new(Timestamp(1001)));
+        let (early, late) = (
+            ContactId::new(Timestamp(1000), rand::random()),
+            ContactId::new(Timestamp(1001), rand::random()),
+        );
         assert!(early < late);
         assert!(ContactId::first_of(Timestamp(1000)) <= early);
         assert!(early < ContactId::first_of(Timestamp(1001)));
@@ -199,12 +202,12 @@ mod tests {
     #[test]
     fn ids_of_a_millisecond_are_in_the_order_they_were_made_in() {
         let now = Timestamp(1_763_000_000_000);
-        let made: Vec<EventId> = (0..10_000).map(|_| EventId::new(now)).collect();
+        let made: Vec<EventId> = (0..10_000).map(|_| EventId::new(now, rand::random())).collect();
         assert!(made.is_sorted_by(|a, b| a < b));
         // also where a later millisecond was seen in between
-        let earlier = EventId::new(now);
-        EventId::new(Timestamp(now.0 + 5));
-        assert!(earlier < EventId::new(now));
+        let earlier = EventId::new(now, rand::random());
+        EventId::new(Timestamp(now.0 + 5), rand::random());
+        assert!(earlier < EventId::new(now, rand::random()));
         for id in [made[0], earlier] {
             assert_eq!((id.as_uuid().get_version_num(), id.instant()), (7, now));
             assert_eq!(id.as_uuid().get_variant(), uuid::Variant::RFC4122);
@@ -215,7 +218,11 @@ mod tests {
     fn ids_of_several_threads_are_unique_and_each_threads_own_in_order() {
         let now = Timestamp(1_763_000_100_000);
         let threads: Vec<_> = (0..4)
-            .map(|_| std::thread::spawn(move || (0..5_000).map(|_| EmailId::new(now)).collect::<Vec<_>>()))
+            .map(|_| {
+                std::thread::spawn(move || {
+                    (0..5_000).map(|_| EmailId::new(now, rand::random())).collect::<Vec<_>>()
+                })
+            })
             .collect();
         let made: Vec<Vec<EmailId>> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
         assert!(made.iter().all(|own| own.is_sorted_by(|a, b| a < b)));
@@ -238,19 +245,21 @@ mod tests {
     #[test]
     fn an_audit_log_keeps_its_order_within_a_millisecond() {
         let now = Timestamp(1_763_000_000_000);
-        let mut last = AuditId::after(None, now);
+        let mut last = AuditId::after(None, now, rand::random());
         for _ in 0..100 {
-            let next = AuditId::after(Some(last), now);
+            let next = AuditId::after(Some(last), now, rand::random());
             assert!(next > last);
             last = next;
         }
         let later = Timestamp(now.0 + 1000);
-        assert!(AuditId::after(Some(last), later) < AuditId::first_of(Timestamp(later.0 + 1)));
+        assert!(
+            AuditId::after(Some(last), later, rand::random()) < AuditId::first_of(Timestamp(later.0 + 1))
+        );
     }
 
     #[test]
     fn reads_only_the_hyphenated_form() {
-        let id = EmailId::new(Timestamp(1_763_000_000_000));
+        let id = EmailId::new(Timestamp(1_763_000_000_000), rand::random());
         assert_eq!(id.to_string().parse::<EmailId>().unwrap(), id);
         assert!("0199".parse::<EmailId>().is_err());
         assert!(id.as_uuid().simple().to_string().parse::<EmailId>().is_err());

@@ -46,7 +46,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
         setup.keep_check(config).await?;
         app
     };
-    if setup.db.is_postgres() && config.secret()?.is_none() {
+    if setup.db.is_shared() && config.secret()?.is_none() {
         tracing::warn!(
             "MAILWRIGHT_SECRET is not set: this process uses the secret in its data directory, and every process on \
              this database must have the same one"

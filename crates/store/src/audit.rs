@@ -62,7 +62,7 @@ pub async fn record(
          values ($1, $2, $3, $4, $5, $6, $7, {json $8}, $9)",
         args![
             project,
-            AuditId::after(last, now),
+            AuditId::after(last, now, rand::random()),
             kind,
             id,
             name,

@@ -154,7 +154,7 @@ impl Contacts {
         let mut data = Data::new();
         upsert.patch.apply(&mut data);
         let contact = Contact {
-            id: ContactId::new(now),
+            id: ContactId::new(now, rand::random()),
             email: upsert.email.clone(),
             subscribed: upsert.subscription.for_new(),
             data,

@@ -287,7 +287,7 @@ mod tests {
              variables, source, type, lane, status, due_at, claim, attempts, in_doubt, log, message_id, opens, \
              clicks, deadline_at, created_at, updated_at) values ($1, $2, $2, 'r', 'f', 's', $3, {json '[]'}, \
              'TRANSACTIONAL', 'TRANSACTIONAL', 0, 'PENDING', 1, 0, 0, 0, {json '[]'}, 'm', 0, 0, 0, 0, 0)",
-            args![ONE, EmailId::new(Timestamp(DAY)), &[hash; 32][..]],
+            args![ONE, EmailId::new(Timestamp(DAY), rand::random()), &[hash; 32][..]],
         )
         .await
     }
@@ -300,7 +300,7 @@ mod tests {
         // one is a campaign's, one a mail waits with, one is used again
         let prepared = db.write(|tx| {
             Box::pin(async move {
-                let campaign = CampaignId::new(Timestamp(DAY));
+                let campaign = CampaignId::new(Timestamp(DAY), rand::random());
                 tx.execute(
                     "insert into campaigns (project_id, id, name, subject, body, from_address, type, audience_type, \
                      status, content_hash, search, recipients, lease_until, lease_holder, created_at, updated_at) \

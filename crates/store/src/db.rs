@@ -262,8 +262,12 @@ impl Db {
         Ok(Self { engine: Arc::new(engine), metrics, large, held_up, refuses_writes: Arc::default() })
     }
 
-    /// Whether the engine is PostgreSQL, where other processes may share the data.
-    pub fn is_postgres(&self) -> bool {
+    /// Whether other processes may share the data: whether it is PostgreSQL.
+    pub fn is_shared(&self) -> bool {
+        self.is_postgres()
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
         matches!(*self.engine, Engine::Postgres(_))
     }
 

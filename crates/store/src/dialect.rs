@@ -9,8 +9,9 @@
 //! | `{json $4}` | `$4::jsonb` | `jsonb(?4)` |
 //! | `{json_out c}` | `c` | `json(c)` |
 //! | `{json_or_raw c}` | `c` | `json(c)`, and what is none as it is: one row must not fail a query of many |
+//! | `{json_bytes c}` | the length of `c` as text | the length of `c` as it is stored |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
-//! | `{for_update}` | `for update` | nothing: there is one writer, which is us |
+//! | `{for_update}`, `{for_no_key_update}`, `{for_share}`, `{for_key_share}` | the lock | nothing: there is one writer, which is us |
 //! | `{skip_locked}` | `for update skip locked` | |
 //! | `{log_and} r.a {numbered}` | the log of a mail and one more attempt, a JSON object, with its number | the same |
 //! | `{shard}` | `pg_backend_pid() % 16` | `0` |
@@ -200,6 +201,14 @@ impl Dialect {
             // each connection adds to its own rows, so that writers do not wait for each other
             "shard" => pick("pg_backend_pid() % 16", "0"),
             "for_update" => pick("for update", ""),
+            "for_no_key_update" => pick("for no key update", ""),
+            "for_share" => pick("for share", ""),
+            "for_key_share" => pick("for key share", ""),
+            // SQLite knows the length of a stored value without reading it
+            "json_bytes" => match self {
+                Self::Postgres => format!("octet_length({rest}::text)::bigint"),
+                Self::Sqlite => format!("length({rest})"),
+            },
             "skip_locked" => pick("for update skip locked", ""),
             "int" => pick("bigint", "integer"),
             "bool" => pick("boolean", "integer"),

@@ -283,7 +283,7 @@ mod tests {
         let db = Db::open(&location, StoreMetrics::default()).unwrap();
         migrate(&db, NOW).await.unwrap();
         let old = Domain {
-            id: DomainId::new(NOW),
+            id: DomainId::new(NOW, rand::random()),
             name: DomainName::parse("shop.example").unwrap(),
             verified: false,
             vouched: false,

@@ -1036,7 +1036,7 @@ mod tests {
         status: EmailStatus,
         due: bool,
     ) -> Result<ClaimRef> {
-        let claim = ClaimRef { project: ONE, id: EmailId::new(NOW), claim: 3 };
+        let claim = ClaimRef { project: ONE, id: EmailId::new(NOW, rand::random()), claim: 3 };
         tx.execute_one(
             "insert into emails (project_id, id, contact_id, recipient, from_address, subject, content_hash, \
              variables, source, type, lane, campaign_id, status, due_at, claim, attempts, in_doubt, log, message_id, \
@@ -1065,7 +1065,7 @@ mod tests {
 
     /// Has the former owner of a campaign's mail, which ended as given, say that it was sent.
     async fn sent_after(tx: &mut Tx<'_>, status: EmailStatus) -> Result<bool> {
-        let campaign = CampaignId::new(NOW);
+        let campaign = CampaignId::new(NOW, rand::random());
         let claim = store(tx, Some(campaign), status, false).await?;
         let outcome = Outcome {
             claim,
@@ -1115,7 +1115,7 @@ mod tests {
                     for status in [EmailStatus::Failed, EmailStatus::InDoubt, EmailStatus::Bounced] {
                         kept.push(sent_after(tx, status).await?);
                     }
-                    for campaign in [None, Some(CampaignId::new(NOW))] {
+                    for campaign in [None, Some(CampaignId::new(NOW, rand::random()))] {
                         kept.push(unreadable(tx, campaign).await?);
                     }
                     Ok::<_, Error>(kept)

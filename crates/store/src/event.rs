@@ -37,7 +37,15 @@ pub struct NewEvent {
 impl NewEvent {
     /// An event without data.
     pub fn bare(project: ProjectNumber, name: &str, contact: ContactId, at: Timestamp) -> Self {
-        Self { project, id: EventId::new(at), name: name.to_owned(), contact, email: None, data: None, at }
+        Self {
+            project,
+            id: EventId::new(at, rand::random()),
+            name: name.to_owned(),
+            contact,
+            email: None,
+            data: None,
+            at,
+        }
     }
 }
 
@@ -110,10 +118,7 @@ pub async fn recent(
     name: Option<&str>,
     limit: i64,
 ) -> Result<Vec<Event>> {
-    let filter = if name.is_some() { "and e.name = $3" } else { "and $3 is null" };
-    // differs in the type of the null because PostgreSQL wants to know it
-    let filter =
-        if rx.is_postgres() { filter.replace("$3 is null", "$3::text is null") } else { filter.to_owned() };
+    let filter = if name.is_some() { "and e.name = $3" } else { "and cast($3 as text) is null" };
     rx.all(
         format!(
             "select {COLUMNS} from events e left join contacts c on c.project_id = e.project_id and c.id = e.contact_id \

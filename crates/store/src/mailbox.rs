@@ -278,14 +278,14 @@ mod tests {
                 for (at, size) in sizes {
                     let at = Timestamp(at);
                     let mail = Captured {
-                        id: EmailId::new(at),
+                        id: EmailId::new(at, rand::random()),
                         sender: "s".into(),
                         recipient: "r".into(),
                         subject: "s".into(),
                         size,
                         created_at: at,
                     };
-                    keep(tx, ONE, ContactId::new(at), &mail, b"raw", &mut deltas).await?;
+                    keep(tx, ONE, ContactId::new(at, rand::random()), &mail, b"raw", &mut deltas).await?;
                     added = Quota { mails: added.mails + 1, bytes: added.bytes + size };
                 }
                 trim(tx, ONE, quota, added, &mut deltas).await?;

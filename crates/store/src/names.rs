@@ -217,11 +217,7 @@ const LOCKS: i64 = 0x6e61_6d65_0000_0000;
 
 /// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction ends.
 pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
-    // differs because SQLite has one writer, which is us
-    if tx.is_postgres() {
-        tx.all("select pg_advisory_xact_lock($1)", args![LOCKS ^ project.0], |_| Ok(())).await?;
-    }
-    Ok(())
+    tx.hold(LOCKS ^ project.0).await
 }
 
 async fn count(tx: &Tx<'_>, project: ProjectNumber, table: &str, most: usize) -> Result<usize> {

@@ -243,7 +243,7 @@ pub async fn standing(rx: &mut Rx<'_>, user: UserId) -> Result<(i64, bool)> {
 
 /// Creates a project. `language` is that of its public pages and footers.
 pub async fn create(tx: &mut Tx<'_>, name: &str, language: &str, now: Timestamp) -> Result<Project> {
-    let id = ProjectId::new(now);
+    let id = ProjectId::new(now, rand::random());
     tx.execute_one(
         "insert into projects (id, name, language, tracking, created_at, updated_at) values ($1, $2, $3, 'ENABLED', $4, $4)",
         args![id, name, language, now],
@@ -323,11 +323,10 @@ pub async fn current(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Pr
 /// Waits for whoever else changes the project's members or keys, and keeps others waiting until the transaction ends.
 /// The number that has them: another one when the project was reset meanwhile. `None` when the project is gone.
 pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<Option<ProjectNumber>> {
-    // differs because SQLite has one writer, which needs no lock; the key is left to who becomes a member meanwhile
-    let lock = if tx.is_postgres() { " for no key update" } else { "" };
-    let text = format!("select 1 from projects where number = $1 and retired_at is null{lock}");
+    // the key is left to who becomes a member meanwhile
+    let text = "select 1 from projects where number = $1 and retired_at is null {for_no_key_update}";
     let mut asked = number;
-    while !tx.exists(text.clone(), args![asked]).await? {
+    while !tx.exists(text, args![asked]).await? {
         let Some(now) = current(tx, asked).await? else { return Ok(None) };
         asked = now;
     }

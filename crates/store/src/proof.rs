@@ -126,8 +126,11 @@ pub async fn void(tx: &mut Tx<'_>, user: UserId, purpose: Purpose, now: Timestam
 
 /// Notes that the password of whoever has an address is to be reset.
 pub async fn ask(tx: &mut Tx<'_>, email: &EmailAddress, now: Timestamp) -> Result<()> {
-    tx.execute_one("insert into reset_requests (id, email) values ($1, $2)", args![ProofId::new(now), email])
-        .await
+    tx.execute_one(
+        "insert into reset_requests (id, email) values ($1, $2)",
+        args![ProofId::new(now, rand::random()), email],
+    )
+    .await
 }
 
 /// Takes some of the addresses that [`ask`] noted, those that waited longest.

@@ -31,7 +31,7 @@ async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Resul
         .execute(
             "update projects set id = $2, retired_at = $3, wipe_at = $3, disabled_at = $3 \
              where number = $1 and retired_at is null and disabled_at is null",
-            args![number, ProjectId::new(now), now],
+            args![number, ProjectId::new(now, rand::random()), now],
         )
         .await?;
     if retired == 1 {
@@ -239,7 +239,7 @@ mod tests {
                     tx.execute(
                         "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
                          values ($1, $2, $3, true, {json $5}, 0, $4, $4)",
-                        args![number, ContactId::new(NOW), format!("c{n}@example.com"), NOW, serde_json::json!({})],
+                        args![number, ContactId::new(NOW, rand::random()), format!("c{n}@example.com"), NOW, serde_json::json!({})],
                     )
                     .await?;
                     let entry = Entry::of_project(Action::ProjectUpdated);
@@ -313,7 +313,10 @@ mod tests {
             .unwrap()
             .unwrap()
             .id;
-        let by = Actor::User { id: mailwright_core::ids::UserId::new(NOW), email: "ada@example.com".into() };
+        let by = Actor::User {
+            id: mailwright_core::ids::UserId::new(NOW, rand::random()),
+            email: "ada@example.com".into(),
+        };
         let actor = by.clone();
         db.write(move |tx| Box::pin(async move { delete(tx, number, &actor, NOW).await })).await.unwrap();
         let known = db.read(move |rx| Box::pin(async move { deletion(rx, id).await })).await.unwrap();

@@ -34,7 +34,7 @@ pub async fn start(tx: &mut Tx<'_>, project: ProjectNumber, reason: &str, now: T
     }
     tx.execute_one(
         "insert into suspensions (project_id, id, reason, started_at) values ($1, $2, $3, $4)",
-        args![project, AuditId::new(now), reason, now],
+        args![project, AuditId::new(now, rand::random()), reason, now],
     )
     .await?;
     Ok(true)

@@ -417,6 +417,26 @@ impl<'c> Tx<'c> {
         }
     }
 
+    /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which has
+    /// one writer.
+    pub(crate) async fn hold(&self, key: i64) -> Result<()> {
+        if !self.is_postgres() {
+            return Ok(());
+        }
+        self.all("select pg_advisory_xact_lock($1)", &[key.into()], |_| Ok(())).await.map(drop)
+    }
+
+    /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes a
+    /// queue for as short as it was when it last looked.
+    pub(crate) async fn read_in_order(&self) -> Result<()> {
+        match &self.0.session {
+            Session::Sqlite(_) => Ok(()),
+            Session::Postgres { client, .. } => {
+                self.session.answer(client.batch_execute("set local enable_bitmapscan = off").await)
+            }
+        }
+    }
+
     /// Runs statements without arguments, separated by semicolons: for migrations.
     pub(crate) async fn script(&self, sql: &'static str) -> Result<()> {
         let text = self.0.texts.text(&Sql::Fixed(sql));

@@ -80,11 +80,12 @@ pub async fn credentials(
     .await
 }
 
+/// What is held by whoever makes the first account.
+const FIRST: i64 = 7_310_580;
+
 /// Whether there is no account yet. Until the end of the transaction nobody else gets the same answer.
 pub async fn none_yet(tx: &mut Tx<'_>) -> Result<bool> {
-    if tx.is_postgres() {
-        tx.script("select pg_advisory_xact_lock(7310580)").await?;
-    }
+    tx.hold(FIRST).await?;
     is_empty(tx).await
 }
 
@@ -108,7 +109,7 @@ pub struct NewUser {
 
 /// Creates an account. `None` when the address has one already.
 pub async fn create(tx: &mut Tx<'_>, new: &NewUser, now: Timestamp) -> Result<Option<UserId>> {
-    let id = UserId::new(now);
+    let id = UserId::new(now, rand::random());
     let verified_at = new.email_verified.then_some(now);
     let created = tx
         .execute(
@@ -159,9 +160,8 @@ pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
 /// before the project is locked, because whoever works on an account and then accepts what it was invited to locks the
 /// account first.
 pub async fn hold(tx: &mut Tx<'_>, email: &EmailAddress) -> Result<()> {
-    // differs because SQLite has one writer; this is the lock that a reference to the account takes
-    let lock = if tx.is_postgres() { " for key share" } else { "" };
-    tx.exists(format!("select 1 from users where email = $1{lock}"), args![email]).await.map(drop)
+    // the lock that a reference to the account takes
+    tx.exists("select 1 from users where email = $1 {for_key_share}", args![email]).await.map(drop)
 }
 
 /// Notes that the owner of an account receives mail at an address; false when the account has another one by now.

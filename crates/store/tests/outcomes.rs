@@ -58,11 +58,11 @@ impl Database {
 
     /// A mail that waits.
     async fn enqueue(&self) -> EmailId {
-        let id = EmailId::new(NOW);
+        let id = EmailId::new(NOW, rand::random());
         let mail = NewEmail {
             project: PROJECT,
             id,
-            contact: ContactId::new(NOW),
+            contact: ContactId::new(NOW, rand::random()),
             recipient: EmailAddress::parse("ada@example.com").unwrap(),
             recipient_name: None,
             from: EmailAddress::parse("hello@acme.test").unwrap(),

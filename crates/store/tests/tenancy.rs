@@ -102,7 +102,11 @@ async fn every_table_of_projects_rows_is_known() {
     );
     let mut known: Vec<&str> = TABLES.iter().map(|(table, _)| *table).collect();
     known.sort_unstable();
-    assert_eq!(found.await, known, "what becomes of a table's rows with their project is said in tenant::TABLES");
+    assert_eq!(
+        found.await,
+        known,
+        "what becomes of a table's rows with their project is said in tenant::TABLES"
+    );
 }
 
 #[tokio::test]
@@ -133,6 +137,9 @@ async fn keys_and_indexes_begin_with_the_project() {
     )
     .await;
     for table in keyed_by_project() {
-        assert!(!without_key.iter().any(|other| other == table), "{table} has no key that begins with the project");
+        assert!(
+            !without_key.iter().any(|other| other == table),
+            "{table} has no key that begins with the project"
+        );
     }
 }

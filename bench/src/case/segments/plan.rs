@@ -232,7 +232,7 @@ fn window(number: usize, days: Option<u64>, now: Timestamp) -> Segment {
 
 fn segment(name: &str, filters: &Value, now: Timestamp) -> Segment {
     Segment {
-        id: SegmentId::new(now),
+        id: SegmentId::new(now, rand::random()),
         name: name.to_owned(),
         description: None,
         kind: SegmentType::Dynamic,

@@ -833,7 +833,7 @@ mod tests {
     #[test]
     fn a_cursor_is_read_back_as_it_was_written() {
         for reason in ["", "bounced", "of_the_future"] {
-            let place = Place { reason: reason.to_owned(), id: EmailId::new(Timestamp(7)) };
+            let place = Place { reason: reason.to_owned(), id: EmailId::new(Timestamp(7), rand::random()) };
             let read: Cursor = Cursor(place.clone()).to_string().parse().unwrap();
             assert_eq!(read.0, place);
         }

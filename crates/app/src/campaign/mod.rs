@@ -449,7 +449,7 @@ async fn overview(
 
 fn blank(audience: Audience, now: Timestamp) -> Campaign {
     Campaign {
-        id: CampaignId::new(now),
+        id: CampaignId::new(now, rand::random()),
         name: String::new(),
         description: None,
         subject: String::new(),

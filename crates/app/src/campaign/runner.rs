@@ -587,7 +587,7 @@ fn is_ending(run: &Run) -> bool {
 
 /// The mail of a contact as it is frozen.
 fn entry(run: &Run, content: &Prepared, candidate: &Candidate, now: Timestamp) -> Entry {
-    let id = EmailId::new(now);
+    let id = EmailId::new(now, rand::random());
     let contact = &candidate.contact;
     let skipped = excluded(run.kind, contact.subscribed, candidate.suppressed);
     let variables = if skipped.is_some() { Data::new() } else { content.variables(contact, &Data::new()) };
@@ -746,7 +746,8 @@ mod tests {
     #[test]
     fn pauses_after_an_audience_took_too_long_double_up_to_a_bound() {
         let (mut slow, now) = (TooSlow::default(), Instant::now());
-        let (one, other) = (CampaignId::new(Timestamp(1)), CampaignId::new(Timestamp(2)));
+        let (one, other) =
+            (CampaignId::new(Timestamp(1), rand::random()), CampaignId::new(Timestamp(2), rand::random()));
         let pauses: Vec<_> = (0..40).map(|_| slow.again(one, now).as_secs()).collect();
         assert_eq!(pauses[..10], [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
         assert_eq!(pauses[39], 300);

@@ -327,7 +327,7 @@ impl App {
         let (content, _) =
             compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
         let prepared = self.0.contents.prepare(number, &content, &[]);
-        let mail = EmailId::new(now);
+        let mail = EmailId::new(now, rand::random());
         let stored = self.write(move |tx| {
             Box::pin(async move {
                 check_may_send(tx, number, &campaign.from, leaves).await?;
@@ -396,7 +396,7 @@ fn not_now(campaign: &Campaign, text: &str) -> Error {
 /// Somebody who is no contact: nothing is known of them, and the links in their mail lead nowhere.
 fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
     Contact {
-        id: ContactId::new(now),
+        id: ContactId::new(now, rand::random()),
         email: email.clone(),
         subscribed: false,
         data: Data::new(),

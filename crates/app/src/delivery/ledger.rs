@@ -172,7 +172,7 @@ async fn unsubscribe(
         let upserted = contacts.upsert(upsert, record.at);
         if upserted.flip.is_some() {
             events.push(NewEvent {
-                id: EventId::new(record.at),
+                id: EventId::new(record.at, rand::random()),
                 email: Some(record.outcome.claim.id),
                 data: Some(r#"{"reason":"bounce"}"#.to_owned()),
                 ..NewEvent::bare(project, CONTACT_UNSUBSCRIBED, upserted.contact.id, record.at)

@@ -172,7 +172,7 @@ impl Changes {
 
     /// The events, whose ids have the order in which things happen although all happen at one instant.
     fn events(&self, project: ProjectNumber, live: &Live, now: Timestamp) -> Vec<NewEvent> {
-        let mut ids: Vec<EventId> = self.moves.iter().map(|_| EventId::new(now)).collect();
+        let mut ids: Vec<EventId> = self.moves.iter().map(|_| EventId::new(now, rand::random())).collect();
         ids.sort_unstable();
         let moves = self.moves.iter().zip(ids);
         moves.filter_map(|((member, entered), id)| moved(project, live, *member, *entered, id, now)).collect()

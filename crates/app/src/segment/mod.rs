@@ -104,7 +104,7 @@ impl App {
     pub async fn create_segment(&self, project: &Project, new: NewSegment) -> Result<Segment> {
         let now = self.0.clock.now();
         let segment = Segment {
-            id: SegmentId::new(now),
+            id: SegmentId::new(now, rand::random()),
             name: new.name,
             description: new.description,
             kind: new.kind,

@@ -305,7 +305,7 @@ impl App {
             })
         });
         let Some((Upkeep { swept_to, .. }, sweeps, timer_due)) = read.await? else { return Ok(()) };
-        let until = if self.0.db.is_postgres() { now.minus(MARGIN) } else { now };
+        let until = if self.0.db.is_shared() { now.minus(MARGIN) } else { now };
         let mut found = 0;
         if until > swept_to {
             for sweep in &sweeps {
@@ -493,7 +493,7 @@ mod tests {
     #[test]
     fn a_count_is_taken_once_and_again_when_members_change_meanwhile() {
         let (project, other) = (ProjectNumber(1), ProjectNumber(2));
-        let segment = SegmentId::new(Timestamp(1));
+        let segment = SegmentId::new(Timestamp(1), rand::random());
         let mut recounts = Recounts::default();
         recounts.want(project, BTreeSet::from([segment]));
         assert_eq!(recounts.due(Timestamp(10)), BTreeSet::from([project]));

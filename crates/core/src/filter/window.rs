@@ -79,7 +79,7 @@ mod tests {
         let mut data = crate::custom_data::Data::new();
         data.insert("renewal".into(), json!(renewal));
         Contact {
-            id: ContactId::new(at),
+            id: ContactId::new(at, rand::random()),
             email: EmailAddress::parse("ann@example.com").unwrap(),
             subscribed: true,
             data,

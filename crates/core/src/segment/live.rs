@@ -292,7 +292,7 @@ mod tests {
 
     fn person(data: &Value) -> Person {
         let contact = Contact {
-            id: ContactId::new(NOW),
+            id: ContactId::new(NOW, rand::random()),
             email: EmailAddress::parse("ann@example.com").unwrap(),
             subscribed: true,
             data: data.as_object().unwrap().clone(),

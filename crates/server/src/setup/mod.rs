@@ -62,7 +62,7 @@ pub(crate) async fn open_existing(config: &Config) -> Result<Setup> {
         bail!(
             "the database that {} names holds nothing of Mailwright; look at the settings of the service (bootstrap \
              makes what is missing)",
-            if setup.db.is_postgres() { "MAILWRIGHT_DATABASE_URL" } else { "MAILWRIGHT_DATA_DIR" }
+            if setup.db.is_shared() { "MAILWRIGHT_DATABASE_URL" } else { "MAILWRIGHT_DATA_DIR" }
         );
     }
     setup.migrate().await?;

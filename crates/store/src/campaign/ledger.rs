@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn every_list_goes_in_the_order_of_its_index() {
-        let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5)) };
+        let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5), rand::random()) };
         for settlement in [Settlement::Waiting, Settlement::Accepted, Settlement::Skipped, Settlement::Failed]
         {
             for (reason, after) in [(None, None), (Some(Reason::Bounced), None), (None, Some(place.clone()))]
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn a_retry_is_read_back_as_it_was_stored() {
-        let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5)) };
+        let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5), rand::random()) };
         for (reason, after) in [(None, None), (Some(Reason::Bounced), Some(place))] {
             let retry = Retry { settlement: Settlement::Failed, reason, asked_at: Timestamp(7), after };
             assert_eq!(Retry::from_json(&retry.to_json()), Some(retry));

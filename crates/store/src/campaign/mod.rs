@@ -296,16 +296,14 @@ pub(crate) async fn under_way(rx: &mut Rx<'_>, project: ProjectNumber) -> Result
 /// Keeps campaigns from freezing contacts before the transaction ends, so that one that is removed meanwhile cannot
 /// come into a ledger behind its back.
 pub(crate) async fn hold_freezing(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<()> {
-    if tx.is_postgres() {
-        tx.all(
-            "select id from campaigns where project_id = $1 and next_at is not null and status = 'SENDING' \
-             and frozen_at is null order by id for share",
-            args![project],
-            |r| r.get::<CampaignId>(0),
-        )
-        .await?;
-    }
-    Ok(())
+    tx.all(
+        "select id from campaigns where project_id = $1 and next_at is not null and status = 'SENDING' \
+         and frozen_at is null order by id {for_share}",
+        args![project],
+        |r| r.get::<CampaignId>(0),
+    )
+    .await
+    .map(drop)
 }
 
 /// What a list is ordered by.

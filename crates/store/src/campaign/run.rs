@@ -242,12 +242,10 @@ const STEP_BYTES: i64 = 4 * 1024 * 1024;
 /// How many of the first of some contacts, in the order of their ids, a step takes: all of them, unless their data is
 /// more than it should hold in memory and write at once.
 pub async fn fitting(rx: &mut Rx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<usize> {
-    // differs because SQLite knows the length of a stored value without reading it
-    let size = if rx.is_postgres() { "octet_length(data::text)::bigint" } else { "length(data)" };
     let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
     let sizes = rx
         .all(
-            format!("select id, {size} from contacts where project_id = $1 and id {{in $2}} order by id"),
+            "select id, {json_bytes data} from contacts where project_id = $1 and id {in $2} order by id",
             &[project.into(), set],
             |r| Ok((r.get::<ContactId>(0)?, r.get::<i64>(1)?)),
         )

@@ -157,7 +157,7 @@ mod tests {
                 { "field": "createdAt", "operator": operator, "value": NOW.0 },
             ] }] }))
         };
-        let then = ContactId::new(NOW);
+        let then = ContactId::new(NOW, rand::random());
         assert!(era("lessThanOrEqual").end().unwrap() > then);
         assert!(era("greaterThanOrEqual").first().unwrap() <= then);
     }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(Era::until(Timestamp(i64::MAX - 1)).end(), None);
         assert_eq!(Era::ALL.first(), None);
         let never = Era::since(Timestamp(i64::MAX)).first().unwrap();
-        assert!(never > ContactId::new(NOW));
-        assert!(Era::until(Timestamp(-1)).end().unwrap() < ContactId::new(Timestamp(0)));
+        assert!(never > ContactId::new(NOW, rand::random()));
+        assert!(Era::until(Timestamp(-1)).end().unwrap() < ContactId::new(Timestamp(0), rand::random()));
     }
 }

@@ -26,10 +26,8 @@ pub struct Membership {
 
 /// Keeps contacts from being removed before the transaction ends; those that exist.
 pub async fn hold(tx: &mut Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Vec<ContactId>> {
-    // differs because SQLite has one writer, which is us
-    let lock = if tx.is_postgres() { " for key share" } else { "" };
     tx.all(
-        format!("select id from contacts where project_id = $1 and id {{in $2}} order by id{lock}"),
+        "select id from contacts where project_id = $1 and id {in $2} order by id {for_key_share}",
         &[project.into(), contact_set(contacts)],
         |r| r.get(0),
     )

@@ -45,22 +45,13 @@ pub async fn lock(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
         args![project, now],
     )
     .await?;
-    in_order(tx).await?;
+    tx.read_in_order().await?;
     tx.one(format!("{STATE} {{for_update}}"), args![project], read).await
-}
-
-/// Keeps PostgreSQL from reading a whole queue and sorting it to find its first rows, which it does in this transaction
-/// no more: it takes a queue for as short as it was when it last looked.
-async fn in_order(tx: &mut Tx<'_>) -> Result<()> {
-    if tx.is_postgres() {
-        tx.script("set local enable_bitmapscan = off").await?;
-    }
-    Ok(())
 }
 
 /// The same without waiting: `None` while another transaction has the project's segments.
 pub async fn lock_if_free(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<Option<Upkeep>> {
-    in_order(tx).await?;
+    tx.read_in_order().await?;
     tx.optional(format!("{STATE} {{skip_locked}}"), args![project], read).await
 }
 
@@ -99,7 +90,7 @@ pub(crate) async fn note_touched(
          select r.project_id, r.id, r.contact_id from {rows r: project_id int, id id, contact_id id}",
         &[
             Arg::Ints(noted.iter().map(|((project, _), _)| Some(project.0)).collect()),
-            Arg::Ids(noted.iter().map(|(_, at)| Some(ChangeId::new(**at).into())).collect()),
+            Arg::Ids(noted.iter().map(|(_, at)| Some(ChangeId::new(**at, rand::random()).into())).collect()),
             Arg::Ids(noted.iter().map(|((_, contact), _)| Some((*contact).into())).collect()),
         ],
     )
@@ -196,7 +187,7 @@ pub async fn take_timers(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<ContactId>> {
-    in_order(tx).await?;
+    tx.read_in_order().await?;
     let due: Vec<ContactId> = tx
         .all(
             "select contact_id from segment_timers where project_id = $1 and due_at <= $2 order by due_at limit $3 \

@@ -161,12 +161,12 @@ async fn insert(db: &Db, project: ProjectNumber, people: Vec<Person>) -> Result<
                 for (name, at) in &person.events {
                     tx.execute(
                         "insert into events (project_id, id, name, contact_id, created_at) values ($1, $2, $3, $4, $5)",
-                        &[project.into(), EventId::new(*at).into(), name.into(), (*id).into(), (*at).into()],
+                        &[project.into(), EventId::new(*at, rand::random()).into(), name.into(), (*id).into(), (*at).into()],
                     )
                     .await?;
                 }
                 for times in &person.mails {
-                    let mut args: Vec<Arg<'_>> = vec![project.into(), EmailId::new(NOW).into(), (*id).into()];
+                    let mut args: Vec<Arg<'_>> = vec![project.into(), EmailId::new(NOW, rand::random()).into(), (*id).into()];
                     args.extend(times.iter().map(|time| Arg::from(*time)));
                     args.extend([Arg::Json("[]".into()), Arg::Bytes(b"".as_slice().into())]);
                     tx.execute(
@@ -191,7 +191,7 @@ async fn insert(db: &Db, project: ProjectNumber, people: Vec<Person>) -> Result<
             // an event of nobody must not disturb
             tx.execute(
                 "insert into events (project_id, id, name, created_at) values ($1, $2, 'signup', $3)",
-                &[project.into(), EventId::new(NOW).into(), NOW.into()],
+                &[project.into(), EventId::new(NOW, rand::random()).into(), NOW.into()],
             )
             .await?;
             Ok(())
@@ -213,7 +213,7 @@ async fn judged(
 ) -> BTreeMap<ContactId, Option<i64>> {
     let counts: EventCounts = EVENTS.iter().map(|name| ((*name).to_owned(), counted)).collect();
     let mut args: Vec<Arg<'static>> = vec![project.into()];
-    let condition = filter::condition(tree, segments, &counts, NOW, db.is_postgres(), &mut args).unwrap();
+    let condition = filter::condition(tree, segments, &counts, NOW, db.is_shared(), &mut args).unwrap();
     let sql = format!(
         "select c.id, cast(case when {condition} then 1 when not {condition} then 0 end as {{int}}) \
          from contacts c where c.project_id = $1"
@@ -309,7 +309,7 @@ async fn loaded(
     references: mailwright_core::filter::References,
 ) -> BTreeMap<ContactId, FactsOf> {
     let mut ids: Vec<_> = case.people.iter().map(|person| person.contact.id).collect();
-    ids.push(ContactId::new(NOW));
+    ids.push(ContactId::new(NOW, rand::random()));
     let facts =
         db.read(move |rx| Box::pin(async move { filter::facts(rx, project, &ids, &references).await }));
     facts.await.unwrap().into_iter().map(|facts| (facts.contact().id, facts)).collect()

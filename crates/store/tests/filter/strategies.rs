@@ -173,7 +173,7 @@ fn put_in_order(person: &mut Person, move_creation: bool, early: i64) {
             *at = first.max(*at);
         }
     }
-    contact.id = ContactId::new(contact.created_at);
+    contact.id = ContactId::new(contact.created_at, rand::random());
 }
 
 pub(super) fn person() -> impl Strategy<Value = Person> {
@@ -197,7 +197,7 @@ fn unordered_person() -> impl Strategy<Value = Person> {
         btree_map(stored, any::<bool>(), 0..3),
     )
         .prop_map(|((local, subscribed, created_at, updated_at), data, events, mails, memberships)| {
-            let id = ContactId::new(created_at);
+            let id = ContactId::new(created_at, rand::random());
             let email = format!("{local}.{:06x}@example.com", id.as_uuid().as_u128() & 0xff_ffff);
             let email = EmailAddress::from_stored(&email);
             let data: Data = data.into_iter().collect();

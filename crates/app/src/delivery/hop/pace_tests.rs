@@ -8,7 +8,7 @@ fn at(millis: i64) -> Timestamp {
 }
 
 fn mail() -> EmailId {
-    EmailId::new(Timestamp(1))
+    EmailId::new(Timestamp(1), rand::random())
 }
 
 impl Paces {

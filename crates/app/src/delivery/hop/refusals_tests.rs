@@ -14,7 +14,7 @@ fn refusals() -> Refusals {
 }
 
 fn mail() -> EmailId {
-    EmailId::new(Timestamp(1))
+    EmailId::new(Timestamp(1), rand::random())
 }
 
 fn minutes(minutes: u64) -> Timestamp {

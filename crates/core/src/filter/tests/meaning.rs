@@ -46,7 +46,7 @@ impl Facts for Person {
 fn person(data: Value) -> Person {
     let Value::Object(data) = data else { panic!("custom data is an object") };
     let contact = Contact {
-        id: ContactId::new(NOW),
+        id: ContactId::new(NOW, rand::random()),
         email: EmailAddress::parse("ada.l_%@example.com")
             .unwrap_or(EmailAddress::from_stored("ada.l_%@example.com")),
         subscribed: true,
@@ -348,7 +348,8 @@ fn units_are_days_hours_and_minutes() {
 
 #[test]
 fn segments_are_asked_for_and_filters_among_them_evaluated() {
-    let [stored, other, vip, all, circle] = [1, 2, 3, 4, 5].map(|n| SegmentId::new(Timestamp(n)));
+    let [stored, other, vip, all, circle] =
+        [1, 2, 3, 4, 5].map(|n| SegmentId::new(Timestamp(n), rand::random()));
     let member = |id: SegmentId| filter(&format!("segment.{id}"), "memberOfSegment", json!(null));
     let stranger = |id: SegmentId| filter(&format!("segment.{id}"), "notMemberOfSegment", json!(null));
     let mut ada = person(json!({ "plan": "vip" }));

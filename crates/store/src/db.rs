@@ -72,8 +72,8 @@ pub enum Door {
     Background(ProjectNumber),
 }
 
-/// How long a write in the background waits for what another transaction holds. Rounds over many projects wait for each
-/// that is held up, one after the other.
+/// How long a write that is tried again later waits for what another transaction holds. Rounds over many projects wait
+/// for each that is held up, one after the other.
 const BRIEFLY: Duration = Duration::from_millis(250);
 /// The same for a request's write while others are held up already. At first one waits for as long as is configured.
 const AT_ONCE: Duration = Duration::from_millis(20);
@@ -333,8 +333,19 @@ impl Db {
         }
     }
 
+    /// Like [`Db::write`] for what is tried again later when it fails: it waits only for a moment for what another
+    /// transaction holds, and fails with [`Error::Contention`] then.
+    pub async fn try_write<T, E, F>(&self, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
+    {
+        written(self.transact(false, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
+    }
+
     /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
-    /// transactions hold for `wait` at most, as with [`Tx::wait_at_most`].
+    /// transactions hold for `wait` at most, and fail with [`Error::Contention`] then.
     pub(crate) async fn write_group<T, F>(&self, wait: Duration, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -357,9 +368,8 @@ impl Db {
         written(self.write_patiently(true, move || write_body(body.clone())).await)
     }
 
-    /// Like [`Db::write_bulk`] for work that is tried again later when it fails: it waits only for a moment for what
-    /// another transaction holds, as with [`Tx::wait_at_most`], and fails with [`Error::Contention`] then. So a project that
-    /// is held up does not hold up those that come after it.
+    /// Like [`Db::try_write`] for background work, which lets interactive writes go first: a project that is held up does
+    /// not hold up those that come after it.
     pub async fn write_in_background<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -395,7 +405,12 @@ impl Db {
     pub async fn probe_write(&self) -> Result<()> {
         let touch = "update schema_migrations set applied_at = applied_at where number = 1";
         self.write(move |tx| Box::pin(async move { tx.execute_one(touch, &[]).await })).await?;
-        if self.refuses_writes.swap(false, Ordering::SeqCst) {
+        if !self.is_writable() {
+            if let Engine::Postgres(engine) = &*self.engine {
+                // other connections may have been made while none were taken, and still refuse them
+                engine.renew();
+            }
+            self.refuses_writes.store(false, Ordering::SeqCst);
             tracing::info!("writes are taken again");
         }
         Ok(())

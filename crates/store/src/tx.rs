@@ -3,7 +3,6 @@
 use std::future::ready;
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join};
 use tokio_postgres::types::ToSql;
@@ -405,18 +404,6 @@ impl<'c> Tx<'c> {
         }
     }
 
-    /// Has the statements that follow wait for what other transactions hold for so long at most. Then they fail with
-    /// [`Error::Contention`]. Without effect on SQLite, where nothing is held.
-    pub async fn wait_at_most(&self, time: Duration) -> Result<()> {
-        match &self.0.session {
-            Session::Sqlite(_) => Ok(()),
-            Session::Postgres { client, .. } => {
-                let limit = format!("set local lock_timeout = {}", time.as_millis().max(1));
-                self.session.answer(client.batch_execute(&limit).await)
-            }
-        }
-    }
-
     /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which has
     /// one writer.
     pub(crate) async fn hold(&self, key: i64) -> Result<()> {
@@ -683,9 +670,8 @@ mod tests {
             work.await
         });
         is_held.await.unwrap();
-        let meets = db.write(|tx| {
+        let meets = db.try_write(|tx| {
             Box::pin(async move {
-                tx.wait_at_most(Duration::from_millis(1)).await?;
                 let (changed, found) = join(tx.execute("update taken set n = 1", &[]), look(tx)).await;
                 found.and(changed)
             })

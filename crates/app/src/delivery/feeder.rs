@@ -31,8 +31,6 @@ const LONGEST_SWEEP: Duration = Duration::from_secs(30);
 const TURN: usize = 8;
 /// How long a project waits whose rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
-/// How long a claim waits for what another transaction holds of its project. The projects behind it wait as long.
-const LOCKED: Duration = Duration::from_millis(250);
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
@@ -245,7 +243,7 @@ impl Feeder<'_> {
             now,
             lease_until: self.delivery.lease_until(),
         };
-        self.delivery.app.0.db.write(move |tx| Box::pin(claim.run(tx))).await
+        self.delivery.app.0.db.try_write(move |tx| Box::pin(claim.run(tx))).await
     }
 
     /// Queues claimed mails. Those that an earlier process left half handed over, and those that cannot be read, are
@@ -269,12 +267,9 @@ impl Feeder<'_> {
         tracing::error!(error = %row.error, table = "emails", column = row.column, email = ?row.id(),
             project = row.project.0, "a mail cannot be read and is not sent");
         let (now, project, campaign) = (self.delivery.now(), row.project, row.campaign);
-        let settled = self.delivery.app.0.db.write(move |tx| {
-            Box::pin(async move {
-                tx.wait_at_most(LOCKED).await?;
-                email::settle_unreadable(tx, &row, now).await
-            })
-        });
+        let db = &self.delivery.app.0.db;
+        let settled =
+            db.try_write(move |tx| Box::pin(async move { email::settle_unreadable(tx, &row, now).await }));
         match settled.await {
             Ok(()) => {
                 if let Some(campaign) = campaign {
@@ -340,7 +335,6 @@ struct Claim {
 
 impl Claim {
     async fn run(self, tx: &mut Tx<'_>) -> mailwright_store::Result<Claims> {
-        tx.wait_at_most(LOCKED).await?;
         // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be read
         if migrate::is_superseded(tx).await? {
             return Ok(Claims { next: Next::Never, ..Claims::default() });
@@ -476,7 +470,7 @@ mod tests {
         for lane in Lane::ALL {
             let claim =
                 Claim { project, lane, wanted: 8, instance_rate: 0, after: None, now, lease_until: now };
-            let claims = db.write(move |tx| Box::pin(claim.run(tx))).await.unwrap();
+            let claims = db.try_write(move |tx| Box::pin(claim.run(tx))).await.unwrap();
             assert!(matches!(claims.next, Next::Done), "{lane:?}: {:?}", claims.next);
         }
     }

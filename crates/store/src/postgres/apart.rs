@@ -38,7 +38,7 @@ impl Apart {
         texts: Arc<Texts>,
         lock_timeout: Duration,
     ) -> Result<Self> {
-        let pool = pool(with_settings(config, Duration::ZERO), tls, 1)?;
+        let pool = pool(with_settings(config, Duration::ZERO), tls, 1, &Arc::default())?;
         let client = connection(&pool).await?;
         client.batch_execute(&format!("set lock_timeout = {}", lock_timeout.as_millis())).await?;
         let liveness = format!(

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
@@ -45,6 +46,7 @@ const PLANS_KEPT: Duration = Duration::from_secs(2);
 
 pub(crate) struct Postgres {
     pool: Pool,
+    fresh: Arc<Freshness>,
     slow: Pool,
     places: Places,
     limits: SlowReads,
@@ -91,10 +93,11 @@ impl Postgres {
         config.connect_timeout(WAIT).tcp_user_timeout(Duration::from_secs(30)).application_name("mailwright");
         let tls = MakeRustlsConnect::new(tls());
         let (for_slow, for_others) = limits.split(connections);
-        let pool = pool(with_settings(&config, STATEMENT), &tls, for_others)?;
+        let fresh = Arc::new(Freshness::default());
+        let pool = pool(with_settings(&config, STATEMENT), &tls, for_others, &fresh)?;
         let slow = pool_of_slow_reads(&config, &tls, for_slow, limits)?;
         let texts = Arc::new(Texts::new(Dialect::Postgres));
-        Ok(Self { pool, slow, places: Places::new(for_slow), limits, texts, config, tls })
+        Ok(Self { pool, fresh, slow, places: Places::new(for_slow), limits, texts, config, tls })
     }
 
     /// Connects once and looks whether this is a database to work with.
@@ -130,12 +133,18 @@ impl Postgres {
         let failure = outcome.as_ref().err().and_then(Undone::failure);
         if let Some(Error::ReadOnly(_)) = failure {
             // the server became a standby, or was told to: new connections find the new primary, or what it was told now
-            self.pool.retain(|_, _| false);
+            self.renew();
         }
         if failure.is_some_and(leaves_doubt) {
             give_up(client, self.tls.clone());
         }
         outcome
+    }
+
+    /// Has every connection that there is replaced before it is used again.
+    pub(crate) fn renew(&self) {
+        self.fresh.forget();
+        self.pool.retain(|_, _| false);
     }
 
     pub(crate) async fn read(&self, body: ReadBody) -> Result<Answer> {
@@ -252,7 +261,40 @@ fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
     config
 }
 
-fn pool(config: Config, tls: &MakeRustlsConnect, connections: usize) -> Result<Pool> {
+/// From when on connections must be for being used again.
+#[derive(Debug)]
+struct Freshness {
+    begin: Instant,
+    /// Milliseconds after that.
+    since: AtomicU64,
+}
+
+impl Default for Freshness {
+    fn default() -> Self {
+        Self { begin: Instant::now(), since: AtomicU64::new(0) }
+    }
+}
+
+impl Freshness {
+    /// From now on.
+    fn forget(&self) {
+        let now = Instant::now().saturating_duration_since(self.begin).as_millis() as u64;
+        self.since.store(now, Ordering::Relaxed);
+    }
+
+    fn check(self: &Arc<Self>) -> Hook {
+        let fresh = Arc::clone(self);
+        Hook::sync_fn(move |_, metrics| {
+            let made = metrics.created.saturating_duration_since(fresh.begin).as_millis() as u64;
+            if made < fresh.since.load(Ordering::Relaxed) {
+                return Err(HookError::message("it was made before writes were refused"));
+            }
+            Ok(())
+        })
+    }
+}
+
+fn pool(config: Config, tls: &MakeRustlsConnect, connections: usize, fresh: &Arc<Freshness>) -> Result<Pool> {
     let manager =
         Manager::from_config(config, tls.clone(), ManagerConfig { recycling_method: RecyclingMethod::Fast });
     Pool::builder(manager)
@@ -260,6 +302,7 @@ fn pool(config: Config, tls: &MakeRustlsConnect, connections: usize) -> Result<P
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(WAIT))
         .create_timeout(Some(WAIT))
+        .pre_recycle(fresh.check())
         .post_recycle(forget_old_plans())
         .build()
         .map_err(|e| Error::Unavailable(e.to_string()))
@@ -272,7 +315,7 @@ fn pool_of_slow_reads(
     connections: usize,
     limits: SlowReads,
 ) -> Result<Pool> {
-    pool(with_settings(config, limits.time_limit), tls, connections)
+    pool(with_settings(config, limits.time_limit), tls, connections, &Arc::default())
 }
 
 /// Runs a body whose statements the server stops after a time.

@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::Result;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::counter::Deltas;
-use mailwright_store::event::{self, NewEvent};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::insight::counter::Deltas;
 
 use crate::people::People;
 use crate::random::Random;

@@ -10,9 +10,10 @@ use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
-use mailwright_store::contact::{Contacts, Upsert};
-use mailwright_store::counter::Deltas;
-use mailwright_store::{Db, project, search};
+use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::search;
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::{Db, project};
 use serde_json::Value;
 use uuid::Uuid;
 

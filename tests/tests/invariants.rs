@@ -7,35 +7,35 @@ use std::path::{Path, PathBuf};
 
 /// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect.rs`.
 const ENGINES: [(&str, &str); 13] = [
-    ("store/src/db.rs", "it opens them"),
-    ("store/src/tx.rs", "it speaks to them"),
-    ("store/src/migrate.rs", "PostgreSQL migrates beside other processes"),
-    ("store/src/coalesce.rs", "PostgreSQL has more than one writer"),
-    ("store/src/clock.rs", "PostgreSQL has a clock of its own"),
-    ("store/src/search.rs", "substrings are found by another kind of index"),
-    ("store/src/contact_field.rs", "a key of JSON is a path on SQLite"),
-    ("store/src/event.rs", "the planners need other hints"),
-    ("store/src/filter/mod.rs", "the planners need other hints"),
-    ("store/src/campaign/audience.rs", "it passes on to filters which engine it is"),
-    ("store/src/segment/member.rs", "it passes on to filters which engine it is"),
-    ("app/src/clock.rs", "only a shared database has another clock"),
-    ("app/src/segment/upkeep.rs", "only a shared database has transactions of others under way"),
+    ("store/src/database/db.rs", "it opens them"),
+    ("store/src/database/tx.rs", "it speaks to them"),
+    ("store/src/database/migrate.rs", "PostgreSQL migrates beside other processes"),
+    ("store/src/database/coalesce.rs", "PostgreSQL has more than one writer"),
+    ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
+    ("store/src/audience/search.rs", "substrings are found by another kind of index"),
+    ("store/src/audience/contact_field.rs", "a key of JSON is a path on SQLite"),
+    ("store/src/audience/event.rs", "the planners need other hints"),
+    ("store/src/audience/filter/mod.rs", "the planners need other hints"),
+    ("store/src/sending/campaign/audience.rs", "it passes on to filters which engine it is"),
+    ("store/src/audience/segment/member.rs", "it passes on to filters which engine it is"),
+    ("app/src/background/clock.rs", "only a shared database has another clock"),
+    ("app/src/audience/segment/upkeep.rs", "only a shared database has transactions of others under way"),
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
 const TASKS: [(&str, &str); 12] = [
-    ("app/src/tasks.rs", "it starts those of all others"),
+    ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/press.rs", "threads of low priority"),
-    ("store/src/coalesce.rs", "ends with its queue"),
-    ("store/src/postgres/mod.rs", "connections, and what ends them"),
-    ("store/src/postgres/apart.rs", "ends a connection"),
-    ("store/src/sqlite/mod.rs", "threads of the engine"),
-    ("store/src/address_book.rs", "reads for whoever asks next"),
+    ("store/src/database/coalesce.rs", "ends with its queue"),
+    ("store/src/database/postgres/mod.rs", "connections, and what ends them"),
+    ("store/src/database/postgres/apart.rs", "ends a connection"),
+    ("store/src/database/sqlite/mod.rs", "threads of the engine"),
+    ("store/src/audience/address_book.rs", "reads for whoever asks next"),
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body.rs", "parses large bodies on a thread of its own"),
-    ("app/src/password.rs", "hashing takes a thread of its own"),
-    ("app/src/forge.rs", "making keys takes a thread of its own"),
+    ("app/src/account/password.rs", "hashing takes a thread of its own"),
+    ("app/src/sending/forge.rs", "making keys takes a thread of its own"),
 ];
 
 /// A source file: its path below `crates`, and its text without tests and comments.

@@ -10,7 +10,7 @@ use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::{Connection, RelayConfig, Security};
 use mailwright_store::Db;
-use mailwright_store::counter::{self, Counter};
+use mailwright_store::insight::counter::{self, Counter};
 use tokio::task::JoinSet;
 
 use super::{Bench, complain, send};

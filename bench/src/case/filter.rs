@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use mailwright_core::filter::Tree;
 use mailwright_core::time::Clock;
-use mailwright_store::filter as store;
-use mailwright_store::{Db, filter::Segments};
+use mailwright_store::Db;
+use mailwright_store::audience::filter as store;
+use mailwright_store::audience::filter::Segments;
 use serde_json::{Value, json};
 
 use super::{Audience, Bench};

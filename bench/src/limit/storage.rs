@@ -10,9 +10,9 @@ use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::ids::{EventId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
-use mailwright_store::contact::{Contacts, Upsert};
-use mailwright_store::counter::Deltas;
-use mailwright_store::event::{self, NewEvent};
+use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::insight::counter::Deltas;
 use mailwright_store::{Coalescer, Tx};
 use tokio::task::JoinSet;
 

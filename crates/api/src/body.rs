@@ -29,7 +29,7 @@ use axum::http::request::Parts;
 use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::stream::poll_fn;
-use mailwright_app::session::ClientKey;
+use mailwright_app::account::session::ClientKey;
 use mailwright_app::settings::BodySettings;
 use mailwright_core::ids::ProjectNumber;
 use tokio::sync::{Notify, Semaphore};

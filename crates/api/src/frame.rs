@@ -13,16 +13,16 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use mailwright_app::App;
-use mailwright_app::limit::Allowance;
-use mailwright_app::session::ClientKey;
+use mailwright_app::account::session::ClientKey;
+use mailwright_app::project::limit::Allowance;
 use mailwright_core::time::Timestamp;
 use tokio::sync::Semaphore;
 
+use crate::audience::subscription;
 use crate::auth::{self, FORWARDED_FOR, client_address};
 use crate::body::{self, Bodies};
 use crate::error::ApiError;
 use crate::host::{self, KnownHosts};
-use crate::resources::subscription;
 
 /// Says that the service has no room for a request's connection: probes alone are answered, and preflights. As the error of a request's
 /// body it says that the rest is not waited for, since others need the place.

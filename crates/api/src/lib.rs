@@ -1,18 +1,26 @@
 //! HTTP only: a handler extracts, calls one use case of `mailwright-app`, and shapes the answer.
 //!
 //! Every route is in `routes`; the frame around them (request ids, envelope, headers) in `frame`. One module per
-//! resource under `resources`, its handlers in the order of the contract.
+//! resource, grouped by area as in the crates below, its handlers in the order of the contract.
 
+mod account;
+mod audience;
 mod auth;
+mod background;
 mod body;
+mod delivery;
 mod document;
+mod envelope;
 mod error;
 mod filter;
 mod frame;
 mod host;
+mod instance;
+mod page;
+mod project;
 mod query;
-mod resources;
 mod schema;
+mod sending;
 mod text;
 
 use axum::Router;
@@ -23,13 +31,15 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use crate::account::{oauth, proof, session, totp, user};
+use crate::audience::{bulk, contact, contact_field, event, import, segment, subscription, track};
+use crate::delivery::{mailbox, security};
 use crate::error::ApiError;
 pub use crate::frame::NoRoom;
-use crate::resources::{
-    audit, bulk, campaign, config, contact, contact_field, docs, domain, email, event, health, import,
-    invitation, key, mailbox, member, oauth, project, proof, security, segment, send, session, subscription,
-    template, totp, track, user,
-};
+use crate::instance::{config, docs, health};
+use crate::project;
+use crate::project::{audit, invitation, key, member};
+use crate::sending::{campaign, domain, email, send, template};
 
 /// Every route, with its document.
 fn routes() -> OpenApiRouter<App> {

@@ -2,7 +2,7 @@
 
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
-use mailwright_store::filter::MAX_COMPILED;
+use mailwright_store::audience::filter::MAX_COMPILED;
 use mailwright_store::{Error as StoreError, Refusal};
 
 /// Result of a use case.

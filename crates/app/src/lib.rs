@@ -1,52 +1,19 @@
 //! The use cases of Mailwright and its background work. Each use case is one method of [`App`] and, where it writes,
 //! one transaction.
 
-pub mod audit;
-pub mod bootstrap;
-pub mod bulk;
-pub mod campaign;
-mod clock;
+pub mod account;
+pub mod audience;
+pub mod background;
 pub mod command;
-pub mod contact;
-pub mod contact_field;
-pub mod content;
-mod delivery;
-pub mod domain;
-pub mod email;
+pub mod delivery;
 mod error;
-pub mod event;
-mod forge;
-pub mod idempotency;
-pub mod import;
-pub mod job;
-pub mod key;
-mod letterhead;
-pub mod limit;
-pub mod mailbox;
-pub mod member;
 pub mod metrics;
-pub mod oauth;
 mod outgoing;
-pub mod password;
-pub mod platform;
 pub mod project;
-pub mod proof;
-mod render;
 pub mod secret;
-pub mod security;
-pub mod segment;
-pub mod send;
-pub mod session;
+pub mod sending;
 pub mod settings;
-pub mod subscription;
-mod suspension;
-pub mod tasks;
-pub mod template;
-pub mod totp;
-pub mod track;
 mod transaction;
-mod under_way;
-mod upkeep;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,30 +22,31 @@ use std::time::Duration;
 use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
-use mailwright_store::address_book::AddressBooks;
+use mailwright_store::audience::address_book::AddressBooks;
 use mailwright_store::{Coalescer, Db};
 use tokio::sync::OnceCell;
 
 pub use delivery::Transport;
 pub use error::{Error, Resource, Result};
-pub use mailwright_store::api_key::KeyKind;
+pub use mailwright_store::project::api_key::KeyKind;
 
-use crate::campaign::runner::Wake;
-use crate::clock::Watch;
-use crate::content::Contents;
+use crate::account::password::Passwords;
+use crate::audience::segment::Desk;
+use crate::background::clock::Watch;
+use crate::background::runner::{Waker, every};
+use crate::background::tasks::Tasks;
 use crate::delivery::Dispatcher;
-use crate::email::Told;
-use crate::forge::Forge;
-use crate::key::Keyring;
-use crate::limit::Limiter;
+use crate::delivery::suspension::Docket;
 use crate::metrics::Metrics;
 use crate::outgoing::Outgoing;
-use crate::password::Passwords;
+use crate::project::key::Keyring;
+use crate::project::limit::Limiter;
 use crate::secret::InstanceSecret;
-use crate::segment::Desk;
+use crate::sending::campaign::runner::Hints;
+use crate::sending::content::Contents;
+use crate::sending::email::Told;
+use crate::sending::forge::Forge;
 use crate::settings::Settings;
-use crate::suspension::Docket;
-use crate::tasks::Tasks;
 
 /// The running application. Cheap to clone.
 #[derive(Clone)]
@@ -105,9 +73,9 @@ struct Inner {
     upserts: Coalescer<contact::Operation, contact::Outcome>,
     dispatcher: Dispatcher,
     forge: Forge,
-    jobs: job::Board,
+    jobs: Waker,
     segments: Desk,
-    campaigns: Wake,
+    campaigns: Hints,
     docket: Docket,
     watch: Watch,
     /// How often this process saw that a domain may, or may not, be sent from any more.
@@ -162,9 +130,9 @@ impl App {
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
             forge: Forge::default(),
-            jobs: job::Board::default(),
+            jobs: Waker::default(),
             segments: Desk::default(),
-            campaigns: Wake::default(),
+            campaigns: Hints::default(),
             docket: Docket::default(),
             watch: Watch::default(),
             domain_changes: AtomicU64::new(0),
@@ -205,21 +173,14 @@ impl App {
         if let Err(error) = self.0.db.probe_write().await {
             tracing::warn!(%error, "nothing could be written");
         }
-        let (app, stop) = (self.clone(), tasks.clone());
-        tasks.spawn("write probe", async move {
-            while stop.pause(PROBE).await {
-                if !app.is_writable()
-                    && let Err(error) = app.0.db.probe_write().await
-                {
-                    tracing::debug!(%error, "still nothing can be written");
-                }
-            }
+        every(self, tasks, "write probe", PROBE, |app| async move {
+            if app.is_writable() { Ok(()) } else { Ok(app.0.db.probe_write().await?) }
         });
     }
 
     /// Whether the database answers and has the schema of this program.
     pub async fn is_ready(&self) -> Result<bool> {
-        Ok(mailwright_store::migrate::is_current(&self.0.db).await?)
+        Ok(mailwright_store::database::migrate::is_current(&self.0.db).await?)
     }
 
     /// Notes that the process is going to stop, so that it no longer says to be ready.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_store::StoreMetrics;
@@ -58,6 +59,40 @@ pub struct StateLabels {
     pub state: &'static str,
 }
 
+/// A piece of background work.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct WorkLabels {
+    /// Its name.
+    pub work: &'static str,
+}
+
+/// How a round of background work ended.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct RoundLabels {
+    /// Its name.
+    pub work: &'static str,
+    /// `ok`, `failed` or `panicked`.
+    pub outcome: &'static str,
+}
+
+/// How a round of background work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RoundOutcome {
+    Ok,
+    Failed,
+    Panicked,
+}
+
+impl RoundOutcome {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Panicked => "panicked",
+        }
+    }
+}
+
 /// Every metric of the service.
 #[derive(Debug, Clone)]
 pub struct Metrics {
@@ -74,6 +109,9 @@ pub struct Metrics {
     hop_rate: Gauge<f64, AtomicU64>,
     clock_offset: Gauge<f64, AtomicU64>,
     writable: Gauge,
+    rounds: Family<RoundLabels, Counter>,
+    round_seconds: Family<WorkLabels, Counter<f64, AtomicU64>>,
+    rounds_failed: Family<WorkLabels, Gauge>,
 }
 
 impl Default for Metrics {
@@ -121,6 +159,20 @@ impl Default for Metrics {
             "1 when the database takes writes, 0 when it refused one for want of room or of the right to write",
             writable.clone(),
         );
+        let rounds = Family::default();
+        registry.register("background_rounds", "Rounds of background work by outcome", rounds.clone());
+        let round_seconds = Family::default();
+        registry.register(
+            "background_round_seconds",
+            "Time that rounds of background work took",
+            round_seconds.clone(),
+        );
+        let rounds_failed = Family::default();
+        registry.register(
+            "background_rounds_failed_in_a_row",
+            "How many rounds of background work failed since the last one that did not",
+            rounds_failed.clone(),
+        );
         Self {
             registry: Arc::new(registry),
             store,
@@ -134,6 +186,9 @@ impl Default for Metrics {
             hop_rate,
             clock_offset,
             writable,
+            rounds,
+            round_seconds,
+            rounds_failed,
         }
     }
 }
@@ -186,6 +241,13 @@ impl Metrics {
     /// Notes whether the database takes writes.
     pub fn writable(&self, is_writable: bool) {
         self.writable.set(i64::from(is_writable));
+    }
+
+    /// Counts a round of background work, and notes how many failed in a row by now.
+    pub(crate) fn round(&self, work: &'static str, outcome: RoundOutcome, took: Duration, failed: u32) {
+        self.rounds.get_or_create(&RoundLabels { work, outcome: outcome.as_str() }).inc();
+        self.round_seconds.get_or_create(&WorkLabels { work }).inc_by(took.as_secs_f64());
+        self.rounds_failed.get_or_create(&WorkLabels { work }).set(i64::from(failed));
     }
 
     /// The text that Prometheus reads.

@@ -6,7 +6,7 @@ use ring::hmac;
 
 use mailwright_core::ids::{DomainId, ProjectNumber, UserId};
 use mailwright_store::Db;
-use mailwright_store::sealed::{self, DomainKey, Sealed};
+use mailwright_store::database::sealed::{self, DomainKey, Sealed};
 
 use crate::error::{Error, Result};
 
@@ -64,7 +64,7 @@ impl InstanceSecret {
         match sealed {
             Sealed::Check(check) => self.open(CHECK, check).is_ok(),
             Sealed::Dkim(key) => self.open(DKIM, key).is_ok(),
-            Sealed::Seed(user, seed) => crate::totp::open(self, *user, seed).is_ok(),
+            Sealed::Seed(user, seed) => crate::account::totp::open(self, *user, seed).is_ok(),
         }
     }
 
@@ -121,7 +121,10 @@ pub async fn unopened_seeds(db: &Db, secret: &InstanceSecret) -> Result<usize> {
     let (mut count, mut after) = (0, UserId::from_bytes([0; 16]));
     loop {
         let seeds = db.read(move |rx| Box::pin(async move { sealed::seeds(rx, after, PAGE).await })).await?;
-        count += seeds.iter().filter(|(user, seed)| crate::totp::open(secret, *user, seed).is_err()).count();
+        count += seeds
+            .iter()
+            .filter(|(user, seed)| crate::account::totp::open(secret, *user, seed).is_err())
+            .count();
         let Some((last, _)) = seeds.last() else { return Ok(count) };
         after = *last;
     }

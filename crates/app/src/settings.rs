@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mailwright_core::header::NameList;
-use mailwright_store::mailbox::Quota;
+use mailwright_store::delivery::mailbox::Quota;
 
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use mailwright_app::Transport;
-use mailwright_app::mailbox::Quota;
+use mailwright_app::delivery::mailbox::Quota;
 use mailwright_app::settings::{
     AccountSettings, AttachmentLimits, BodySettings, ClientSecret, DeliverySettings, DomainSettings,
     JobSettings, OauthSettings, PlatformSettings, ProviderSettings, RequestLimits, SegmentSettings, Settings,

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::Result;
 use mailwright_app::{Transport, secret};
 use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply, Security};
-use mailwright_store::migrate::{self, Standing};
-use mailwright_store::{Location, hop};
+use mailwright_store::Location;
+use mailwright_store::database::migrate::{self, Standing};
+use mailwright_store::delivery::hop;
 use rustix::fs::Access;
 use tokio::net::TcpListener;
 

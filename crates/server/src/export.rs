@@ -12,7 +12,7 @@ use mailwright_app::App;
 use mailwright_core::contact::Contact;
 use mailwright_core::csv;
 use mailwright_core::project::Project;
-use mailwright_store::contact::{List, Sort};
+use mailwright_store::audience::contact::{List, Sort};
 use serde_json::{Value, json};
 
 use crate::config::Config;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use mailwright_app::import::{Chunk, Chunks, NO_ROWS};
+use mailwright_app::audience::import::{Chunk, Chunks, NO_ROWS};
 use mailwright_core::import::RowFailure;
 use mailwright_core::words::counted;
 use tokio::sync::mpsc;

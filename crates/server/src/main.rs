@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
-use mailwright_app::bootstrap::Bootstrap;
+use mailwright_app::project::bootstrap::Bootstrap;
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::locale::is_language_code;
 use serde_json::json;
@@ -215,7 +215,7 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
     setup.migrate().await?;
     let app = setup.app(config).await?;
     let made = app.bootstrap(wanted).await?;
-    let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal);
+    let secret = made.secret_key.as_ref().map(mailwright_app::project::key::Token::reveal);
     if args.json {
         print(&serde_json::to_string(&json!({
             "projectId": made.project,

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::ValueEnum;
-use mailwright_app::bootstrap::Bootstrap;
+use mailwright_app::background::tasks::Tasks;
+use mailwright_app::project::bootstrap::Bootstrap;
 use mailwright_app::secret::InstanceSecret;
-use mailwright_app::tasks::Tasks;
 use mailwright_app::{App, Transport};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_store::Db;
@@ -201,7 +201,8 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
                 new_secret_key: false,
             })
             .await?;
-        let secret = made.secret_key.as_ref().map(mailwright_app::key::Token::reveal).unwrap_or_default();
+        let secret =
+            made.secret_key.as_ref().map(mailwright_app::project::key::Token::reveal).unwrap_or_default();
         let keys = serde_json::json!({
             "projectId": made.project, "secretKey": secret, "publicKey": made.public_key, "from": made.from,
             "password": password,

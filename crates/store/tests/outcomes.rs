@@ -9,9 +9,10 @@ use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
-use mailwright_store::counter::{self, Counter, Deltas};
-use mailwright_store::email::{self, ClaimRef, Claimed, Email, Mark, NewEmail, Outcome};
-use mailwright_store::{Db, Location, StoreMetrics, migrate};
+use mailwright_store::database::migrate;
+use mailwright_store::insight::counter::{self, Counter, Deltas};
+use mailwright_store::sending::email::{self, ClaimRef, Claimed, Email, Mark, NewEmail, Outcome};
+use mailwright_store::{Db, Location, StoreMetrics};
 use tokio::runtime::Runtime;
 
 const NOW: Timestamp = Timestamp(1_741_608_000_000);

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mailwright_core::time::Timestamp;
-use mailwright_store::tenant::{Retirement, TABLES};
-use mailwright_store::{Db, Location, Result, Row, StoreMetrics, migrate};
+use mailwright_store::database::migrate;
+use mailwright_store::database::tenant::{Retirement, TABLES};
+use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's.
 const GLOBAL_TABLES: [&str; 1] = ["projects"];

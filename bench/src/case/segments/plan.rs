@@ -12,7 +12,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{Segment, SegmentType, event_name};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Db;
-use mailwright_store::segment::{self as store, Membership, Standing};
+use mailwright_store::audience::segment::{self as store, Membership, Standing};
 use serde_json::{Value, json};
 use uuid::Uuid;
 

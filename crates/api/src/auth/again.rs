@@ -14,7 +14,7 @@ use axum::http::request::Parts;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use mailwright_app::App;
-use mailwright_app::key::Identity;
+use mailwright_app::project::key::Identity;
 use mailwright_core::ids::{ProjectNumber, SessionId};
 use mailwright_core::role::Capability;
 

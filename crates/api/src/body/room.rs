@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mailwright_app::session::ClientKey;
+use mailwright_app::account::session::ClientKey;
 use mailwright_core::ids::ProjectNumber;
 
 /// The first bytes of a body, which find room even where large bodies find none.

@@ -7,8 +7,10 @@ use mailwright_core::filter::{self, Activity, MAX_CONDITIONS, MAX_TEXT};
 use mailwright_core::header::MAX_NAME;
 use serde_json::{Value, json};
 
+use crate::audience::{contact, segment};
 use crate::error::CODES;
-use crate::resources::{contact, project, segment, send};
+use crate::project;
+use crate::sending::send;
 use crate::text::{ADDRESS, MAILBOX};
 
 /// Any text that can be stored.

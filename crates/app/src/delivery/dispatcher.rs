@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
-use mailwright_store::email::Claimed;
+use mailwright_store::sending::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use super::turns::{Shares, Turns};
+use crate::background::runner::Waker;
 
 /// A feeder that has not been seen for this long counts as dead.
 const DEAD_AFTER: Duration = Duration::from_mins(1);
@@ -46,7 +47,7 @@ pub(crate) struct Dispatcher {
     /// Mails were put into the queue, or may be taken out of it.
     filled: Notify,
     /// There is something to claim for a lane, or room to claim it into.
-    wanted: [Notify; 3],
+    wanted: [Waker; 3],
     /// Mails wait for the instance's rate.
     held_up: Notify,
     /// When the feeders were last seen; nothing when this process has none.
@@ -75,7 +76,7 @@ impl Dispatcher {
     /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
     pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
         if self.state().due[index(lane)].join(project) {
-            self.wanted[index(lane)].notify_one();
+            self.wanted[index(lane)].wake();
         }
     }
 
@@ -202,7 +203,7 @@ impl Dispatcher {
         }
         drop(state);
         let (lane, mail) = found?;
-        self.wanted[index(lane)].notify_one();
+        self.wanted[index(lane)].wake();
         Some((lane, mail))
     }
 
@@ -257,9 +258,9 @@ impl Dispatcher {
         self.state().lanes[index(lane)].drain()
     }
 
-    /// Resolves when a lane's feeder may have something to do.
-    pub(super) async fn wanted(&self, lane: Lane) {
-        self.wanted[index(lane)].notified().await;
+    /// What wakes the feeder of a lane.
+    pub(super) fn waker(&self, lane: Lane) -> &Waker {
+        &self.wanted[index(lane)]
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

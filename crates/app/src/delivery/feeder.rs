@@ -12,14 +12,18 @@ use std::time::{Duration, Instant};
 use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::campaign::queue;
-use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, Taken, Unreadable};
-use mailwright_store::{Error as StoreError, Tx, migrate, project, rate};
+use mailwright_store::database::migrate;
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::project::rate;
+use mailwright_store::sending::campaign::queue;
+use mailwright_store::sending::email::{self, Taken, Unreadable};
+use mailwright_store::{Error as StoreError, Tx, project};
 
 use super::dispatcher::Load;
 use super::rests::Rests;
 use super::{Delivery, instance_rate, outcome, reference};
+use crate::background::runner::{Next, Runner, Work};
+use crate::error::Result;
 
 /// How often a feeder looks for work that nobody hinted at, at most.
 const SWEEP: Duration = Duration::from_millis(250);
@@ -31,41 +35,32 @@ const LONGEST_SWEEP: Duration = Duration::from_secs(30);
 const TURN: usize = 8;
 /// How long a project waits whose rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
-/// Pause after the database did not answer.
-const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
-pub(super) async fn run(delivery: Arc<Delivery>, lane: Lane) {
-    let dispatcher = &delivery.app.0.dispatcher;
-    let mut feeder = Feeder {
-        delivery: &delivery,
+/// Starts the feeder of a lane.
+pub(super) fn start(delivery: &Arc<Delivery>, lane: Lane) {
+    let app = &delivery.app;
+    let runner = Runner::new(app, name(lane), SWEEP).woken_by(app.0.dispatcher.waker(lane));
+    let feeder = Feeder {
+        delivery: Arc::clone(delivery),
         lane,
         sweep_at: Timestamp(0),
         rests: Rests::default(),
         last: HashMap::new(),
     };
-    while !delivery.tasks.is_stopping() {
-        let now = delivery.now();
-        dispatcher.feeder_seen(lane);
-        let pause = match feeder.feed(now).await {
-            Ok(true) => continue,
-            Ok(false) => feeder.next_look().since(delivery.now()).min(SWEEP),
-            Err(error) => {
-                tracing::warn!(%error, lane = lane.as_str(), "mails could not be claimed");
-                AFTER_FAILURE
-            }
-        };
-        tokio::select! {
-            () = dispatcher.wanted(lane), if pause != AFTER_FAILURE => {}
-            () = tokio::time::sleep(pause) => {}
-            () = delivery.tasks.stopping() => {}
-        }
+    runner.start(&delivery.tasks, feeder);
+}
+
+fn name(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Transactional => "claims of transactional mail",
+        Lane::Workflow => "claims of workflow mail",
+        Lane::Campaign => "claims of campaign mail",
     }
-    feeder.give_back().await;
 }
 
 /// The feeder of a lane.
-struct Feeder<'d> {
-    delivery: &'d Delivery,
+struct Feeder {
+    delivery: Arc<Delivery>,
     lane: Lane,
     /// When it is looked next for work that nobody hinted at.
     sweep_at: Timestamp,
@@ -75,7 +70,22 @@ struct Feeder<'d> {
     last: HashMap<ProjectNumber, CampaignId>,
 }
 
-impl Feeder<'_> {
+impl Work for Feeder {
+    async fn round(&mut self) -> Result<Next> {
+        let now = self.delivery.now();
+        self.delivery.app.0.dispatcher.feeder_seen(self.lane);
+        if self.feed(now).await? {
+            return Ok(Next::Now);
+        }
+        Ok(Next::In(self.next_look().since(self.delivery.now())))
+    }
+
+    async fn stop(&mut self) {
+        self.give_back().await;
+    }
+}
+
+impl Feeder {
     /// One round. Returns whether anything was claimed.
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
         let dispatcher = &self.delivery.app.0.dispatcher;
@@ -209,16 +219,16 @@ impl Feeder<'_> {
         }
         let dispatcher = &self.delivery.app.0.dispatcher;
         match claims.next {
-            Next::Done => {
+            Rest::Done => {
                 self.rests.succeeded(project, None);
                 self.last.remove(&project);
             }
-            Next::More => {
+            Rest::More => {
                 self.rests.succeeded(project, None);
                 dispatcher.add_due(self.lane, [project]);
             }
-            Next::In(pause) => self.rests.succeeded(project, Some(now.plus(pause))),
-            Next::Never => self.note_superseded(true),
+            Rest::In(pause) => self.rests.succeeded(project, Some(now.plus(pause))),
+            Rest::Never => self.note_superseded(true),
         }
         for campaign in claims.skipped {
             self.delivery.app.0.campaigns.settled(project, campaign);
@@ -296,7 +306,7 @@ fn has_room(queued: Load, capacity: usize, seats: usize) -> bool {
 
 /// What follows a project's turn.
 #[derive(Debug, Default)]
-enum Next {
+enum Rest {
     /// Nothing more is due.
     #[default]
     Done,
@@ -312,7 +322,7 @@ enum Next {
 #[derive(Default)]
 struct Claims {
     taken: Taken,
-    next: Next,
+    next: Rest,
     /// The campaign that had the last turn.
     last: Option<CampaignId>,
     /// Campaigns of which mails were skipped instead of claimed.
@@ -337,7 +347,7 @@ impl Claim {
     async fn run(self, tx: &mut Tx<'_>) -> mailwright_store::Result<Claims> {
         // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be read
         if migrate::is_superseded(tx).await? {
-            return Ok(Claims { next: Next::Never, ..Claims::default() });
+            return Ok(Claims { next: Rest::Never, ..Claims::default() });
         }
         // disabled or gone: the sweep finds it once it may send again
         let Some(per_second) = self.per_second(tx).await? else { return Ok(Claims::default()) };
@@ -356,13 +366,13 @@ impl Claim {
     }
 
     /// What follows when so many were taken where so many were allowed and due.
-    fn next(&self, taken: i64, [allowed, due]: [i64; 2]) -> Next {
+    fn next(&self, taken: i64, [allowed, due]: [i64; 2]) -> Rest {
         if allowed < due {
-            Next::In(THROTTLED)
+            Rest::In(THROTTLED)
         } else if taken == self.wanted {
-            Next::More
+            Rest::More
         } else {
-            Next::Done
+            Rest::Done
         }
     }
 
@@ -407,9 +417,9 @@ impl Claim {
         let skipped = before.into_iter().filter(|(id, count)| after.get(id) != Some(count));
         let skipped = skipped.map(|(id, _)| id).collect();
         let next = match (is_throttled, more) {
-            (true, _) => Next::In(THROTTLED),
-            (false, true) => Next::More,
-            (false, false) => Next::Done,
+            (true, _) => Rest::In(THROTTLED),
+            (false, true) => Rest::More,
+            (false, false) => Rest::Done,
         };
         Ok(Claims { taken, next, last, skipped })
     }
@@ -471,7 +481,7 @@ mod tests {
             let claim =
                 Claim { project, lane, wanted: 8, instance_rate: 0, after: None, now, lease_until: now };
             let claims = db.try_write(move |tx| Box::pin(claim.run(tx))).await.unwrap();
-            assert!(matches!(claims.next, Next::Done), "{lane:?}: {:?}", claims.next);
+            assert!(matches!(claims.next, Rest::Done), "{lane:?}: {:?}", claims.next);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
-use mailwright_store::rate;
+use mailwright_store::project::rate;
 
 use super::Delivery;
 

@@ -11,12 +11,12 @@ use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::event::CONTACT_UNSUBSCRIBED;
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::contact::{Contacts, Upsert};
-use mailwright_store::counter::Deltas;
-use mailwright_store::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
-use mailwright_store::event::{self, NewEvent};
-use mailwright_store::mailbox::{self, Captured, Quota};
-use mailwright_store::suppression::{self, Cause};
+use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::suppression::{self, Cause};
+use mailwright_store::delivery::mailbox::{self, Captured, Quota};
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::sending::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::{Coalescer, Load, Result, Tx};
 
 use super::{Delivery, reference};

@@ -9,14 +9,19 @@
 //! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
 //! most one mail in doubt for each connection.
 
-mod blame;
+pub mod mailbox;
+pub mod security;
+pub(crate) mod suspension;
+
 mod dispatcher;
 mod feeder;
+mod hand_over;
 mod hop;
 mod instance_rate;
 mod ledger;
 mod outcome;
 mod press;
+mod refusal;
 mod rests;
 mod sender;
 mod turns;
@@ -35,15 +40,16 @@ use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
-use mailwright_store::email::{self, ClaimRef, Claimed};
-use mailwright_store::{Coalescer, Error as StoreError, Gathering, Result as StoreResult, domain, project};
+use mailwright_store::sending::domain;
+use mailwright_store::sending::email::{self, ClaimRef, Claimed};
+use mailwright_store::{Coalescer, Error as StoreError, Gathering, Result as StoreResult, project};
 
 use crate::App;
-use crate::domain::Obstacle;
+use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
-use crate::letterhead::Letterhead;
 use crate::secret::DKIM;
-use crate::tasks::Tasks;
+use crate::sending::domain::Obstacle;
+use crate::sending::letterhead::Letterhead;
 
 pub(crate) use dispatcher::Dispatcher;
 use hop::Hop;
@@ -113,7 +119,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         tasks.spawn("instance rate", instance_rate);
     }
     for lane in Lane::ALL {
-        tasks.spawn("delivery feeder", feeder::run(Arc::clone(&delivery), lane));
+        feeder::start(&delivery, lane);
     }
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     if let Transport::Smtp(relay) = &app.0.transport {

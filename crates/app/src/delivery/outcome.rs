@@ -5,11 +5,10 @@ use std::time::Duration;
 use mailwright_core::email::{EmailStatus, Lane, Reason};
 use mailwright_core::event::{EMAIL_BOUNCE, EMAIL_SENT};
 use mailwright_core::time::Timestamp;
-use mailwright_mail::smtp::{ContentError, EnvelopeError, Reply, Stage};
-use mailwright_store::email::{Claimed, Outcome};
+use mailwright_store::sending::email::{Claimed, Outcome};
 use serde_json::{Value, json};
 
-use super::blame::Blame;
+use super::hand_over::{HandOver, Refusal, Rejection};
 use super::ledger::Record;
 use super::reference;
 
@@ -52,45 +51,16 @@ fn jittered(wait: Duration) -> Duration {
     wait.mul_f64(0.9 + rand::random::<f64>() * 0.2)
 }
 
-/// The end of a hand-over, before it is known what follows from it.
-#[derive(Debug)]
-pub(super) enum End {
-    /// The next hop took the mail.
-    Accepted(Reply),
-    /// The next hop refused the mail.
-    Refused(Stage, Reply),
-    /// The connection was lost before the content was complete.
-    Lost(String),
-    /// The connection was lost after the content was complete.
-    InDoubt(String),
-    /// The mail cannot be sent as it is.
-    Impossible(Reason, String),
-}
-
-impl From<EnvelopeError> for End {
-    fn from(error: EnvelopeError) -> Self {
-        match error {
-            EnvelopeError::Refused { stage, reply } => Self::Refused(stage, reply),
-            EnvelopeError::Lost { error } => Self::Lost(error),
-        }
-    }
-}
-
-impl From<ContentError> for End {
-    fn from(error: ContentError) -> Self {
-        match error {
-            ContentError::Refused(reply) => Self::Refused(Stage::Data, reply),
-            ContentError::LostBefore { error } => Self::Lost(error),
-            ContentError::InDoubt { error } => Self::InDoubt(error),
-        }
-    }
-}
-
 /// Where a hand-over went.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Hop<'a> {
+pub(super) struct Via<'a> {
     pub(super) host: &'a str,
     pub(super) how: Circumstances,
+}
+
+impl Via<'_> {
+    /// Of a mail that was not handed over.
+    const NOWHERE: Self = Self { host: "", how: Circumstances { tls: false, overtaken: false } };
 }
 
 /// How it went there.
@@ -116,25 +86,60 @@ struct Verdict {
 pub(super) fn record(
     mail: &Claimed,
     subject: Option<&str>,
-    end: &End,
-    hop: Hop<'_>,
+    end: &HandOver,
+    via: Via<'_>,
     backoff: Backoff,
     now: Timestamp,
 ) -> Record {
-    let is_doubt = matches!(end, End::InDoubt(_));
+    let is_doubt = matches!(end, HandOver::InDoubt(_));
     let waits = match end {
-        End::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
+        HandOver::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
         _ => backoff.after(refusals(mail) + 1),
     };
-    let verdict = judge(
-        mail,
-        end,
-        hop.how,
-        mail.in_doubt + i64::from(is_doubt),
-        mail.waited + waits > backoff.patience,
-    );
-    let attempt = attempt(&verdict, end, hop, now);
+    let in_doubt = mail.in_doubt + i64::from(is_doubt);
+    let verdict = judge(mail, end, via.how, in_doubt, mail.waited + waits > backoff.patience);
+    let attempt = attempt(verdict.label, End::HandOver(end), via, now);
     let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
+    entry(mail, subject, verdict, Tried { waits, is_doubt, attempt }, now)
+}
+
+/// The end of a mail that cannot be handed over as it is.
+pub(super) fn unsendable(
+    mail: &Claimed,
+    subject: Option<&str>,
+    (reason, error): (Reason, String),
+    via: Via<'_>,
+    now: Timestamp,
+) -> Record {
+    let attempt = attempt("failed", End::Error(&error), via, now);
+    let tried = Tried { waits: Duration::ZERO, is_doubt: false, attempt };
+    entry(mail, subject, Verdict::failed(reason, error), tried, now)
+}
+
+/// What is known of a mail whose process died, or lost the database, while its content may have been on the wire.
+pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
+    let error = "The service stopped while this mail was handed over.".to_owned();
+    let attempt = attempt("in_doubt", End::Error(&error), Via::NOWHERE, now);
+    let verdict = doubt(lane == Lane::Campaign, mail.in_doubt + 1, error);
+    entry(mail, None, verdict, Tried { waits: Duration::ZERO, is_doubt: true, attempt }, now)
+}
+
+/// What a mail has gone through.
+struct Tried {
+    /// How long it waits before it is tried again, if it is.
+    waits: Duration,
+    is_doubt: bool,
+    /// The attempt as it stands in the mail's log.
+    attempt: String,
+}
+
+fn entry(
+    mail: &Claimed,
+    subject: Option<&str>,
+    verdict: Verdict,
+    Tried { waits, is_doubt, attempt }: Tried,
+    now: Timestamp,
+) -> Record {
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
     let event = verdict
@@ -187,49 +192,57 @@ fn attempts(mail: &Claimed) -> impl DoubleEndedIterator<Item = &Value> {
     mail.log.as_array().into_iter().flatten()
 }
 
-/// `spent`: the mail would wait for longer than it may.
-fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, spent: bool) -> Verdict {
-    let verdict = |status, label, error: Option<String>| Verdict {
-        status,
-        label,
-        event: None,
-        unsubscribe: false,
-        error,
-        reason: None,
-    };
-    let failed = |reason, error: String| Verdict {
-        reason: Some(reason),
-        ..verdict(EmailStatus::Failed, "failed", Some(error))
-    };
-    let later = |error: String| {
+impl Verdict {
+    fn new(status: EmailStatus, label: &'static str, error: Option<String>) -> Self {
+        Self { status, label, event: None, unsubscribe: false, error, reason: None }
+    }
+
+    fn failed(reason: Reason, error: String) -> Self {
+        Self { reason: Some(reason), ..Self::new(EmailStatus::Failed, "failed", Some(error)) }
+    }
+
+    fn bounced(error: String) -> Self {
+        let verdict = Self::new(EmailStatus::Bounced, "bounced", Some(error));
+        Self { event: Some(EMAIL_BOUNCE), unsubscribe: true, reason: Some(Reason::Bounced), ..verdict }
+    }
+
+    /// Tried again, unless it was for too long.
+    fn later(error: &str, spent: bool) -> Self {
         if spent {
-            failed(Reason::Expired, format!("Given up, it was tried for too long. Last: {error}"))
-        } else {
-            verdict(EmailStatus::Pending, "deferred", Some(error))
+            return Self::failed(
+                Reason::Expired,
+                format!("Given up, it was tried for too long. Last: {error}"),
+            );
         }
-    };
+        Self::new(EmailStatus::Pending, "deferred", Some(error.to_owned()))
+    }
+}
+
+/// `spent`: the mail would wait for longer than it may.
+fn judge(mail: &Claimed, end: &HandOver, how: Circumstances, in_doubt: i64, spent: bool) -> Verdict {
     match end {
-        End::Accepted(_) => Verdict { event: Some(EMAIL_SENT), ..verdict(EmailStatus::Sent, "sent", None) },
-        End::Refused(_, reply) if !reply.is_permanent() => later(reply.to_string()),
-        End::Refused(stage, reply) => match Blame::of(*stage, reply) {
-            Blame::Address { .. } => Verdict {
-                event: Some(EMAIL_BOUNCE),
-                unsubscribe: true,
-                reason: Some(Reason::Bounced),
-                ..verdict(EmailStatus::Bounced, "bounced", Some(reply.to_string()))
-            },
-            Blame::Size => failed(Reason::TooLarge, format!("It is larger than the next hop takes: {reply}")),
-            Blame::Sender => failed(Reason::Sender, reply.to_string()),
-            // tried again for a while: when it is about us, the operator can repair it
-            Blame::Policy if !is_refused_for_good(mail, how.overtaken) => later(reply.to_string()),
-            Blame::Policy if *stage == Stage::MailFrom => failed(Reason::Sender, reply.to_string()),
-            Blame::Policy | Blame::Recipient | Blame::Content | Blame::Session => {
-                failed(Reason::Rejected, reply.to_string())
+        HandOver::Accepted(_) => {
+            Verdict { event: Some(EMAIL_SENT), ..Verdict::new(EmailStatus::Sent, "sent", None) }
+        }
+        HandOver::Temporary(reply) => Verdict::later(&reply.to_string(), spent),
+        HandOver::Rejected(rejection, reply) => match rejection {
+            Rejection::Address { .. } => Verdict::bounced(reply.to_string()),
+            Rejection::Size => {
+                Verdict::failed(Reason::TooLarge, format!("It is larger than the next hop takes: {reply}"))
             }
+            Rejection::Sender => Verdict::failed(Reason::Sender, reply.to_string()),
+            Rejection::Recipient | Rejection::Content => Verdict::failed(Reason::Rejected, reply.to_string()),
         },
-        End::Lost(error) => later(error.clone()),
-        End::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
-        End::Impossible(reason, error) => failed(*reason, error.clone()),
+        // tried again for a while: when it is about us, the operator can repair it
+        HandOver::Refused(Refusal::Policy { is_permanent: true, of_sender }, reply)
+            if is_refused_for_good(mail, how.overtaken) =>
+        {
+            let reason = if *of_sender { Reason::Sender } else { Reason::Rejected };
+            Verdict::failed(reason, reply.to_string())
+        }
+        HandOver::Refused(_, reply) => Verdict::later(&reply.to_string(), spent),
+        HandOver::Lost(error) => Verdict::later(error, spent),
+        HandOver::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
     }
 }
 
@@ -237,60 +250,34 @@ fn judge(mail: &Claimed, end: &End, how: Circumstances, in_doubt: i64, spent: bo
 /// than none. Mail to an audience is held for a decision.
 fn doubt(is_campaign: bool, in_doubt: i64, error: String) -> Verdict {
     let status = if is_campaign || in_doubt >= DOUBTS { EmailStatus::InDoubt } else { EmailStatus::Pending };
-    Verdict { status, label: "in_doubt", event: None, unsubscribe: false, error: Some(error), reason: None }
+    Verdict::new(status, "in_doubt", Some(error))
 }
 
-/// What is known of a mail whose process died, or lost the database, while its content may have been on the wire.
-pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
-    let error = "The service stopped while this mail was handed over.".to_owned();
-    let end = End::InDoubt(error.clone());
-    let in_doubt = mail.in_doubt + 1;
-    let verdict = doubt(lane == Lane::Campaign, in_doubt, error);
-    Record {
-        outcome: Outcome {
-            claim: reference(mail),
-            campaign: mail.campaign,
-            from: mail.status,
-            status: verdict.status,
-            due_at: (verdict.status == EmailStatus::Pending).then_some(now),
-            waits: Duration::ZERO,
-            is_doubt: true,
-            attempt: attempt(&verdict, &end, Hop { host: "", how: Circumstances::default() }, now),
-            error: verdict.error,
-            reason: verdict.reason,
-            subject: None,
-            sent_at: None,
-            bounced_at: None,
-        },
-        contact: mail.contact,
-        recipient: mail.recipient.clone(),
-        event: None,
-        unsubscribe: false,
-        captured: None,
-        at: now,
-        label: verdict.label,
-    }
+/// What an attempt came to: a hand-over, or an error that kept the mail from it.
+enum End<'a> {
+    HandOver(&'a HandOver),
+    Error(&'a str),
 }
 
 /// The attempt as it stands in the mail's log, but for its number: JSON text.
-fn attempt(verdict: &Verdict, end: &End, hop: Hop<'_>, now: Timestamp) -> String {
-    let reply = match end {
-        End::Accepted(reply) | End::Refused(_, reply) => Some(reply),
-        _ => None,
-    };
-    let text = match end {
-        End::Lost(error) | End::InDoubt(error) | End::Impossible(_, error) => Some(error.as_str()),
-        _ => None,
+fn attempt(label: &str, end: End<'_>, via: Via<'_>, now: Timestamp) -> String {
+    let (reply, error) = match end {
+        End::HandOver(HandOver::Accepted(reply)) => (reply.as_ref(), None),
+        End::HandOver(
+            HandOver::Rejected(_, reply) | HandOver::Temporary(reply) | HandOver::Refused(_, reply),
+        ) => (Some(reply), None),
+        End::HandOver(HandOver::Lost(error) | HandOver::InDoubt(error)) => (None, Some(error.as_str())),
+        End::Error(error) => (None, Some(error)),
     };
     let attempt = json!({
         "at": now.to_string(),
-        "outcome": verdict.label,
-        "host": hop.host,
-        "tls": hop.how.tls,
+        "outcome": label,
+        "host": via.host,
+        "tls": via.how.tls,
         "code": reply.map(|r| r.code),
         "enhanced": reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
         "reply": reply.map(|r| r.text.as_str()),
-        "error": text,
+        "error": error,
     });
     attempt.to_string()
 }

@@ -11,13 +11,14 @@ use mailwright_core::email::Reason;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_mail::smtp::{Connection, EnvelopeError, OpenError, OpenStage, RelayConfig};
-use mailwright_store::email::{ClaimRef, Claimed};
+use mailwright_store::sending::email::{ClaimRef, Claimed};
 use tokio::sync::oneshot;
 
-use super::blame::Blame;
+use super::hand_over::HandOver;
 use super::hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
 use super::ledger::Record;
-use super::outcome::{Circumstances, End};
+use super::outcome::Circumstances;
+use super::refusal::Objection;
 use super::worker::Message;
 use super::{Delivery, reference};
 
@@ -215,8 +216,7 @@ impl<'d> Sender<'d> {
         if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
             self.line = Some(line);
             let text = format!("The message has {size} bytes, the next hop takes {most} at most.");
-            let end = End::Impossible(Reason::TooLarge, text);
-            return self.conclude(&mail, &rendered.subject, &end, Circumstances::default());
+            return self.give_up(&mail, &rendered.subject, (Reason::TooLarge, text), false);
         }
         let mut envelope = self.envelope(&mut line.connection, &mail, size).await;
         let is_fresh = line.carried == 0 && self.delivery.now().since(line.heard_at) < QUIET;
@@ -233,7 +233,7 @@ impl<'d> Sender<'d> {
             self.delivery.hop.worked();
         }
         let tls = line.connection.tls();
-        let end = if let Err(error) = envelope {
+        let end: HandOver = if let Err(error) = envelope {
             error.into()
         } else {
             // On disk before the first byte of the content is on the wire.
@@ -244,23 +244,21 @@ impl<'d> Sender<'d> {
             }
             self.recorded().await;
             match line.connection.content(signature.as_bytes(), &rendered.raw).await {
-                Ok(reply) => End::Accepted(reply),
+                Ok(reply) => HandOver::Accepted(Some(reply.into())),
                 Err(error) => error.into(),
             }
         };
-        self.keep(line, matches!(end, End::Accepted(_)));
-        match (self.delivery.hop.judge(&mail, &end), &end) {
-            (Judgement::NotOwn(wait), End::Refused(_, reply)) if self.may_wait(&mail, wait) => {
+        self.keep(line, matches!(end, HandOver::Accepted(_)));
+        match self.delivery.hop.judge(&mail, &end) {
+            Judgement::NotOwn(wait, reply) if self.may_wait(&mail, wait) => {
                 self.flush();
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
-            (Judgement::NotOwn(_), End::Refused(_, reply)) => {
+            Judgement::NotOwn(_, reply) => {
                 let text = format!("Given up, it waited for too long. Last: {reply}");
-                let end = End::Impossible(Reason::Expired, text);
-                self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken: false });
+                self.give_up(&mail, &rendered.subject, (Reason::Expired, text), tls);
             }
-            (judgement, _) => {
-                let overtaken = judgement == Judgement::Own { overtaken: true };
+            Judgement::Own { overtaken } => {
                 self.conclude(&mail, &rendered.subject, &end, Circumstances { tls, overtaken });
             }
         }
@@ -280,10 +278,17 @@ impl<'d> Sender<'d> {
     }
 
     /// Notes the end of a hand-over, to be recorded with the mark of the next.
-    fn conclude(&mut self, mail: &Claimed, subject: &str, end: &End, how: Circumstances) {
+    fn conclude(&mut self, mail: &Claimed, subject: &str, end: &HandOver, how: Circumstances) {
         // still there when the envelope was refused, so that nothing was marked
         self.flush();
-        self.last = Some(Arc::new(self.delivery.outcome(mail, Some(subject), end, how)));
+        self.last = Some(Arc::new(self.delivery.outcome(mail, subject, end, how)));
+    }
+
+    /// Notes that a mail is not tried any more.
+    fn give_up(&mut self, mail: &Claimed, subject: &str, why: (Reason, String), tls: bool) {
+        self.flush();
+        let how = Circumstances { tls, overtaken: false };
+        self.last = Some(Arc::new(self.delivery.unsendable(mail, Some(subject), why, how)));
     }
 
     /// Gives back a mail of which nothing was tried.
@@ -366,7 +371,7 @@ fn is_for_now(envelope: &Result<(), EnvelopeError>) -> bool {
     match envelope {
         Ok(()) | Err(EnvelopeError::Lost { .. }) => false,
         Err(EnvelopeError::Refused { stage, reply }) => {
-            !reply.is_permanent() && Blame::of(*stage, reply) == Blame::Session
+            !reply.is_permanent() && Objection::of(*stage, reply) == Objection::Session
         }
     }
 }

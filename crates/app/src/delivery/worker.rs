@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mailwright_core::email::{Lane, Reason};
-use mailwright_mail::smtp::Reply;
 use mailwright_store::Error as StoreError;
-use mailwright_store::email::{ClaimRef, Claimed};
-use mailwright_store::mailbox::Captured;
+use mailwright_store::delivery::mailbox::Captured;
+use mailwright_store::sending::email::{ClaimRef, Claimed};
 
+use super::hand_over::HandOver;
 use super::ledger::{Kept, Record};
-use super::outcome::{self, Circumstances, End, Hop};
+use super::outcome::{self, Circumstances, Via};
 use super::press::Urgency;
 use super::sender::Sender;
 use super::{Delivery, Signing, Transport, reference};
-use crate::content::Prepared;
-use crate::domain::Obstacle;
 use crate::error::{Error, Result};
-use crate::render::{Rendered, render};
+use crate::sending::content::Prepared;
+use crate::sending::domain::Obstacle;
+use crate::sending::render::{Rendered, render};
 
 /// Pause before a mail is tried again that could not be prepared because the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -148,8 +148,7 @@ impl Delivery {
             }
             Err(Unprepared::Never(reason, text)) => {
                 tracing::warn!(reason = text, email = %mail.id, "a mail cannot be sent");
-                let end = End::Impossible(reason, text);
-                self.record(self.outcome(mail, None, &end, Circumstances::default())).await;
+                self.record(self.unsendable(mail, None, (reason, text), Circumstances::default())).await;
                 None
             }
         }
@@ -172,19 +171,33 @@ impl Delivery {
         if mail.waited + wait <= self.backoff.patience {
             return self.postpone(mail, wait, &error).await;
         }
-        let end = End::Impossible(Reason::Expired, format!("Given up, it waited for too long. {error}"));
-        self.record(self.outcome(mail, None, &end, Circumstances::default())).await;
+        let why = (Reason::Expired, format!("Given up, it waited for too long. {error}"));
+        self.record(self.unsendable(mail, None, why, Circumstances::default())).await;
     }
 
     pub(super) fn outcome(
         &self,
         mail: &Claimed,
-        subject: Option<&str>,
-        end: &End,
+        subject: &str,
+        end: &HandOver,
         how: Circumstances,
     ) -> Record {
-        let hop = Hop { host: self.app.0.transport.host(), how };
-        outcome::record(mail, subject, end, hop, self.backoff, self.now())
+        outcome::record(mail, Some(subject), end, self.via(how), self.backoff, self.now())
+    }
+
+    /// The end of a mail that is not handed over, or not again.
+    pub(super) fn unsendable(
+        &self,
+        mail: &Claimed,
+        subject: Option<&str>,
+        why: (Reason, String),
+        how: Circumstances,
+    ) -> Record {
+        outcome::unsendable(mail, subject, why, self.via(how), self.now())
+    }
+
+    fn via(&self, how: Circumstances) -> Via<'_> {
+        Via { host: self.app.0.transport.host(), how }
     }
 }
 
@@ -226,9 +239,8 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
             return delivery.release(&[reference(&mail)], delivery.now().plus(delivery.backoff.base)).await;
         }
     };
-    let taken = Reply { code: 250, enhanced: Some((2, 0, 0)), text: "Kept in the mailbox".into() };
-    let mut record =
-        delivery.outcome(&mail, Some(&rendered.subject), &End::Accepted(taken), Circumstances::default());
+    let kept = HandOver::Accepted(None);
+    let mut record = delivery.outcome(&mail, &rendered.subject, &kept, Circumstances::default());
     let kept = Captured {
         id: mail.id,
         sender: rendered.sender,

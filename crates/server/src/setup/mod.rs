@@ -12,8 +12,8 @@ use mailwright_app::metrics::Metrics;
 use mailwright_app::secret::{self, InstanceSecret};
 use mailwright_app::{App, Parts};
 use mailwright_core::time::Clock;
-use mailwright_store::migrate::{self, Standing};
-use mailwright_store::sealed::Sealed;
+use mailwright_store::database::migrate::{self, Standing};
+use mailwright_store::database::sealed::Sealed;
 use mailwright_store::{Db, Error, Location};
 use rustix::fs::Access;
 

@@ -18,14 +18,12 @@ use std::time::{Duration, Instant};
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_mail::smtp::Reply;
-use mailwright_store::email::Claimed;
+use mailwright_store::sending::email::Claimed;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use super::blame::Blame;
 use super::dispatcher::Dispatcher;
-use super::outcome::End;
+use super::hand_over::{HandOver, Refusal, Rejection, Reply};
 use super::wording::Wording;
 use crate::metrics::Metrics;
 use crate::settings::DeliverySettings;
@@ -148,11 +146,11 @@ pub(super) enum Leave {
 
 /// Whose affair the end of a hand-over is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Judgement {
+pub(super) enum Judgement<'r> {
     /// The mail's. `overtaken` when other mail was taken since it was refused before.
     Own { overtaken: bool },
-    /// Not the mail's, which is tried again after this time.
-    NotOwn(Duration),
+    /// Not the mail's, which is tried again after this time. What the next hop said.
+    NotOwn(Duration, &'r Reply),
 }
 
 impl Hop {
@@ -348,20 +346,17 @@ impl Hop {
     }
 
     /// Draws conclusions from the end of a hand-over.
-    pub(super) fn judge(&self, mail: &Claimed, end: &End) -> Judgement {
+    pub(super) fn judge<'r>(&self, mail: &Claimed, end: &'r HandOver) -> Judgement<'r> {
         let own = Judgement::Own { overtaken: false };
         match end {
-            End::Accepted(_) => {
+            HandOver::Accepted(_) => {
                 self.accepted(mail);
                 own
             }
-            End::Refused(stage, reply) => match Blame::of(*stage, reply) {
-                Blame::Session => self.slow_down(mail, reply),
-                Blame::Address { certain } => self.missing(mail, certain, reply),
-                Blame::Policy => self.refused(mail, reply),
-                Blame::Content | Blame::Recipient | Blame::Sender | Blame::Size => own,
-            },
-            End::Lost(_) | End::InDoubt(_) | End::Impossible(..) => own,
+            HandOver::Refused(Refusal::Session, reply) => self.slow_down(mail, reply),
+            HandOver::Refused(Refusal::Policy { .. }, reply) => self.refused(mail, reply),
+            HandOver::Rejected(Rejection::Address { certain }, reply) => self.missing(mail, *certain, reply),
+            HandOver::Rejected(..) | HandOver::Temporary(_) | HandOver::Lost(_) | HandOver::InDoubt(_) => own,
         }
     }
 
@@ -393,19 +388,19 @@ impl Hop {
         }
     }
 
-    fn slow_down(&self, mail: &Claimed, reply: &Reply) -> Judgement {
+    fn slow_down<'r>(&self, mail: &Claimed, reply: &'r Reply) -> Judgement<'r> {
         self.change(|state, now| match state.paces.refused(mail.id, mail.project, reply.codes(), now) {
             Slowed::No => Judgement::Own { overtaken: false },
             Slowed::Yes { wait, begins } => {
                 if begins {
                     state.news.slowed(mail.project, reply.codes());
                 }
-                Judgement::NotOwn(wait)
+                Judgement::NotOwn(wait, reply)
             }
         })
     }
 
-    fn missing(&self, mail: &Claimed, certain: bool, reply: &Reply) -> Judgement {
+    fn missing<'r>(&self, mail: &Claimed, certain: bool, reply: &'r Reply) -> Judgement<'r> {
         let recipient = mail.recipient.as_str();
         let mut hasher = DefaultHasher::new();
         recipient.hash(&mut hasher);
@@ -417,7 +412,7 @@ impl Hop {
         })
     }
 
-    fn refused(&self, mail: &Claimed, reply: &Reply) -> Judgement {
+    fn refused<'r>(&self, mail: &Claimed, reply: &'r Reply) -> Judgement<'r> {
         self.change(|state, now| {
             let verdict = state.refusals.refused(mail.id, mail.project, reply.codes(), now);
             state.conclude(mail.project, verdict, reply)
@@ -426,7 +421,7 @@ impl Hop {
 }
 
 impl State {
-    fn conclude(&mut self, project: ProjectNumber, verdict: Verdict, reply: &Reply) -> Judgement {
+    fn conclude<'r>(&mut self, project: ProjectNumber, verdict: Verdict, reply: &'r Reply) -> Judgement<'r> {
         match verdict {
             Verdict::Mail { overtaken } => Judgement::Own { overtaken },
             Verdict::Project { wait, begins } => {
@@ -435,7 +430,7 @@ impl State {
                 if begins {
                     self.news.held(project, reply.codes());
                 }
-                Judgement::NotOwn(wait)
+                Judgement::NotOwn(wait, reply)
             }
         }
     }

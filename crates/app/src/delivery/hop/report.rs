@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
-use mailwright_store::hop::{self as store, Known};
+use mailwright_store::delivery::hop::{self as store, Known};
 use mailwright_store::project;
 
 use super::super::Delivery;

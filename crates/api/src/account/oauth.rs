@@ -1,0 +1,158 @@
+//! `/oauth`: signing in with an account at a provider.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use mailwright_app::account::oauth::{Arrival, Provider, escape};
+use mailwright_app::{App, Error};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::account::session::session_header;
+use crate::auth::{Client, cookie, path_of};
+use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::query::Params;
+
+/// The cookie of a journey to a provider and back, and the path it goes to. Over HTTPS browsers take it from this very
+/// host alone, as they do the session's: a neighbour in the domain sends nobody on a journey of its own. That prefix
+/// allows no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a
+/// proxy may take a part of it away.
+fn journey_cookie(base_url: &str) -> (&'static str, String) {
+    match (base_url.starts_with("https://"), path_of(base_url)) {
+        (true, "") => ("__Host-mailwright_oauth", "/".to_owned()),
+        (true, path) => ("__Secure-mailwright_oauth", format!("{path}/oauth")),
+        (false, path) => ("mailwright_oauth", format!("{path}/oauth")),
+    }
+}
+
+/// Which providers people can sign in with.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ProvidersView {
+    github: bool,
+    google: bool,
+}
+
+/// Show the providers to sign in with
+#[utoipa::path(get, path = "/auth/oauth-config", tag = "Accounts", operation_id = "getOauthConfig", security(()),
+    responses((status = 200, body = ProvidersView)))]
+pub(crate) async fn config(State(app): State<App>) -> Json<ProvidersView> {
+    Json(ProvidersView { github: app.offers(Provider::GitHub), google: app.offers(Provider::Google) })
+}
+
+/// Sign in with GitHub
+///
+/// Sends the browser to GitHub.
+#[utoipa::path(get, path = "/oauth/github/outbound", tag = "Accounts", operation_id = "leaveForGithub", security(()),
+    responses((status = 302), (status = 404, description = "Not configured", body = ErrorEnvelope)))]
+pub(crate) async fn github_outbound(State(app): State<App>) -> Result<Response> {
+    depart(&app, Provider::GitHub)
+}
+
+/// Come back from GitHub
+///
+/// Signs in and leads to the dashboard; what failed is told by the sign-in page.
+#[utoipa::path(get, path = "/oauth/github/callback", tag = "Accounts", operation_id = "arriveFromGithub", security(()),
+    params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
+    responses((status = 302)))]
+pub(crate) async fn github_callback(
+    State(app): State<App>,
+    Client(client): Client,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response> {
+    arrive(&app, Provider::GitHub, &headers, &params, client).await
+}
+
+/// Sign in with Google
+///
+/// Sends the browser to Google.
+#[utoipa::path(get, path = "/oauth/google/outbound", tag = "Accounts", operation_id = "leaveForGoogle", security(()),
+    responses((status = 302), (status = 404, description = "Not configured", body = ErrorEnvelope)))]
+pub(crate) async fn google_outbound(State(app): State<App>) -> Result<Response> {
+    depart(&app, Provider::Google)
+}
+
+/// Come back from Google
+///
+/// Signs in and leads to the dashboard; what failed is told by the sign-in page.
+#[utoipa::path(get, path = "/oauth/google/callback", tag = "Accounts", operation_id = "arriveFromGoogle", security(()),
+    params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
+    responses((status = 302)))]
+pub(crate) async fn google_callback(
+    State(app): State<App>,
+    Client(client): Client,
+    headers: HeaderMap,
+    params: Params,
+) -> Result<Response> {
+    arrive(&app, Provider::Google, &headers, &params, client).await
+}
+
+fn depart(app: &App, provider: Provider) -> Result<Response> {
+    let Some(departure) = app.depart(provider)? else {
+        return Err(ApiError::not_configured(provider.label()));
+    };
+    let journey = journey_header(app, &departure.journey, app.settings().oauth.journey.as_secs());
+    Ok(redirect(&departure.url, [journey]))
+}
+
+async fn arrive(
+    app: &App,
+    provider: Provider,
+    headers: &HeaderMap,
+    params: &Params,
+    client: mailwright_app::account::session::ClientKey,
+) -> Result<Response> {
+    let text = |name: &str| params.text(name).map(str::to_owned);
+    let (name, _) = journey_cookie(&app.settings().base_url);
+    let journey = cookie(headers, name).map(str::to_owned);
+    let arrival = Arrival { journey, state: text("state"), code: text("code") };
+    // a journey ends here, however it ends
+    let over = journey_header(app, "", 0);
+    let base_url = &app.settings().base_url;
+    match app.arrive(provider, arrival, client).await {
+        Ok(found) => Ok(redirect(&format!("{base_url}/"), [over, session_header(app, &found)])),
+        Err(Error::NotAllowed(message)) => {
+            Ok(redirect(&format!("{base_url}/auth/login?message={}", escape(&message)), [over]))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The cookie is of this site, and comes along when the provider leads back here.
+fn journey_header(app: &App, value: &str, seconds: u64) -> String {
+    let base_url = &app.settings().base_url;
+    let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
+    let (name, path) = journey_cookie(base_url);
+    format!("{name}={value}; Path={path}; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
+}
+
+fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
+    let mut response = StatusCode::FOUND.into_response();
+    let headers = response.headers_mut();
+    for (name, text) in std::iter::once((header::LOCATION, to))
+        .chain(cookies.iter().map(|cookie| (header::SET_COOKIE, cookie.as_str())))
+    {
+        if let Ok(value) = HeaderValue::from_str(text) {
+            headers.append(name, value);
+        }
+    }
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::journey_cookie;
+
+    #[test]
+    fn no_neighbour_can_set_the_cookie_of_a_journey() {
+        for (base_url, name, path) in [
+            ("http://127.0.0.1:8080", "mailwright_oauth", "/oauth"),
+            ("https://mail.example.com", "__Host-mailwright_oauth", "/"),
+            ("https://example.com/mail", "__Secure-mailwright_oauth", "/mail/oauth"),
+        ] {
+            assert_eq!(journey_cookie(base_url), (name, path.to_owned()), "{base_url}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `/contacts/bulk-*` and `/contacts/bulk/:jobId`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::App;
+use mailwright_app::audience::bulk::BulkDone;
+use mailwright_core::bulk::{ContactFailure, MAX_CONTACTS, Operation};
+use mailwright_core::ids::ContactId;
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::auth::needs::{ReadContacts, WriteContacts};
+use crate::auth::{Caller, ProjectAccess};
+use crate::background::job::{JobView, QueuedJob, not_found};
+use crate::error::{ErrorEnvelope, Failure};
+use crate::query::PathText;
+use crate::schema::{Body, Payload, check_count};
+
+/// How the contacts are chosen.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// By their ids.
+    Ids,
+}
+
+/// The contacts to change.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BulkRequest {
+    /// `ids`, which is the default.
+    #[serde(rename = "mode")]
+    _mode: Option<Mode>,
+    /// 1 to 1,000 ids. One that comes twice counts once.
+    #[schema(min_items = 1, max_items = 1000)]
+    contact_ids: Vec<ContactId>,
+}
+
+impl Payload for BulkRequest {
+    fn check(&self) -> Vec<Issue> {
+        check_count("contactIds", self.contact_ids.len(), MAX_CONTACTS)
+    }
+}
+
+/// What came of a bulk operation.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BulkResult {
+    /// `subscribe`, `unsubscribe` or `delete`.
+    operation: &'static str,
+    /// Contacts asked for; an id that came twice counts once.
+    total_requested: u64,
+    /// Contacts that were changed.
+    success_count: u64,
+    /// Contacts that were in the wanted state already.
+    unchanged_count: u64,
+    /// Ids that are no contact of the project.
+    failure_count: u64,
+    /// The failures, in the order of the request.
+    errors: Vec<ContactFailure>,
+}
+
+impl From<BulkDone> for BulkResult {
+    fn from(done: BulkDone) -> Self {
+        Self {
+            operation: done.operation.as_str(),
+            total_requested: done.counts.total,
+            success_count: done.counts.succeeded,
+            unchanged_count: done.counts.unchanged,
+            failure_count: done.counts.failed,
+            errors: done.failures,
+        }
+    }
+}
+
+async fn queue(
+    app: &App,
+    project: &Project,
+    caller: &Caller,
+    operation: Operation,
+    body: BulkRequest,
+    message: &str,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    let id = app.queue_bulk(project, &caller.actor, operation, body.contact_ids).await?;
+    Ok((StatusCode::ACCEPTED, Json(QueuedJob::new(message, id))))
+}
+
+/// Subscribe many contacts
+///
+/// In the background. Each contact whose subscription flips gets an event.
+#[utoipa::path(post, path = "/contacts/bulk-subscribe", tag = "Contacts", operation_id = "bulkSubscribeContacts", security(("secretKey" = []), ("session" = [])),
+    request_body = BulkRequest,
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn subscribe(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
+    Body(body): Body<BulkRequest>,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    queue(&app, &project, &caller, Operation::Subscribe, body, "The contacts are being subscribed.").await
+}
+
+/// Unsubscribe many contacts
+///
+/// In the background. Each contact whose subscription flips gets an event.
+#[utoipa::path(post, path = "/contacts/bulk-unsubscribe", tag = "Contacts", operation_id = "bulkUnsubscribeContacts", security(("secretKey" = []), ("session" = [])),
+    request_body = BulkRequest,
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn unsubscribe(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
+    Body(body): Body<BulkRequest>,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    queue(&app, &project, &caller, Operation::Unsubscribe, body, "The contacts are being unsubscribed.").await
+}
+
+/// Delete many contacts
+///
+/// In the background, for good, with their events and mails.
+#[utoipa::path(post, path = "/contacts/bulk-delete", tag = "Contacts", operation_id = "bulkDeleteContacts", security(("secretKey" = []), ("session" = [])),
+    request_body = BulkRequest,
+    responses(
+        (status = 202, description = "Queued", body = QueuedJob),
+        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
+        (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
+    ))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
+    Body(body): Body<BulkRequest>,
+) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
+    queue(&app, &project, &caller, Operation::Delete, body, "The contacts are being deleted.").await
+}
+
+/// Get the status of a bulk operation
+#[utoipa::path(get, path = "/contacts/bulk/{jobId}", tag = "Contacts", operation_id = "getBulkJob", security(("secretKey" = []), ("session" = [])),
+    params(("jobId" = String, Path)),
+    responses((status = 200, body = JobView<BulkResult>), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn status(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
+    PathText(id): PathText,
+) -> Result<Json<JobView<BulkResult>>, Failure> {
+    let job = id.parse().map_err(|_| not_found(&id))?;
+    let status = app.bulk_status(&project, job).await?.ok_or_else(|| not_found(&id))?;
+    Ok(Json(JobView::new(status, BulkResult::from)))
+}

@@ -1,0 +1,10 @@
+//! Whom a project writes to: contacts and their data, events, segments, subscriptions.
+
+pub(crate) mod bulk;
+pub(crate) mod contact;
+pub(crate) mod contact_field;
+pub(crate) mod event;
+pub(crate) mod import;
+pub(crate) mod segment;
+pub(crate) mod subscription;
+pub(crate) mod track;

@@ -1,0 +1,88 @@
+//! `GET /config`: what this instance offers, for anybody.
+
+use axum::Json;
+use axum::extract::State;
+use mailwright_app::App;
+use mailwright_app::account::oauth::Provider;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::error::Result;
+
+/// What this instance offers.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ConfigView {
+    urls: Urls,
+    features: Features,
+}
+
+/// Where things are.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Urls {
+    /// The API.
+    api: String,
+    /// The pages for people.
+    dashboard: String,
+    /// The reference of the API.
+    docs: String,
+}
+
+/// What is switched on.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Features {
+    signup: Signup,
+    billing: Feature,
+    storage: Feature,
+    auth_providers: AuthProviders,
+    smtp: Feature,
+}
+
+/// Whether somebody can sign up.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Signup {
+    /// Whether an account can be created now.
+    enabled: bool,
+    /// Whether it would be the first one of the instance.
+    first_user: bool,
+}
+
+/// Something that is on or off.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Feature {
+    enabled: bool,
+}
+
+/// Other ways to sign in.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AuthProviders {
+    github: bool,
+    google: bool,
+}
+
+/// Show what this instance offers
+#[utoipa::path(get, path = "/config", tag = "Service", operation_id = "getConfig", security(()),
+    responses((status = 200, body = ConfigView)))]
+pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
+    let first_user = app.has_no_users().await?;
+    let settings = app.settings();
+    let off = || Feature { enabled: false };
+    Ok(Json(ConfigView {
+        urls: Urls {
+            api: settings.base_url.clone(),
+            dashboard: settings.base_url.clone(),
+            docs: format!("{}/docs", settings.base_url),
+        },
+        features: Features {
+            signup: Signup { enabled: first_user || !settings.accounts.disable_signups, first_user },
+            billing: off(),
+            storage: off(),
+            auth_providers: AuthProviders {
+                github: app.offers(Provider::GitHub),
+                google: app.offers(Provider::Google),
+            },
+            smtp: off(),
+        },
+    }))
+}

@@ -1,0 +1,330 @@
+//! `/users/@me/projects` and `/projects/:id`: the projects of the signed-in user.
+
+pub(crate) mod audit;
+pub(crate) mod invitation;
+pub(crate) mod key;
+pub(crate) mod member;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::App;
+use mailwright_app::project::WithKeys;
+use mailwright_core::given::Given;
+use mailwright_core::ids::ProjectId;
+use mailwright_core::issue::Issue;
+use mailwright_core::role::Role;
+use mailwright_core::time::Timestamp;
+use mailwright_store::project::{Change, Details};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::account::user::Done;
+use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
+use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
+use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::query::{PageNumber, Params, ProjectsPageSize};
+use crate::schema::{Body, Payload, WholeNumber};
+use crate::text::{Language, PlainName};
+
+/// Most mails a second that a project can ask for.
+pub(crate) const MOST_PER_SECOND: i64 = 100_000;
+
+/// A project.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectView {
+    id: ProjectId,
+    name: String,
+    /// The public key.
+    public: Option<String>,
+    /// The secret key, in the answer to the request that makes it. Only its hash is kept, so it is null later.
+    secret: Option<String>,
+    /// Whether writing and sending are refused.
+    disabled: bool,
+    /// Which mails are tracked: `ENABLED`, `DISABLED` or `MARKETING_ONLY`.
+    tracking: String,
+    /// Language of public pages and footers.
+    language: String,
+    /// Most mails a second; null for the instance's own limit.
+    sending_per_second: Option<i64>,
+    /// Whether an event with the public key may subscribe a contact again that is not subscribed.
+    public_key_may_resubscribe: bool,
+    /// What you are in the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<Role>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+    /// In the answer that replaces the keys: whom the old ones had asked to invite. Nobody had confirmed it, and it was
+    /// withdrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn_invitations: Option<Vec<String>>,
+}
+
+impl ProjectView {
+    fn new(details: Details, role: Option<Role>) -> Self {
+        Self {
+            id: details.project.id,
+            name: details.project.name,
+            public: details.public_key,
+            secret: None,
+            disabled: details.project.disabled,
+            tracking: details.tracking,
+            language: details.project.language,
+            sending_per_second: details.sending_per_second,
+            public_key_may_resubscribe: details.public_key_may_resubscribe,
+            role,
+            created_at: details.created_at,
+            updated_at: details.updated_at,
+            withdrawn_invitations: None,
+        }
+    }
+
+    fn with_keys(made: WithKeys, role: Option<Role>) -> Self {
+        let secret = Some(made.secret.reveal().to_owned());
+        let public = Some(made.public.reveal().to_owned());
+        Self { public, secret, ..Self::new(made.details, role) }
+    }
+}
+
+/// List your projects
+///
+/// The oldest first: all of them up to 10,000, or a page of them.
+#[utoipa::path(get, path = "/users/@me/projects", tag = "Projects", operation_id = "listProjects", security(("session" = [])),
+    params(
+        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
+        ("pageSize" = inline(Option<ProjectsPageSize>), Query, description = "Projects of a page")),
+    responses((status = 200, body = Vec<ProjectView>), (status = 401, body = ErrorEnvelope)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    user: SignedInUser,
+    params: Params,
+) -> Result<Json<Vec<ProjectView>>> {
+    let page = params.bounded::<PageNumber>();
+    let size = params.bounded::<ProjectsPageSize>();
+    let projects = app.projects(&user.user, page, size).await?;
+    Ok(Json(projects.into_iter().map(|(found, role)| ProjectView::new(found, Some(role))).collect()))
+}
+
+/// A project to create.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct NewProject {
+    name: PlainName,
+}
+
+impl Payload for NewProject {
+    const MAX_BODY: usize = 16 * 1024;
+
+    fn check(&self) -> Vec<Issue> {
+        link_in(&self.name).into_iter().collect()
+    }
+}
+
+/// A name stands in mails that the instance sends to whom a project invites.
+fn link_in(name: &PlainName) -> Option<Issue> {
+    let text = "Must not hold a link: leave out :// and www. and whatever follows the name of a site.";
+    mailwright_core::name::holds_link(&name.0)
+        .then(|| Issue::new("name", "invalid_string", text).received(name.0.clone()))
+}
+
+/// Create a project
+///
+/// You become its owner. The answer is the only one that shows its secret key.
+#[utoipa::path(post, path = "/users/@me/projects", tag = "Projects", operation_id = "createProject", security(("session" = [])),
+    request_body = NewProject,
+    responses(
+        (status = 201, body = ProjectView), (status = 401, body = ErrorEnvelope),
+        (status = 403, description = "One of your projects is disabled", body = ErrorEnvelope),
+        (status = 409, description = "You own as many projects as you can", body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope)))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    user: SignedInUser,
+    Body(body): Body<NewProject>,
+) -> Result<(StatusCode, Json<ProjectView>), Failure> {
+    let made = app.create_project(&user.user, body.name.0.trim().to_owned()).await?;
+    Ok((StatusCode::CREATED, Json(ProjectView::with_keys(made, Some(Role::Owner)))))
+}
+
+/// Which mails are tracked.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(crate) enum Tracking {
+    /// All of them.
+    Enabled,
+    /// None.
+    Disabled,
+    /// Those of templates and campaigns of the type `MARKETING`.
+    MarketingOnly,
+}
+
+impl Tracking {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Enabled => "ENABLED",
+            Self::Disabled => "DISABLED",
+            Self::MarketingOnly => "MARKETING_ONLY",
+        }
+    }
+}
+
+/// Changes of settings.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectChange {
+    name: Option<PlainName>,
+    tracking: Option<Tracking>,
+    /// Language of public pages and footers, such as `en` or `pt-BR`.
+    language: Option<Language>,
+    /// Most mails a second, 1 to 100,000: for those who warm up a domain, or whose mail leads people to a small site. The
+    /// instance's own limit holds as well. Null for that alone.
+    #[serde(default)]
+    #[schema(value_type = Option<i64>)]
+    sending_per_second: Given<WholeNumber>,
+    /// Whether an event with the public key, which everybody can read in the pages that use it, may subscribe a contact
+    /// again that is not subscribed. False: `subscribed: true` counts for new contacts alone there.
+    public_key_may_resubscribe: Option<bool>,
+}
+
+impl Payload for ProjectChange {
+    const MAX_BODY: usize = 16 * 1024;
+
+    fn check(&self) -> Vec<Issue> {
+        let mut issues: Vec<Issue> = self.name.as_ref().and_then(link_in).into_iter().collect();
+        match self.sending_per_second {
+            Given::Value(WholeNumber(rate)) if !(1..=MOST_PER_SECOND).contains(&rate) => {
+                let (code, text) = if rate < 1 {
+                    ("too_small", "Must be at least 1. To stop sending, pause the campaigns.".to_owned())
+                } else {
+                    ("too_big", format!("Must be at most {MOST_PER_SECOND}."))
+                };
+                issues.push(Issue::new("sendingPerSecond", code, text).received(rate.to_string()));
+            }
+            Given::Absent | Given::Null | Given::Value(_) => {}
+        }
+        issues
+    }
+}
+
+/// Change a project's settings
+#[utoipa::path(patch, path = "/users/@me/projects/{id}", tag = "Projects", operation_id = "updateProject", security(("session" = [])),
+    params(("id" = String, Path)), request_body = ProjectChange,
+    responses(
+        (status = 200, body = ProjectView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
+        (status = 422, body = ErrorEnvelope)))]
+pub(crate) async fn update(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+    Body(body): Body<ProjectChange>,
+) -> Result<Json<ProjectView>, Failure> {
+    let change = Change {
+        name: body.name.map(|name| name.0.trim().to_owned()),
+        tracking: body.tracking.map(Tracking::as_str),
+        language: body.language.map(String::from),
+        sending_per_second: body.sending_per_second.map(|rate| rate.0),
+        public_key_may_resubscribe: body.public_key_may_resubscribe,
+    };
+    Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
+}
+
+/// Delete a project
+///
+/// With everything in it. This cannot be undone. More than ten minutes after signing in it takes your password.
+#[utoipa::path(delete, path = "/users/@me/projects/{id}", tag = "Projects", operation_id = "deleteProject", security(("session" = [])),
+    params(("id" = String, Path)), request_body = ProofRequest,
+    responses(
+        (status = 200, body = Done),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "Not allowed, or the password is needed", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+    _: RecentProof,
+) -> Result<Json<Done>> {
+    app.delete_project(&project, &caller.actor).await?;
+    Ok(Done::new("The project was deleted."))
+}
+
+/// Replace both keys
+///
+/// The old keys stop working at once. The answer is the only one that shows the new secret key. Keys with names of
+/// their own stay. What the old keys had asked to invite and nobody had confirmed is withdrawn. More than ten minutes
+/// after signing in it takes your password.
+#[utoipa::path(post, path = "/users/@me/projects/{id}/regenerate-keys", tag = "Projects", operation_id = "regenerateKeys", security(("session" = [])),
+    params(("id" = String, Path)), request_body = ProofRequest,
+    responses(
+        (status = 200, body = ProjectView),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "Not allowed, or the password is needed", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn regenerate_keys(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageKeys>,
+    _: RecentProof,
+) -> Result<Json<ProjectView>> {
+    let made = app.rotate_keys(&project, &caller.actor).await?;
+    let withdrawn = made.withdrawn.iter().map(ToString::to_string).collect();
+    Ok(Json(ProjectView { withdrawn_invitations: Some(withdrawn), ..ProjectView::with_keys(made, None) }))
+}
+
+/// Wipe a project's data
+///
+/// Contacts, events, templates, mails and whatever else belongs to the project's work are gone when the answer comes.
+/// Keys, settings, members, domains and the audit log stay. This cannot be undone. More than ten minutes after signing
+/// in it takes your password.
+#[utoipa::path(post, path = "/users/@me/projects/{id}/reset", tag = "Projects", operation_id = "resetProject", security(("session" = [])),
+    params(("id" = String, Path)), request_body = ProofRequest,
+    responses(
+        (status = 200, body = Done),
+        (status = 401, description = "Not signed in, or the password or the code is wrong", body = ErrorEnvelope),
+        (status = 403, description = "Not allowed, or the password is needed", body = ErrorEnvelope),
+        (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn reset(
+    State(app): State<App>,
+    MemberAccess(project, caller, _): MemberAccess<ManageProject>,
+    _: RecentProof,
+) -> Result<Json<Done>> {
+    app.reset_project(&project, &caller.actor).await?;
+    Ok(Done::new("The project's data was wiped."))
+}
+
+/// How far the setting-up of a project has come.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "clients know this shape: one answer to each question")]
+pub(crate) struct SetupState {
+    /// Whether the project can send from a domain.
+    has_verified_domain: bool,
+    contact_count: i64,
+    /// Whether it sent or queued a mail.
+    has_sent_email: bool,
+    /// When sending of its latest campaign began.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    last_campaign_sent_at: crate::envelope::Time,
+    /// Whether a workflow is enabled.
+    has_enabled_workflow: bool,
+    /// Whether somebody pays for it.
+    has_subscription: bool,
+}
+
+/// Show how far setting up has come
+#[utoipa::path(get, path = "/projects/{id}/setup-state", tag = "Projects", operation_id = "getSetupState", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = SetupState), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn setup_state(
+    State(app): State<App>,
+    PathAccess(project, ..): PathAccess<ReadProject>,
+) -> Result<Json<SetupState>> {
+    let state = app.setup_state(&project).await?;
+    Ok(Json(SetupState {
+        has_verified_domain: state.has_verified_domain,
+        contact_count: state.contacts,
+        has_sent_email: state.has_sent,
+        last_campaign_sent_at: state.last_campaign_sent_at,
+        has_enabled_workflow: false,
+        has_subscription: false,
+    }))
+}

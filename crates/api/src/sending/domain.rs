@@ -1,0 +1,182 @@
+//! `/domains`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::sending::domain::DomainWithRecords;
+use mailwright_app::{App, Error, Resource};
+use mailwright_core::address::DomainName;
+use mailwright_core::ids::{DomainId, ProjectId};
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::auth::needs::{ManageDomains, ReadProject};
+use crate::auth::{PathAccess, ProjectAccess};
+use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::query::{self, PathText};
+use crate::schema::{Body, Payload};
+use crate::text::DomainText;
+
+/// A sender domain.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DomainView {
+    id: DomainId,
+    domain: String,
+    /// Whether the project may send from it.
+    verified: bool,
+    /// `verified` or `pending`.
+    status: &'static str,
+    /// The DNS records to create.
+    records: Vec<RecordView>,
+    project_id: ProjectId,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+/// A DNS record to create.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RecordView {
+    /// `TXT`, `CNAME` or `MX`.
+    r#type: String,
+    /// The complete name.
+    name: String,
+    value: String,
+    /// Preference of an MX record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<u16>,
+    /// `dkim`, `spf` or `dmarc`.
+    purpose: String,
+    /// Whether the domain is verified only with it.
+    required: bool,
+    /// `found`, `missing`, `mismatch`, `unavailable`, or `unchecked` before the first check.
+    status: String,
+    /// The values found at the last check.
+    found: Vec<String>,
+}
+
+impl DomainView {
+    fn new(found: DomainWithRecords, project: &Project) -> Self {
+        let DomainWithRecords { domain, records } = found;
+        Self {
+            id: domain.id,
+            domain: domain.name.to_string(),
+            verified: domain.verified,
+            status: if domain.verified { "verified" } else { "pending" },
+            records: records
+                .into_iter()
+                .map(|record| RecordView {
+                    r#type: record.kind,
+                    name: record.name,
+                    value: record.value,
+                    priority: record.priority,
+                    purpose: record.purpose,
+                    required: record.required,
+                    status: record.status,
+                    found: record.found,
+                })
+                .collect(),
+            project_id: project.id,
+            created_at: domain.created_at,
+            updated_at: domain.updated_at,
+        }
+    }
+}
+
+/// A domain to add.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = AddDomainRequest)]
+pub(crate) struct AddRequest {
+    domain: DomainText,
+    /// The key's project, if given.
+    project_id: Option<ProjectId>,
+}
+
+impl Payload for AddRequest {
+    fn check(&self) -> Vec<Issue> {
+        match DomainName::parse(&self.domain.0) {
+            Some(_) => Vec::new(),
+            None => {
+                vec![Issue::new("domain", "invalid_string", "Must be a domain name, such as example.com.")]
+            }
+        }
+    }
+}
+
+/// Add a domain
+///
+/// Answers with the DNS records to create. The domain is verified once the required ones are found.
+#[utoipa::path(post, path = "/domains", tag = "Domains", operation_id = "addDomain", security(("secretKey" = []), ("session" = [])),
+    request_body = AddRequest,
+    responses(
+        (status = 201, body = DomainView),
+        (status = 403, description = "Another project's id", body = ErrorEnvelope),
+        (status = 409, description = "The project has it already", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn add(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,
+    Body(body): Body<AddRequest>,
+) -> Result<(StatusCode, Json<DomainView>), Failure> {
+    if body.project_id.is_some_and(|id| id != project.id) {
+        return Err(Error::Forbidden("The key does not belong to that project.".into()).into());
+    }
+    let invalid = || Error::Invalid(vec![Issue::new("domain", "invalid_string", "Must be a domain name.")]);
+    let name = DomainName::parse(&body.domain.0).ok_or_else(invalid)?;
+    let added = app.add_domain(&project, &caller.actor, name).await?;
+    Ok((StatusCode::CREATED, Json(DomainView::new(added, &project))))
+}
+
+/// List domains
+#[utoipa::path(get, path = "/domains/project/{projectId}", tag = "Domains", operation_id = "listDomains", security(("secretKey" = []), ("session" = [])),
+    params(("projectId" = String, Path)),
+    responses((status = 200, body = Vec<DomainView>), (status = 404, description = "Not the key's project", body = ErrorEnvelope)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    PathAccess(project, ..): PathAccess<ReadProject>,
+) -> Result<Json<Vec<DomainView>>> {
+    let domains = app.domains(&project).await?;
+    Ok(Json(domains.into_iter().map(|domain| DomainView::new(domain, &project)).collect()))
+}
+
+/// Verify a domain
+///
+/// Looks its records up now. The service also does so by itself every 5 minutes.
+#[utoipa::path(get, path = "/domains/{id}/verify", tag = "Domains", operation_id = "verifyDomain", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = DomainView), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn verify(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadProject>,
+    PathText(id): PathText,
+) -> Result<Json<DomainView>> {
+    let checked = app.verify_domain(&project, query::id(&id, Resource::Domain)?).await?;
+    Ok(Json(DomainView::new(checked, &project)))
+}
+
+/// A removal.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Removed {
+    success: bool,
+}
+
+/// Remove a domain
+#[utoipa::path(delete, path = "/domains/{id}", tag = "Domains", operation_id = "deleteDomain", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses(
+        (status = 200, body = Removed), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "Something still sends from it", body = ErrorEnvelope)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,
+    PathText(id): PathText,
+) -> Result<Json<Removed>> {
+    app.delete_domain(&project, &caller.actor, query::id(&id, Resource::Domain)?).await?;
+    Ok(Json(Removed { success: true }))
+}

@@ -1,0 +1,191 @@
+//! `/emails`: the mails of a project and what became of them.
+
+use axum::Json;
+use axum::extract::State;
+use mailwright_app::sending::email::Email;
+use mailwright_app::{App, Resource};
+use mailwright_core::email::{EmailSource, EmailStatus, Reason};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, TemplateId};
+use mailwright_core::time::Timestamp;
+use mailwright_store::sending::email::List;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::auth::ProjectAccess;
+use crate::auth::needs::ReadMail;
+use crate::envelope::{CursorPage, Time};
+use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::query::{self, Params, PathText, RowLimit};
+
+/// One mail to one recipient.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmailView {
+    id: EmailId,
+    contact_id: ContactId,
+    /// Address it goes to.
+    to: String,
+    to_name: Option<String>,
+    /// Rendered, once the mail was handed over.
+    subject: String,
+    from: String,
+    from_name: Option<String>,
+    reply_to: Option<String>,
+    source_type: EmailSource,
+    template_id: Option<TemplateId>,
+    campaign_id: Option<CampaignId>,
+    /// `Message-ID` without angle brackets.
+    message_id: String,
+    status: EmailStatus,
+    /// Whether a hand-over broke between the content and the reply, so that nobody knows whether it was taken.
+    in_doubt: bool,
+    attempt_count: i64,
+    /// When it is tried again, while it waits.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    next_attempt_at: Time,
+    /// Why it is not sent, in words.
+    error: Option<String>,
+    /// Why it is not sent, where it is not and will not be.
+    reason: Option<Reason>,
+    opens: i64,
+    clicks: i64,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    sent_at: Time,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    delivered_at: Time,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    opened_at: Time,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    clicked_at: Time,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    bounced_at: Time,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    complained_at: Time,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl From<&Email> for EmailView {
+    fn from(email: &Email) -> Self {
+        let [sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at] = email.times;
+        Self {
+            id: email.id,
+            contact_id: email.contact,
+            to: email.recipient.clone(),
+            to_name: email.recipient_name.clone(),
+            subject: email.subject.clone(),
+            from: email.from.clone(),
+            from_name: email.from_name.clone(),
+            reply_to: email.reply_to.clone(),
+            source_type: email.source,
+            template_id: email.template,
+            campaign_id: email.campaign,
+            message_id: email.message_id.clone(),
+            status: email.status,
+            in_doubt: email.in_doubt > 0,
+            attempt_count: email.attempts,
+            next_attempt_at: email.due_at.filter(|_| email.status == EmailStatus::Pending),
+            error: email.error.clone(),
+            reason: email.reason,
+            opens: email.opens,
+            clicks: email.clicks,
+            sent_at,
+            delivered_at,
+            opened_at,
+            clicked_at,
+            bounced_at,
+            complained_at,
+            created_at: email.created_at,
+            updated_at: email.updated_at,
+        }
+    }
+}
+
+/// List mails
+///
+/// Newest first. A mail whose record is damaged is left out.
+#[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
+    params(
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
+        ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
+        ("status" = Option<EmailStatus>, Query, description = "Only mails in this state"),
+        ("contactId" = Option<ContactId>, Query, description = "Only mails to this contact"),
+    ),
+    responses((status = 200, body = CursorPage<EmailView>), (status = 400, description = "A cursor or filter that cannot be read", body = ErrorEnvelope)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
+    params: Params,
+) -> Result<Json<CursorPage<EmailView>>> {
+    let status = match params.text("status") {
+        None => None,
+        Some(name) => Some(EmailStatus::from_name(name).ok_or_else(|| {
+            let known: Vec<_> = EmailStatus::ALL.iter().map(|status| status.as_str()).collect();
+            ApiError::bad_request(format!("status must be one of {}.", known.join(", ")))
+        })?),
+    };
+    let contact = match params.text("contactId") {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|_| ApiError::bad_request("contactId must be a UUID."))?),
+    };
+    let limit = params.bounded::<RowLimit>() as usize;
+    let page = app.emails(&project, List { limit, after: params.cursor()?, status, contact }).await?;
+    Ok(Json(CursorPage {
+        data: page.emails.iter().map(EmailView::from).collect(),
+        has_more: page.next.is_some(),
+        cursor: page.next.map(|last| last.to_string()),
+        total: page.total,
+    }))
+}
+
+/// A mail with its attempts.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct EmailWithAttempts {
+    #[serde(flatten)]
+    email: EmailView,
+    /// Hand-overs tried, oldest first; the last 50 of them.
+    #[schema(value_type = Vec<AttemptView>)]
+    attempts: Value,
+}
+
+/// One hand-over.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "describes what the delivery log holds")]
+pub(crate) struct AttemptView {
+    /// Counted from 1.
+    attempt: i64,
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// `sent`, `deferred`, `bounced`, `failed` or `in_doubt`.
+    outcome: String,
+    /// The next hop.
+    host: String,
+    /// Whether the connection was encrypted.
+    tls: bool,
+    /// SMTP reply code; null when there was no reply.
+    code: Option<u16>,
+    /// Enhanced status code (RFC 3463).
+    enhanced: Option<String>,
+    /// Text of the reply.
+    reply: Option<String>,
+    /// What happened, when there was no reply.
+    error: Option<String>,
+}
+
+/// Get a mail
+///
+/// With every attempt to hand it over and the replies seen.
+#[utoipa::path(get, path = "/emails/{id}", tag = "Emails", operation_id = "getEmail", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = EmailWithAttempts), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadMail>,
+    PathText(id): PathText,
+) -> Result<Json<EmailWithAttempts>> {
+    let email = app.email(&project, query::id(&id, Resource::Email)?).await?;
+    Ok(Json(EmailWithAttempts { email: EmailView::from(&email), attempts: email.log }))
+}

@@ -1,0 +1,7 @@
+//! What a project sends: mails, templates, campaigns, the domains they come from.
+
+pub(crate) mod campaign;
+pub(crate) mod domain;
+pub(crate) mod email;
+pub(crate) mod send;
+pub(crate) mod template;

@@ -1,0 +1,305 @@
+//! `/templates`.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use mailwright_app::sending::template::Fields;
+use mailwright_app::{App, Resource};
+use mailwright_core::given::Given;
+use mailwright_core::ids::{ProjectId, TemplateId};
+use mailwright_core::project::Project;
+use mailwright_core::template::{Template, TemplateType};
+use mailwright_core::time::Timestamp;
+use mailwright_store::sending::template::{List, Sort};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::auth::ProjectAccess;
+use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
+use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
+use crate::query::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText};
+use crate::schema::{Body, Payload};
+use crate::text::{Description, DisplayName, Email, Html, Name, Subject};
+
+/// A template.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TemplateView {
+    id: TemplateId,
+    /// Internal name.
+    name: String,
+    /// Internal note.
+    description: Option<String>,
+    subject: String,
+    /// HTML, with variables.
+    body: String,
+    from: String,
+    from_name: Option<String>,
+    reply_to: Option<String>,
+    r#type: TemplateType,
+    project_id: ProjectId,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
+}
+
+impl TemplateView {
+    fn new(template: Template, project: &Project) -> Self {
+        Self {
+            id: template.id,
+            name: template.name,
+            description: template.description,
+            subject: template.subject,
+            body: template.body,
+            from: template.from,
+            from_name: template.from_name,
+            reply_to: template.reply_to,
+            r#type: template.kind,
+            project_id: project.id,
+            created_at: template.created_at,
+            updated_at: template.updated_at,
+        }
+    }
+}
+
+/// A page of templates (contract, Endpoints, convention 4).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TemplatePage {
+    data: Vec<TemplateView>,
+    total: i64,
+    page: i64,
+    page_size: i64,
+    total_pages: i64,
+}
+
+/// List templates
+#[utoipa::path(get, path = "/templates", tag = "Templates", operation_id = "listTemplates", security(("secretKey" = []), ("session" = [])),
+    params(
+        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
+        ("pageSize" = inline(Option<PageSize>), Query, description = "Rows of a page"),
+        ("type" = Option<TemplateType>, Query, description = "Only this type; any other word counts as none"),
+        ("search" = Option<String>, Query, description = "Substring of name, description or subject, in any case"),
+        ("sort" = inline(Option<NamedSort>), Query, description = "By what the list is sorted"),
+        ("dir" = inline(Option<Direction>), Query, description = "Which way"),
+    ),
+    responses((status = 200, body = TemplatePage)))]
+pub(crate) async fn list(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    params: Params,
+) -> Result<Json<TemplatePage>> {
+    let (page, page_size) = (params.bounded::<PageNumber>(), params.bounded::<PageSize>());
+    let list = List {
+        offset: (page - 1) * page_size,
+        limit: page_size,
+        kind: params.text("type").and_then(TemplateType::from_name),
+        search: params.text("search").map(str::to_lowercase),
+        sort: match params.choice("sort") {
+            Some(NamedSort::Name) => Sort::Name,
+            Some(NamedSort::UpdatedAt) => Sort::UpdatedAt,
+            Some(NamedSort::CreatedAt) | None => Sort::CreatedAt,
+        },
+        descending: params.descending(),
+    };
+    let (templates, total) = app.templates(&project, list).await?;
+    let data = templates.into_iter().map(|t| TemplateView::new(t, &project)).collect();
+    Ok(Json(TemplatePage { data, total, page, page_size, total_pages: (total + page_size - 1) / page_size }))
+}
+
+/// A template to create.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = CreateTemplateRequest)]
+pub(crate) struct CreateRequest {
+    name: Name,
+    description: Option<Description>,
+    subject: Subject,
+    body: Html,
+    /// Its domain must be verified.
+    from: Email,
+    from_name: Option<DisplayName>,
+    reply_to: Option<Email>,
+    /// `MARKETING` by default.
+    r#type: Option<TemplateType>,
+}
+
+/// Most bytes of a body with a template in it.
+const MAX_BODY: usize = 25 * 1024 * 1024;
+
+impl Payload for CreateRequest {
+    const MAX_BODY: usize = MAX_BODY;
+
+    fn legacy(body: &Value) -> Option<&'static str> {
+        let from = body.as_object()?.get("from").unwrap_or(&Value::Null);
+        (from.is_null() || from == "").then_some("from is required")
+    }
+}
+
+/// Create a template
+#[utoipa::path(post, path = "/templates", tag = "Templates", operation_id = "createTemplate", security(("secretKey" = []), ("session" = [])),
+    request_body = CreateRequest,
+    responses(
+        (status = 201, body = TemplateView),
+        (status = 400, description = "Without from (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
+        (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn create(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    Body(body): Body<CreateRequest>,
+) -> Result<(StatusCode, Json<TemplateView>), Failure> {
+    let fields = Fields {
+        name: Some(body.name.into()),
+        description: body.description.map(String::from).into(),
+        subject: Some(body.subject.into()),
+        body: Some(body.body.into()),
+        from: Some(body.from.0),
+        from_name: body.from_name.map(String::from).into(),
+        reply_to: body.reply_to.map(|email| email.0).into(),
+        kind: body.r#type,
+    };
+    let template = app.create_template(&project, fields).await?;
+    Ok((StatusCode::CREATED, Json(TemplateView::new(template, &project))))
+}
+
+/// Get a template
+#[utoipa::path(get, path = "/templates/{id}", tag = "Templates", operation_id = "getTemplate", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn get(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    PathText(id): PathText,
+) -> Result<Json<TemplateView>> {
+    let template = app.get_template(&project, query::id(&id, Resource::Template)?).await?;
+    Ok(Json(TemplateView::new(template, &project)))
+}
+
+/// Changes to a template.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = UpdateTemplateRequest)]
+pub(crate) struct UpdateRequest {
+    name: Option<Name>,
+    /// null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<Description>)]
+    description: Given<Description>,
+    subject: Option<Subject>,
+    body: Option<Html>,
+    /// Its domain must be verified.
+    from: Option<Email>,
+    /// null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<DisplayName>)]
+    from_name: Given<DisplayName>,
+    /// null clears it.
+    #[serde(default)]
+    #[schema(value_type = Option<Email>)]
+    reply_to: Given<Email>,
+    r#type: Option<TemplateType>,
+}
+
+impl Payload for UpdateRequest {
+    const MAX_BODY: usize = MAX_BODY;
+}
+
+/// Change a template
+#[utoipa::path(patch, path = "/templates/{id}", tag = "Templates", operation_id = "updateTemplate", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)), request_body = UpdateRequest,
+    responses(
+        (status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope),
+        (status = 400, description = "An error in the template's language, with line and column", body = ErrorEnvelope),
+        (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
+pub(crate) async fn update(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    PathText(id): PathText,
+    Body(body): Body<UpdateRequest>,
+) -> Result<Json<TemplateView>, Failure> {
+    let id: TemplateId = query::id(&id, Resource::Template)?;
+    let fields = Fields {
+        name: body.name.map(String::from),
+        description: body.description.map(String::from),
+        subject: body.subject.map(String::from),
+        body: body.body.map(String::from),
+        from: body.from.map(|email| email.0),
+        from_name: body.from_name.map(String::from),
+        reply_to: body.reply_to.map(|email| email.0),
+        kind: body.r#type,
+    };
+    let template = app.update_template(&project, id, fields).await?;
+    Ok(Json(TemplateView::new(template, &project)))
+}
+
+/// Delete a template
+///
+/// Mails made from it keep their content.
+#[utoipa::path(delete, path = "/templates/{id}", tag = "Templates", operation_id = "deleteTemplate", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 204), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn delete(
+    State(app): State<App>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
+    PathText(id): PathText,
+) -> Result<StatusCode> {
+    app.delete_template(&project, &caller.actor, query::id(&id, Resource::Template)?).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Copy a template
+#[utoipa::path(post, path = "/templates/{id}/duplicate", tag = "Templates", operation_id = "duplicateTemplate", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 201, body = TemplateView), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn duplicate(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
+    PathText(id): PathText,
+) -> Result<(StatusCode, Json<TemplateView>)> {
+    let copy = app.duplicate_template(&project, query::id(&id, Resource::Template)?).await?;
+    Ok((StatusCode::CREATED, Json(TemplateView::new(copy, &project))))
+}
+
+/// A campaign that refers to a template.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CampaignReference {
+    id: String,
+    name: String,
+}
+
+/// A workflow step that sends a template.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StepReference {
+    id: String,
+    name: String,
+    workflow_id: String,
+    workflow_name: String,
+}
+
+/// What refers to a template.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TemplateUsage {
+    campaigns: Vec<CampaignReference>,
+    workflow_steps: Vec<StepReference>,
+    /// Mails made from it.
+    emails_sent: i64,
+}
+
+/// Show what refers to a template
+#[utoipa::path(get, path = "/templates/{id}/usage", tag = "Templates", operation_id = "getTemplateUsage", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = TemplateUsage), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn usage(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    PathText(id): PathText,
+) -> Result<Json<TemplateUsage>> {
+    let emails_sent = app.template_emails(&project, query::id(&id, Resource::Template)?).await?;
+    Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: Vec::new(), emails_sent }))
+}

@@ -1,0 +1,284 @@
+//! Contacts.
+
+use futures_util::future::{join, join3};
+use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::contact::{Contact, Subscription};
+use mailwright_core::custom_data::{self, Data, DataPatch};
+use mailwright_core::event::subscription_event;
+use mailwright_core::excess::{Excess, MAX_LOADED};
+use mailwright_core::given::Given;
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact::{
+    self as store, Change, Contacts, Deleted, List, Sort, Total, Upsert,
+};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::names::{Names, Wanted};
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::project::audit::{self, Entry};
+use mailwright_store::{Door, Error as StoreError, Load, Tx};
+
+use crate::App;
+use crate::audience::track;
+use crate::error::{Error, Resource, Result};
+
+pub use mailwright_store::audience::contact::Upserted;
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    project: ProjectNumber,
+    email: EmailAddress,
+    subscription: Subscription,
+    patch: DataPatch,
+    at: Timestamp,
+}
+
+/// A page of contacts.
+#[derive(Debug)]
+pub struct Page {
+    /// The contacts.
+    pub contacts: Vec<Contact>,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// How many there are in all, on the first page; 0 on later ones.
+    pub total: i64,
+}
+
+/// Changes of a `PATCH`.
+#[derive(Debug, Clone, Default)]
+pub struct Patch {
+    /// A new address.
+    pub email: Option<EmailAddress>,
+    /// A new state of the subscription.
+    pub subscribed: Option<bool>,
+    /// Changes to the custom data; null clears all of it.
+    pub data: Given<Data>,
+}
+
+impl App {
+    /// Creates or updates the contact with an address.
+    pub async fn upsert_contact(
+        &self,
+        project: &Project,
+        email: EmailAddress,
+        subscribed: Option<bool>,
+        data: Data,
+    ) -> Result<Upserted> {
+        check_locale(&data)?;
+        let operation = Operation {
+            project: project.number,
+            subscription: Subscription { given: subscribed, default_for_new: true, preserve_existing: false },
+            patch: DataPatch::new(data),
+            at: self.0.clock.now(),
+            email,
+        };
+        let route = track::route(project.number, &operation.email);
+        let bytes = custom_data::size(&operation.patch.stored);
+        let load = Load { project: project.number, rows: 1, bytes };
+        let upserted = self.0.upserts.call_sized(route, load, operation).await?;
+        let upserted = upserted.map_err(|excess| Error::Invalid(vec![excess.issue()]))?;
+        self.hint();
+        Ok(upserted)
+    }
+
+    /// One contact.
+    pub async fn contact(&self, project: &Project, id: ContactId) -> Result<Contact> {
+        let number = project.number;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Contact, id))
+    }
+
+    /// A page of contacts.
+    pub async fn contacts(&self, project: &Project, mut list: List) -> Result<Page> {
+        let number = project.number;
+        let limit = list.limit;
+        list.limit += 1; // one more tells whether there is more
+        let known = match (&list.search, list.subscribed, list.after) {
+            _ if list.after.is_some() => Some(0),
+            (Some(search), None, _) if !search.is_empty() => {
+                self.0.address_books.count(number, search).await?
+            }
+            _ => None,
+        };
+        let by_address = list.subscribed.is_none();
+        let door = if is_slow(&list) { Door::Slow(number) } else { Door::Fast };
+        let read = self
+            .0
+            .db
+            .read_by(door, move |rx| {
+                Box::pin(async move {
+                    let total = match known {
+                        Some(count) => Total { count, scanned: false },
+                        None => store::total(rx, number, &list).await?,
+                    };
+                    Ok((store::list(rx, number, &list).await?, total))
+                })
+            })
+            .await;
+        if by_address && read.as_ref().is_ok_and(|(_, total)| total.scanned) {
+            self.0.address_books.write_soon(number);
+        }
+        let (mut contacts, total) = read.map_err(|error| match error {
+            StoreError::ForeignCursor => Error::BadRequest(
+                "The cursor does not belong to this list. Start again without a cursor.".into(),
+            ),
+            other => other.into(),
+        })?;
+        let has_more = contacts.len() > limit;
+        contacts.truncate(limit);
+        Ok(Page { contacts, has_more, total: total.count })
+    }
+
+    /// Changes a contact.
+    pub async fn update_contact(&self, project: &Project, id: ContactId, patch: Patch) -> Result<Contact> {
+        if let Given::Value(data) = &patch.data {
+            check_locale(data)?;
+        }
+        let change = Change {
+            email: patch.email,
+            subscribed: patch.subscribed,
+            clear_data: patch.data == Given::Null,
+            patch: match patch.data {
+                Given::Value(data) => DataPatch::new(data),
+                Given::Absent | Given::Null => DataPatch::default(),
+            },
+        };
+        let (number, now) = (project.number, self.0.clock.now());
+        let updated = self.write(move |tx| {
+            let change = change.clone();
+            Box::pin(async move {
+                let updated = store::change(tx, number, id, &change, now).await?;
+                let updated = updated.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
+                if let Some(subscribed) = updated.flip {
+                    let flip = NewEvent::bare(number, subscription_event(subscribed), id, now);
+                    let mut deltas = Deltas::default();
+                    event::append(tx, &[flip], &mut deltas).await?;
+                    deltas.save(tx).await?;
+                }
+                Ok(updated)
+            })
+        });
+        let updated = updated.await.map_err(|error| match error {
+            Error::Store(error) if error.is_conflict_on("contacts", "email") => {
+                Error::Conflict("Another contact of this project has that email address.".into())
+            }
+            other => other,
+        })?;
+        self.hint();
+        Ok(updated.contact)
+    }
+
+    /// Removes a contact with everything that is about it.
+    pub async fn delete_contact(&self, project: &Project, actor: &Actor, id: ContactId) -> Result<()> {
+        let (number, now) = (project.number, self.0.clock.now());
+        loop {
+            let actor = actor.clone();
+            let step = self.write(move |tx| {
+                let actor = actor.clone();
+                Box::pin(async move {
+                    let deleted = store::delete(tx, number, id, now).await?;
+                    if let Deleted::Wholly = deleted {
+                        let entry = Entry::new(Action::ContactDeleted, id.to_string());
+                        audit::record(tx, number, &actor, &entry, now).await?;
+                    }
+                    Ok(deleted)
+                })
+            });
+            match step.await? {
+                Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
+                Deleted::Partly => {}
+                Deleted::Wholly => return Ok(()),
+            }
+        }
+    }
+
+    /// Sorts addresses into those that are contacts and the others, as they were given.
+    pub async fn lookup_contacts(
+        &self,
+        project: &Project,
+        given: Vec<String>,
+    ) -> Result<(Vec<String>, Vec<String>)> {
+        let number = project.number;
+        let parsed: Vec<EmailAddress> = given.iter().filter_map(|text| EmailAddress::parse(text)).collect();
+        let existing = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::existing(rx, number, &parsed).await }))
+            .await?;
+        Ok(given.into_iter().partition(|text| {
+            EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))
+        }))
+    }
+}
+
+/// Whether a page of contacts may have to be looked for among all: where no index has what is asked for in its order.
+fn is_slow(list: &List) -> bool {
+    let searches = list.search.as_ref().is_some_and(|search| !search.is_empty());
+    searches || (list.subscribed.is_some() && list.sort == Sort::Email)
+}
+
+/// `locale` is the one key whose type the service relies on.
+pub(crate) fn check_locale(data: &Data) -> Result<()> {
+    let locale = match data.get("locale") {
+        Some(serde_json::Value::Object(wrapped)) if wrapped.get("persistent") == Some(&false.into()) => {
+            wrapped.get("value")
+        }
+        other => other,
+    };
+    match locale {
+        None | Some(serde_json::Value::Null | serde_json::Value::String(_)) => Ok(()),
+        Some(_) => {
+            Err(Error::BadRequest("data.locale must be a string, such as \"en\" or \"pt-BR\".".into()))
+        }
+    }
+}
+
+pub(crate) type Outcome = std::result::Result<Upserted, Excess>;
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let mut wanted = Wanted::default();
+    for operation in operations {
+        wanted.fields(operation.project, operation.patch.names());
+    }
+    let (contacts, names) = join(
+        Contacts::load_within(tx, operations.iter().map(|o| (o.project, &o.email)), MAX_LOADED),
+        Names::load(tx, &wanted),
+    )
+    .await;
+    let (mut contacts, mut names) = (contacts?, names?);
+    let mut events = Vec::new();
+    let mut outcomes = Vec::with_capacity(operations.len());
+    for operation in operations {
+        let fits = contacts
+            .check(operation.project, &operation.email, &operation.patch)
+            .and_then(|()| names.take(operation.project, operation.patch.names(), None, operation.at));
+        if let Err(excess) = fits {
+            outcomes.push(Err(excess));
+            continue;
+        }
+        let upsert = Upsert {
+            project: operation.project,
+            email: &operation.email,
+            subscription: operation.subscription,
+            patch: &operation.patch,
+        };
+        let upserted = contacts.upsert(upsert, operation.at);
+        if let Some(subscribed) = upserted.flip {
+            events.push(NewEvent::bare(
+                operation.project,
+                subscription_event(subscribed),
+                upserted.contact.id,
+                operation.at,
+            ));
+        }
+        outcomes.push(Ok(upserted));
+    }
+    let mut deltas = Deltas::default();
+    let saved = contacts.save(tx, &mut deltas);
+    let appended = event::append(tx, &events, &mut deltas);
+    let (saved, appended, counted) = join3(saved, appended, deltas.save(tx)).await;
+    saved.and(appended).and(counted).map(|()| outcomes)
+}

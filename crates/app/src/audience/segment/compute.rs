@@ -1,0 +1,204 @@
+//! Judging every contact by one segment: on request, and by the background work after its condition changed.
+//!
+//! The database finds the contacts whose membership is not what the condition says, a part of the project at a time;
+//! only these are judged, in transactions of a few hundred.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mailwright_core::filter::{
+    Condition, DataTest, Group, Logic, TimeField, TimeTest, Tree, Window, WindowSource,
+};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::project::Project;
+use mailwright_core::segment::{Live, SegmentType};
+use mailwright_core::time::Timestamp;
+use mailwright_store::audience::segment::{self as store, Part, Reported, State};
+use mailwright_store::{Door, Patience, retrying};
+
+use super::live::{self, BATCH};
+use crate::App;
+use crate::error::{Error, Resource, Result};
+
+/// How many contacts the database looks at for one query.
+const PART: usize = 10_000;
+
+/// What judging every contact came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Computed {
+    /// Contacts that joined since this was asked last, those that joined on their own included.
+    pub added: i64,
+    /// Contacts that left since then.
+    pub removed: i64,
+    /// Members there are now.
+    pub total: i64,
+}
+
+/// A segment while every contact is judged by it.
+#[derive(Clone)]
+struct Judging {
+    project: ProjectNumber,
+    segment: SegmentId,
+    tree: Arc<Tree>,
+    /// Finds contacts that are to be remembered with the time at which they are judged again.
+    timed: Option<Arc<Tree>>,
+    state: State,
+}
+
+impl App {
+    /// Judges every contact by a tracked segment: those that join and leave are stored, with their events.
+    pub async fn compute_segment(&self, project: &Project, id: SegmentId) -> Result<Computed> {
+        let segment = self.segment(project, id).await?;
+        if segment.kind == SegmentType::Static {
+            return Ok(Computed { added: 0, removed: 0, total: segment.member_count });
+        }
+        if !segment.track_membership {
+            return Err(Error::BadRequest(
+                "The members of this segment are not tracked. Set trackMembership to true first.".into(),
+            ));
+        }
+        let number = project.number;
+        let Some(judging) = self.judging(number, id).await? else {
+            return Err(Error::not_found(Resource::Segment, id));
+        };
+        self.judge_all(Door::Slow(number), &judging).await?;
+        self.settle(&judging, judging.state.due_at).await?;
+        let (mut added, mut removed, mut after) = (0, 0, ContactId::first_of(Timestamp(0)));
+        while let Some(news) = self.report(number, id, after).await? {
+            added += news.added;
+            removed += news.removed;
+            after = news.last;
+        }
+        let total = self.segment(project, id).await?.member_count;
+        Ok(Computed { added, removed, total })
+    }
+
+    async fn report(
+        &self,
+        project: ProjectNumber,
+        segment: SegmentId,
+        after: ContactId,
+    ) -> Result<Option<Reported>> {
+        let now = self.0.clock.now();
+        let reported = self.write(move |tx| {
+            Box::pin(async move {
+                store::lock(tx, project, now).await?;
+                Ok(store::report(tx, project, segment, after).await?)
+            })
+        });
+        reported.await
+    }
+
+    /// The same for the background work, which is done with the segment then.
+    pub(super) async fn compute_in_background(&self, project: ProjectNumber, id: SegmentId) -> Result<()> {
+        let Some(judging) = self.judging(project, id).await? else { return Ok(()) };
+        self.judge_all(Door::Background(project), &judging).await?;
+        self.settle(&judging, None).await
+    }
+
+    /// `None` when there is no such tracked segment any more.
+    async fn judging(&self, project: ProjectNumber, id: SegmentId) -> Result<Option<Judging>> {
+        let desk = self.0.segments.clone();
+        let read = self.0.db.read(move |rx| {
+            Box::pin(async move {
+                // the state first: a change that comes between the two is noticed when it is compared
+                let Some(state) = store::state(rx, project, id).await? else { return Ok(None) };
+                let Some(upkeep) = store::upkeep(rx, project).await? else { return Ok(None) };
+                let live = desk.live(rx, project, upkeep.version).await?;
+                Ok(judging(project, id, state, &live))
+            })
+        });
+        Ok(read.await?)
+    }
+
+    async fn judge_all(&self, door: Door, judging: &Judging) -> Result<()> {
+        let (project, segment) = (judging.project, judging.segment);
+        let mut after = ContactId::first_of(Timestamp(0));
+        loop {
+            let (tree, timed, now) = (Arc::clone(&judging.tree), judging.timed.clone(), self.0.clock.now());
+            let (part, found): (Part, Vec<ContactId>) = self
+                .0
+                .db
+                .read_by(door, move |rx| {
+                    Box::pin(async move {
+                        let part = store::part(rx, project, after, PART).await?;
+                        let found =
+                            store::differing(rx, project, segment, part, &tree, timed.as_deref(), now)
+                                .await?;
+                        Ok((part, found))
+                    })
+                })
+                .await?;
+            for batch in found.chunks(BATCH) {
+                let _turn = match door {
+                    Door::Background(_) => self.0.segments.turn().await,
+                    Door::Slow(_) | Door::Fast => None,
+                };
+                self.judge_batch(project, segment, batch.to_vec()).await?;
+            }
+            match part.last {
+                Some(last) => after = last,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Judges some contacts by a segment and those that depend on it.
+    async fn judge_batch(
+        &self,
+        project: ProjectNumber,
+        segment: SegmentId,
+        contacts: Vec<ContactId>,
+    ) -> Result<()> {
+        let contacts: Arc<[ContactId]> = contacts.into();
+        let once = || {
+            let (desk, contacts, now) = (self.0.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
+            self.write_in_background(move |tx| {
+                Box::pin(async move {
+                    let upkeep = store::lock(tx, project, now).await?;
+                    let live = desk.live(tx, project, upkeep.version).await?;
+                    let scope = live.with_dependents(segment);
+                    let now = now.max(upkeep.swept_to);
+                    Ok(live::judge(tx, project, &live, &contacts, Some(&scope), now).await?)
+                })
+            })
+        };
+        retrying(Patience::USUAL, once).await.map(drop)
+    }
+
+    /// Notes that every contact was judged, unless the condition changed meanwhile.
+    async fn settle(&self, judging: &Judging, due_at: Option<Timestamp>) -> Result<()> {
+        let (project, segment, revision) = (judging.project, judging.segment, judging.state.revision);
+        let settled = self.0.db.write(move |tx| {
+            Box::pin(async move { store::settle(tx, project, segment, revision, due_at).await })
+        });
+        settled.await?;
+        Ok(())
+    }
+}
+
+fn judging(project: ProjectNumber, segment: SegmentId, state: State, live: &Live) -> Option<Judging> {
+    let tree = live.get(segment).filter(|definition| definition.tracked)?.tree.clone();
+    // once the background work went through all contacts, whoever changes is remembered with every change
+    let incomplete = !state.settled || state.due_at.is_some();
+    let timed = if incomplete { within_any(live.timed_of(segment)) } else { None };
+    Some(Judging { project, segment, tree, timed: timed.map(Arc::new), state })
+}
+
+/// A filter for the contacts that are inside of one of the windows, and so will leave it.
+fn within_any(windows: BTreeSet<Window>) -> Option<Tree> {
+    let groups: Vec<Group> = windows
+        .into_iter()
+        .filter_map(|window| {
+            let condition = match window.source {
+                WindowSource::Data(path) => Condition::Data { path, test: DataTest::Within(window.length) },
+                WindowSource::UpdatedAt => {
+                    Condition::Time { field: TimeField::UpdatedAt, test: TimeTest::Within(window.length) }
+                }
+                WindowSource::CreatedAt | WindowSource::Event(_) | WindowSource::Activity(_) => return None,
+            };
+            Some(Group { conditions: vec![condition], nested: None })
+        })
+        .collect();
+    (!groups.is_empty()).then_some(Tree { logic: Logic::Or, groups })
+}

@@ -1,0 +1,303 @@
+//! Segments: making and changing them, and who is in them. `live` keeps the members of tracked segments current.
+
+mod check;
+mod compute;
+mod live;
+mod member;
+mod upkeep;
+mod usage;
+
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::contact::Contact;
+use mailwright_core::filter::Tree;
+use mailwright_core::given::Given;
+use mailwright_core::ids::{ProjectNumber, SegmentId};
+use mailwright_core::project::Project;
+use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
+use mailwright_core::time::Timestamp;
+use mailwright_core::words::counted;
+use mailwright_store::audience::filter;
+use mailwright_store::audience::segment::{self as store, Standing};
+use mailwright_store::insight::counter::{self, Counter};
+use mailwright_store::project::audit::{self, Entry};
+use mailwright_store::{Door, Rx, Tx};
+use serde_json::{Value, json};
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+
+pub use compute::Computed;
+pub use member::Added;
+
+pub(crate) use live::Desk;
+pub(crate) use upkeep::start;
+
+/// A segment to create.
+#[derive(Debug, Clone)]
+pub struct NewSegment {
+    /// Name.
+    pub name: String,
+    /// Internal note.
+    pub description: Option<String>,
+    /// Who decides about the members.
+    pub kind: SegmentType,
+    /// The condition of a dynamic segment.
+    pub condition: Option<Value>,
+    /// Whether members are stored, and events emitted.
+    pub track_membership: bool,
+}
+
+/// Changes to a segment.
+#[derive(Debug, Clone, Default)]
+pub struct Patch {
+    /// A new name.
+    pub name: Option<String>,
+    /// A new note.
+    pub description: Given<String>,
+    /// A new condition; ignored by static segments.
+    pub condition: Option<Value>,
+    /// Whether members are stored from now on.
+    pub track_membership: Option<bool>,
+}
+
+impl Patch {
+    fn apply(self, segment: &mut Segment, now: Timestamp) {
+        segment.name = self.name.unwrap_or_else(|| std::mem::take(&mut segment.name));
+        self.description.apply(&mut segment.description);
+        if segment.kind == SegmentType::Dynamic {
+            segment.condition = self.condition.or_else(|| segment.condition.take());
+        }
+        segment.track_membership = self.track_membership.unwrap_or(segment.track_membership);
+        segment.updated_at = now;
+    }
+}
+
+/// In projects with more contacts the members of a segment are not counted for every page: that takes milliseconds for
+/// each ten thousand.
+const COUNTED_EACH_TIME: i64 = 50_000;
+
+/// A page of a segment's members.
+#[derive(Debug)]
+pub struct Members {
+    /// The contacts.
+    pub contacts: Vec<Contact>,
+    /// How many there are in all.
+    pub total: i64,
+}
+
+impl App {
+    /// Every segment of a project, newest first.
+    pub async fn segments(&self, project: &Project) -> Result<Vec<Segment>> {
+        let number = project.number;
+        Ok(self.0.db.read(move |rx| Box::pin(async move { store::all(rx, number).await })).await?)
+    }
+
+    /// One segment.
+    pub async fn segment(&self, project: &Project, id: SegmentId) -> Result<Segment> {
+        let number = project.number;
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Segment, id))
+    }
+
+    /// Creates a segment. The members of a tracked one are enrolled by [`App::compute_segment`], or by the background
+    /// work some minutes later; contacts that change before are judged at once.
+    pub async fn create_segment(&self, project: &Project, new: NewSegment) -> Result<Segment> {
+        let now = self.0.clock.now();
+        let segment = Segment {
+            id: SegmentId::new(now, rand::random()),
+            name: new.name,
+            description: new.description,
+            kind: new.kind,
+            condition: new.condition.filter(|_| new.kind == SegmentType::Dynamic),
+            track_membership: new.track_membership,
+            member_count: 0,
+            created_at: now,
+            updated_at: now,
+        };
+        let standing = self.standing(project.number, &segment, now).await?;
+        let number = project.number;
+        let stored = segment.clone();
+        let created = self.write(move |tx| {
+            let segment = stored.clone();
+            Box::pin(async move {
+                store::lock(tx, number, now).await?;
+                if store::count(tx, number).await? >= MAX_SEGMENTS as i64 {
+                    return Err(Error::Conflict(format!(
+                        "A project can have at most {MAX_SEGMENTS} segments. Delete one that is no longer needed."
+                    )));
+                }
+                check::references(&store::all(tx, number).await?, &segment)?;
+                store::create(tx, number, &segment, standing).await?;
+                Ok(store::changed(tx, number, now).await?)
+            })
+        });
+        created.await?;
+        Ok(Segment { member_count: standing.counted, ..segment })
+    }
+
+    /// Changes a segment. A change to the condition of a tracked one counts for its members as creating one does.
+    pub async fn update_segment(&self, project: &Project, id: SegmentId, patch: Patch) -> Result<Segment> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let mut after = self.segment(project, id).await?;
+        let may_mean_else = patch.condition.is_some() || patch.track_membership.is_some();
+        patch.clone().apply(&mut after, now);
+        let standing = if may_mean_else { self.standing(number, &after, now).await? } else { SETTLED };
+        let next = now.plus(self.settings().segments.refresh_interval);
+        let updated = self.write(move |tx| {
+            let patch = patch.clone();
+            Box::pin(async move {
+                store::lock(tx, number, now).await?;
+                let found = store::get_for_update(tx, number, id).await?;
+                let before = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
+                let mut after = before.clone();
+                patch.apply(&mut after, now);
+                if has_new_meaning(&before, &after) {
+                    let all = store::all(tx, number).await?;
+                    check::references(&all, &after)?;
+                    store::restate(tx, number, id, standing).await?;
+                    store::unsettle(tx, number, &check::graph(&all).dependents(id), next).await?;
+                }
+                store::update(tx, number, &after).await?;
+                Ok(store::changed(tx, number, now).await?)
+            })
+        });
+        updated.await?;
+        self.segment(project, id).await
+    }
+
+    /// Removes a segment that nothing refers to.
+    pub async fn delete_segment(&self, project: &Project, actor: &Actor, id: SegmentId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let removed = self.write(move |tx| {
+            let actor = actor.clone();
+            Box::pin(async move {
+                store::lock(tx, number, now).await?;
+                check_unused(tx, number, id).await?;
+                let found = store::get(tx, number, id).await?;
+                let segment = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
+                store::delete(tx, number, id).await?;
+                store::changed(tx, number, now).await?;
+                let entry = Entry::new(Action::SegmentDeleted, id.to_string());
+                let entry = entry.with(json!({ "name": segment.name }));
+                Ok(audit::record(tx, number, &actor, &entry, now).await?)
+            })
+        });
+        removed.await
+    }
+
+    /// A page of the members: those of a static segment by when they were added, the newest first; those of a dynamic
+    /// one as the condition finds them now, the newest contact first.
+    ///
+    /// The total of a dynamic segment is counted with every page while the project is small. Later it is the count that
+    /// the segment shows: to the second where members are tracked, some minutes old at most otherwise.
+    pub async fn segment_contacts(
+        &self,
+        project: &Project,
+        id: SegmentId,
+        offset: i64,
+        limit: i64,
+    ) -> Result<Members> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let segment = self.segment(project, id).await?;
+        let read = self.0.db.read_slow(number, move |rx| {
+            Box::pin(async move {
+                if segment.kind == SegmentType::Static {
+                    let contacts = store::page(rx, number, id, offset, limit).await?;
+                    return Ok(Members { contacts, total: segment.member_count });
+                }
+                let tree = store::tree_of(&segment)?;
+                let segments = store::resolve(rx, number, &tree).await?;
+                let (skip, most) = (offset as usize, limit as usize);
+                let contacts = filter::page_at(rx, number, &tree, &segments, now, skip, most).await?;
+                let is_large = counter::value(rx, number, Counter::Contacts, "").await? > COUNTED_EACH_TIME;
+                let total = if is_large {
+                    segment.member_count
+                } else {
+                    filter::count(rx, number, &tree, &segments, now).await?
+                };
+                Ok(Members { contacts, total })
+            })
+        });
+        Ok(read.await?)
+    }
+
+    /// Counts the members of a segment anew. Emits nothing, and nobody joins or leaves.
+    pub async fn refresh_segment(&self, project: &Project, id: SegmentId) -> Result<i64> {
+        let (number, now) = (project.number, self.0.clock.now());
+        let segment = self.segment(project, id).await?;
+        if segment.kind == SegmentType::Static {
+            return Ok(segment.member_count);
+        }
+        let counted = self.count_segment(Door::Slow(number), number, segment, now).await?;
+        self.0
+            .db
+            .write(move |tx| Box::pin(async move { store::set_counted(tx, number, id, counted, None).await }))
+            .await?;
+        Ok(counted)
+    }
+
+    async fn count_segment(
+        &self,
+        door: Door,
+        project: ProjectNumber,
+        segment: Segment,
+        now: Timestamp,
+    ) -> Result<i64> {
+        let read = self.0.db.read_by(door, move |rx| {
+            Box::pin(async move { count(rx, project, &store::tree_of(&segment)?, now).await })
+        });
+        Ok(read.await?)
+    }
+
+    /// Checks the condition of a segment that is to be stored and counts whom it finds.
+    async fn standing(&self, project: ProjectNumber, segment: &Segment, now: Timestamp) -> Result<Standing> {
+        let Some(condition) = segment.condition.as_ref() else { return Ok(SETTLED) };
+        let tree = check::condition(condition)?;
+        let all = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await }));
+        check::references(&all.await?, segment)?;
+        let counted = self
+            .0
+            .db
+            .read_slow(project, move |rx| Box::pin(async move { count(rx, project, &tree, now).await }));
+        let counted = counted.await?;
+        let due_at = Some(now.plus(self.settings().segments.refresh_interval));
+        Ok(Standing { counted, settled: segment.is_tracked() && counted == 0, due_at })
+    }
+}
+
+/// How a static segment stands.
+const SETTLED: Standing = Standing { counted: 0, settled: true, due_at: None };
+
+/// Whether the same contacts may be judged in another way.
+fn has_new_meaning(before: &Segment, after: &Segment) -> bool {
+    before.kind == SegmentType::Dynamic
+        && (before.condition != after.condition || before.track_membership != after.track_membership)
+}
+
+async fn count(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    now: Timestamp,
+) -> mailwright_store::Result<i64> {
+    let segments = store::resolve(rx, project, tree).await?;
+    filter::count(rx, project, tree, &segments, now).await
+}
+
+/// Refuses to remove a segment that something refers to.
+async fn check_unused(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> Result<()> {
+    let store::Uses { segments, campaigns } = store::uses(tx, project, id).await?;
+    let is = |names: &[String]| if names.len() == 1 { "is" } else { "are" };
+    let some = |names: &[String]| names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let message = if !campaigns.is_empty() {
+        let (count, are) = (counted(campaigns.len() as u64, "campaign"), is(&campaigns));
+        format!("It is the audience of {count} that {are} not over: {}.", some(&campaigns))
+    } else if !segments.is_empty() {
+        let count = counted(segments.len() as u64, "other segment");
+        format!("The condition of {count} refers to this one: {}.", some(&segments))
+    } else {
+        return Ok(());
+    };
+    Err(Error::Conflict(message))
+}

@@ -1,0 +1,209 @@
+//! `POST /v1/track`: record an event and upsert the contact.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use futures_util::future::join4;
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::Subscription;
+use mailwright_core::custom_data::{Data, DataPatch};
+use mailwright_core::event::subscription_event;
+use mailwright_core::excess::{Excess, MAX_LOADED};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::names::{Names, Wanted};
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::project::api_key::KeyHash;
+use mailwright_store::sending::idempotency::{self, Claim, Used};
+use mailwright_store::{Load, Tx, json_text};
+
+use crate::App;
+use crate::audience::contact::check_locale;
+use crate::error::{Error, Result};
+use crate::project::key::{Identity, Stale, Tracker, recheck_trackers};
+use crate::sending::idempotency::{IdempotencyKey, claim_all, reused};
+
+/// A checked request.
+#[derive(Debug, Clone)]
+pub struct Track {
+    /// Whom the event is about.
+    pub email: EmailAddress,
+    /// Name of the event; not a reserved one.
+    pub event: String,
+    /// Subscription asked for.
+    pub subscribed: Option<bool>,
+    /// Whether `subscribed` applies to a new contact only.
+    pub preserve_existing_subscription: bool,
+    /// Contact data and event variables.
+    pub data: Option<Data>,
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tracked {
+    /// The contact.
+    pub contact: ContactId,
+    /// The event.
+    pub event: EventId,
+    /// When the event was recorded.
+    pub timestamp: Timestamp,
+}
+
+pub(crate) type Outcome = std::result::Result<Tracked, Refusal>;
+
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    Stale(Stale),
+    Used(Used),
+    Excess(Excess),
+}
+
+#[derive(Debug)]
+pub(crate) struct Operation {
+    key: Option<KeyHash>,
+    project: ProjectNumber,
+    email: EmailAddress,
+    event: String,
+    subscription: Subscription,
+    patch: DataPatch,
+    event_data: Option<String>,
+    claim: Option<Claim>,
+    at: Timestamp,
+}
+
+/// Operations on the same contact must not run against each other.
+pub(crate) fn route(project: ProjectNumber, email: &EmailAddress) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (project, email).hash(&mut hasher);
+    hasher.finish()
+}
+
+impl App {
+    /// Records an event. Once this returns, it is on disk.
+    pub async fn track(
+        &self,
+        caller: &Identity,
+        track: Track,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Tracked> {
+        if let Some(data) = &track.data {
+            check_locale(data)?;
+        }
+        let project = &caller.project;
+        let used_key = key.as_ref().map(|k| k.key.clone());
+        let operation = Operation {
+            key: caller.hash,
+            project: project.number,
+            subscription: Subscription {
+                given: track.subscribed,
+                default_for_new: true,
+                preserve_existing: track.preserve_existing_subscription,
+            },
+            // the event keeps its data as it was sent, wrappers and nulls included
+            event_data: track.data.as_ref().map(json_text),
+            patch: DataPatch::new(track.data.unwrap_or_default()),
+            email: track.email,
+            event: track.event,
+            claim: self.claim(caller, key),
+            at: self.0.clock.now(),
+        };
+        let route = route(project.number, &operation.email);
+        // the event and the contact each keep it
+        let bytes = 2 * operation.event_data.as_ref().map_or(0, String::len);
+        let load = Load { project: project.number, rows: 1, bytes };
+        let tracked =
+            self.0.tracks.call_sized(route, load, operation).await?.map_err(|refusal| match refusal {
+                Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
+                Refusal::Stale(stale) => self.stale(caller, stale),
+                Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
+            })?;
+        self.hint();
+        Ok(tracked)
+    }
+}
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let mut wanted = Wanted::default();
+    for operation in operations {
+        wanted.event(operation.project, &operation.event);
+        wanted.fields(operation.project, operation.patch.names());
+    }
+    let (callers, holders, contacts, names) = join4(
+        recheck_trackers(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
+        claim_all(tx, operations, |o| o.claim.as_ref()),
+        Contacts::load_within(tx, operations.iter().map(|o| (o.project, &o.email)), MAX_LOADED),
+        Names::load(tx, &wanted),
+    )
+    .await;
+    let (callers, holders, mut contacts, mut names) = (callers?, holders?, contacts?, names?);
+    let mut events = Vec::with_capacity(operations.len());
+    let mut outcomes = Vec::with_capacity(operations.len());
+    for ((operation, caller), holder) in operations.iter().zip(callers).zip(holders) {
+        let outcome = match (caller, holder) {
+            (_, Some(used)) => Err(Refusal::Used(used)),
+            (Err(stale), None) => Err(Refusal::Stale(stale)),
+            (Ok(caller), None) => check(operation, caller, &contacts, &mut names)
+                .map(|()| apply(operation, caller, &mut contacts, &mut events))
+                .map_err(Refusal::Excess),
+        };
+        let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
+        if let (true, Some(claim)) = (refused, &operation.claim) {
+            // refused: the key stays free for a corrected request
+            idempotency::release(tx, claim.project, &claim.key).await?;
+        }
+        outcomes.push(outcome);
+    }
+    let mut deltas = Deltas::default();
+    let saved = contacts.save(tx, &mut deltas);
+    let appended = event::append(tx, &events, &mut deltas);
+    let saved = join4(saved, appended, deltas.save(tx), names.save(tx));
+    let (saved, appended, counted, registered) = saved.await;
+    saved.and(appended).and(counted).and(registered).map(|()| outcomes)
+}
+
+/// Whether contact and project can hold what an operation brings.
+fn check(
+    operation: &Operation,
+    caller: Tracker,
+    contacts: &Contacts,
+    names: &mut Names,
+) -> std::result::Result<(), Excess> {
+    contacts.check(operation.project, &operation.email, &operation.patch)?;
+    let Operation { project, event, at, .. } = operation;
+    if caller.is_public {
+        return names.take_publicly(*project, operation.patch.names(), event, *at);
+    }
+    names.take(*project, operation.patch.names(), Some(event), *at)
+}
+
+fn apply(
+    operation: &Operation,
+    caller: Tracker,
+    contacts: &mut Contacts,
+    events: &mut Vec<NewEvent>,
+) -> Tracked {
+    let mut subscription = operation.subscription;
+    if subscription.given == Some(true) && !caller.may_resubscribe {
+        subscription.preserve_existing = true;
+    }
+    let upserted = contacts.upsert(
+        Upsert { project: operation.project, email: &operation.email, subscription, patch: &operation.patch },
+        operation.at,
+    );
+    if caller.is_public {
+        contacts.tell_id(operation.project, &operation.email);
+    }
+    let contact = upserted.contact.id;
+    let event = NewEvent {
+        data: operation.event_data.clone(),
+        ..NewEvent::bare(operation.project, &operation.event, contact, operation.at)
+    };
+    let tracked = Tracked { contact, event: event.id, timestamp: operation.at };
+    events.push(event);
+    // after the event that caused it, which has the earlier id
+    if let Some(subscribed) = upserted.flip {
+        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+    }
+    tracked
+}

@@ -1,0 +1,373 @@
+//! Background jobs: long work of a project, done in steps that survive a crash.
+//!
+//! A job is a row with a lease (see [`mailwright_store::background::job`]). A process claims the next job of a project that has one
+//! due, does step after step, each in a transaction that also notes how far the work came, and looks after a while
+//! whether other projects wait. If they do, it gives the job back and everybody gets a turn.
+//!
+//! **A new kind of job** is a variant of [`JobKind`], a type that implements [`JobHandler`], and a line in [`open`]. It is
+//! queued with [`App::queue_job`].
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use mailwright_core::audit::Actor;
+use mailwright_core::bulk::Operation;
+use mailwright_core::ids::{JobId, ProjectNumber};
+use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::background::job::{self as store, ClaimRef, Claimed, Job, NewJob, Progress, Release};
+use mailwright_store::project::audit::{self, Entry};
+use mailwright_store::{Error as StoreError, Patience, Tx, retrying};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::App;
+use crate::audience::bulk::Bulk;
+use crate::audience::import::Import;
+use crate::background::runner::{Next, Runner, Work};
+use crate::background::tasks::Tasks;
+use crate::error::{Error, Result};
+
+/// How often jobs are looked for that nobody hinted at.
+const SWEEP: Duration = Duration::from_millis(500);
+/// How long a job is worked on before the worker looks whether other projects wait.
+const TURN: Duration = Duration::from_millis(500);
+/// How often a job may be claimed without a step being done: what crashes the process must not do so for ever.
+const MAX_ATTEMPTS: i64 = 10;
+/// How long a step is tried again that another transaction got in the way of.
+const PATIENCE: Patience = Patience { tries: 10, time: TURN };
+/// Most unfinished jobs of a project.
+const MAX_QUEUED: i64 = 100;
+/// What the owner of a job is told about a bug.
+const UNEXPECTED: &str = "An unexpected error stopped the job.";
+
+/// A job as its owner sees it.
+#[derive(Debug)]
+pub struct Status<R> {
+    /// Identifier.
+    pub id: JobId,
+    /// Where it stands.
+    pub state: JobState,
+    /// How much of it is done, 0 to 100.
+    pub percent: i64,
+    /// What came of it, once it is completed.
+    pub result: Option<R>,
+    /// Why it was given up.
+    pub failed_reason: Option<String>,
+}
+
+/// What a job does, with its input at hand.
+pub(crate) trait JobHandler: Send + Sync {
+    /// The next batch of the work, given where it stands. Nothing is written here. An error ends the job: it is the
+    /// reason its owner is shown.
+    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String>;
+}
+
+/// A batch of work that fits into one transaction: some hundred rows.
+pub(crate) trait Batch: Send + Sync {
+    /// Does it. What it writes is kept together with the progress it returns, or not at all.
+    fn run<'t>(
+        &'t self,
+        tx: &'t mut Tx<'_>,
+        claim: ClaimRef,
+        now: Timestamp,
+    ) -> BoxFuture<'t, mailwright_store::Result<StepResult>>;
+}
+
+/// What a batch of work did.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StepResult {
+    /// Where the work stands now.
+    pub(crate) progress: Progress,
+    /// Whether nothing is left to do.
+    pub(crate) is_last: bool,
+}
+
+/// The work of a job. An error ends the job: it is the reason its owner is shown.
+fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>, String> {
+    let project = job.claim.project;
+    Ok(match job.kind {
+        JobKind::ImportContacts => Box::new(Import::open(project, input)?),
+        JobKind::SubscribeContacts => Box::new(Bulk::open(project, Operation::Subscribe, &input)),
+        JobKind::UnsubscribeContacts => Box::new(Bulk::open(project, Operation::Unsubscribe, &input)),
+        JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &input)),
+    })
+}
+
+/// Progress of a kind's own as it is stored.
+pub(crate) fn to_value(progress: &impl Serialize) -> Value {
+    serde_json::to_value(progress).unwrap_or_default()
+}
+
+/// Progress as it was stored.
+pub(crate) fn from_value<T: DeserializeOwned>(progress: &Value) -> Result<T, String> {
+    T::deserialize(progress).map_err(|error| {
+        tracing::error!(%error, "the progress of a job cannot be read");
+        UNEXPECTED.to_owned()
+    })
+}
+
+impl App {
+    /// Queues a job of a project.
+    pub(crate) async fn queue_job(
+        &self,
+        project: &Project,
+        kind: JobKind,
+        input: Vec<u8>,
+        progress: Value,
+        entry: Option<(Actor, Entry)>,
+    ) -> Result<JobId> {
+        let at = self.0.clock.now();
+        let job =
+            NewJob { project: project.number, id: JobId::new(at, rand::random()), kind, input, progress, at };
+        let id = job.id;
+        let queued = self.write(move |tx| {
+            Box::pin(async move {
+                if store::unfinished(tx, job.project).await? >= MAX_QUEUED {
+                    return Err(Error::QueueFull(format!(
+                        "{MAX_QUEUED} jobs of this project are queued already. Try again when some of them are done."
+                    )));
+                }
+                store::enqueue(tx, &job).await?;
+                if let Some((actor, entry)) = &entry {
+                    audit::record(tx, job.project, actor, entry, job.at).await?;
+                }
+                Ok(())
+            })
+        });
+        queued.await?;
+        self.0.jobs.wake();
+        Ok(id)
+    }
+
+    /// One of a project's jobs, if it is of one of these kinds, with what it could not do once it is completed.
+    pub(crate) async fn job<F: DeserializeOwned>(
+        &self,
+        project: &Project,
+        id: JobId,
+        kinds: &'static [JobKind],
+        most_failures: u64,
+    ) -> Result<Option<(Job, Vec<F>)>> {
+        let number = project.number;
+        let found = self
+            .0
+            .db
+            .read(move |rx| {
+                Box::pin(async move {
+                    let job = store::get(rx, number, id).await?.filter(|job| kinds.contains(&job.kind));
+                    let failures = match &job {
+                        Some(job) if job.state == JobState::Completed => {
+                            store::failures(rx, number, id, most_failures).await?
+                        }
+                        _ => Vec::new(),
+                    };
+                    Ok(job.map(|job| (job, failures)))
+                })
+            })
+            .await?;
+        let Some((job, failures)) = found else { return Ok(None) };
+        let failures = failures.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
+        Ok(Some((job, failures.map_err(|error| Error::Internal(format!("a failure of job {id}: {error}")))?)))
+    }
+}
+
+/// Starts the worker.
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    let worker = Worker { app: app.clone(), tasks: tasks.clone() };
+    Runner::new(app, "jobs", SWEEP).woken_by(&app.0.jobs).start(tasks, worker);
+}
+
+struct Worker {
+    app: App,
+    tasks: Tasks,
+}
+
+impl Work for Worker {
+    /// Gives each project that has a job due its turn.
+    async fn round(&mut self) -> Result<Next> {
+        let due = self.due().await?;
+        let worker = &*self;
+        let turns = due.into_iter().map(|project| worker.caught_turn(project));
+        let turns = stream::iter(turns).buffer_unordered(worker.app.settings().jobs.at_once);
+        // all of them: a stream that is left early drops the turns that are under way
+        let worked = turns.fold(false, |any, worked| async move { any | worked }).await;
+        Ok(if worked { Next::Now } else { Next::Woken })
+    }
+}
+
+impl Worker {
+    async fn due(&self) -> mailwright_store::Result<Vec<ProjectNumber>> {
+        let now = self.now();
+        self.app.0.db.read(move |rx| Box::pin(async move { store::due_projects(rx, now).await })).await
+    }
+
+    fn now(&self) -> Timestamp {
+        self.app.clock().now()
+    }
+
+    /// A turn whose bugs do not take the worker down. The job's lease ends by itself, and its attempts are counted.
+    async fn caught_turn(&self, project: ProjectNumber) -> bool {
+        match AssertUnwindSafe(self.turn(project)).catch_unwind().await {
+            Ok(Ok(worked)) => worked,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, project = project.0, "a job could not be worked on, its lease will end");
+                false
+            }
+            Err(_) => {
+                tracing::error!(project = project.0, "a job panicked, its lease will end");
+                false
+            }
+        }
+    }
+
+    /// Works on a project's next job until it is done, or others wait. Returns whether there was one.
+    async fn turn(&self, project: ProjectNumber) -> Result<bool> {
+        let (now, lease) = (self.now(), self.lease());
+        let db = &self.app.0.db;
+        let claimed = db
+            .write_in_background(move |tx| {
+                Box::pin(async move { store::claim(tx, project, now, lease).await })
+            })
+            .await?;
+        let Some(job) = claimed else { return Ok(false) };
+        let outcome = self.work(&job).await;
+        self.settle(&job, outcome).await?;
+        Ok(true)
+    }
+
+    fn lease(&self) -> Timestamp {
+        self.now().plus(self.app.settings().jobs.lease)
+    }
+
+    /// Does steps until there is a reason to stop.
+    async fn work(&self, job: &Claimed) -> Result<Outcome, StoreError> {
+        if job.attempts > MAX_ATTEMPTS {
+            return Ok(Outcome::GivenUp(UNEXPECTED.to_owned()));
+        }
+        let (project, id) = (job.claim.project, job.claim.id);
+        let input =
+            self.app.0.db.read(move |rx| Box::pin(async move { store::input(rx, project, id).await }));
+        let work = match open(job, input.await?.unwrap_or_default()) {
+            Ok(work) => work,
+            Err(reason) => return Ok(Outcome::GivenUp(reason)),
+        };
+        let mut progress = job.progress.clone();
+        let mut turn_ends = self.now().plus(TURN);
+        loop {
+            let batch = match work.next(&progress) {
+                Ok(batch) => batch,
+                Err(reason) => return Ok(Outcome::GivenUp(reason)),
+            };
+            let step = self.step(job.claim, &batch).await?;
+            if step.is_last {
+                return Ok(Outcome::Done);
+            }
+            progress = step.progress.progress;
+            if self.tasks.is_stopping() {
+                return Ok(Outcome::Interrupted);
+            }
+            if self.now() >= turn_ends {
+                if !self.due().await?.is_empty() {
+                    return Ok(Outcome::Interrupted);
+                }
+                turn_ends = self.now().plus(TURN);
+            }
+        }
+    }
+
+    /// Does one batch, again when another transaction got in the way and the turn has not ended.
+    async fn step(&self, claim: ClaimRef, batch: &Arc<dyn Batch>) -> Result<StepResult, StoreError> {
+        let once = || {
+            let (batch, now, lease) = (Arc::clone(batch), self.now(), self.lease());
+            self.app.0.db.write_in_background(move |tx| {
+                Box::pin(async move { commit(tx, claim, batch, now, lease).await })
+            })
+        };
+        retrying(PATIENCE, once).await
+    }
+
+    /// Ends the claim as its outcome demands.
+    async fn settle(&self, job: &Claimed, outcome: Result<Outcome, StoreError>) -> Result<()> {
+        let (claim, kind, now) = (job.claim, job.kind.as_str(), self.now());
+        let (project, id) = (claim.project.0, claim.id);
+        let release = match outcome {
+            Ok(Outcome::Done) => {
+                tracing::info!(job = %id, kind, project, "a job was completed");
+                return Ok(());
+            }
+            Ok(Outcome::GivenUp(reason)) => {
+                tracing::info!(job = %id, kind, project, reason, "a job was given up");
+                return self.give_up(claim, reason).await;
+            }
+            Ok(Outcome::Interrupted) => Release { state: JobState::Waiting, due_at: now, counts: false },
+            // the commit may have happened: the next claim reads how far the work came
+            Err(error) if error.is_temporary() || matches!(error, StoreError::Unknown(_)) => {
+                tracing::warn!(%error, job = %id, kind, project, "a job is tried again later");
+                Release { state: JobState::Delayed, due_at: now.plus(Duration::from_secs(1)), counts: false }
+            }
+            Err(error) if job.attempts < MAX_ATTEMPTS => {
+                tracing::error!(%error, job = %id, kind, project, "a job failed, it is tried again later");
+                let pause = Duration::from_secs(1 << job.attempts.clamp(0, 6));
+                Release { state: JobState::Delayed, due_at: now.plus(pause), counts: true }
+            }
+            Err(error) => {
+                tracing::error!(%error, job = %id, kind, project, "a job failed and was given up");
+                return self.give_up(claim, UNEXPECTED.to_owned()).await;
+            }
+        };
+        let db = &self.app.0.db;
+        let released = db.write_in_background(move |tx| {
+            Box::pin(async move { store::release(tx, claim, release, now).await })
+        });
+        Ok(released.await?)
+    }
+
+    async fn give_up(&self, claim: ClaimRef, reason: String) -> Result<()> {
+        let now = self.now();
+        let given_up = self
+            .app
+            .0
+            .db
+            .write_in_background(move |tx| {
+                Box::pin(async move { store::fail(tx, claim, &reason, now).await })
+            })
+            .await;
+        match given_up {
+            // another process took it over, and will come to the same end
+            Err(StoreError::Contention(_)) => Ok(()),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// How a turn ended.
+enum Outcome {
+    /// The last step is done.
+    Done,
+    /// There is more to do, but others wait or the process stops.
+    Interrupted,
+    /// The job cannot be done, for a reason that its owner is shown.
+    GivenUp(String),
+}
+
+/// Does a batch and notes the progress: both or neither.
+async fn commit(
+    tx: &mut Tx<'_>,
+    claim: ClaimRef,
+    batch: Arc<dyn Batch>,
+    now: Timestamp,
+    lease: Timestamp,
+) -> mailwright_store::Result<StepResult> {
+    let step = batch.run(tx, claim, now).await?;
+    if step.is_last {
+        store::complete(tx, claim, &step.progress, now).await?;
+    } else {
+        store::advance(tx, claim, &step.progress, now, lease).await?;
+    }
+    Ok(step)
+}

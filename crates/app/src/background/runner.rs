@@ -1,0 +1,181 @@
+//! The one kind of background work: a round that is run again and again until the service stops.
+//!
+//! A [`Runner`] runs the rounds of one piece of [`Work`]. The next round begins when a [`Waker`] asks for it, or after
+//! the sweep interval, so what nobody woke it for is found as well. A round that fails, or panics, is logged and counted,
+//! and the next one waits, longer each time in a row; nothing wakes it meanwhile. When the service stops, the round under
+//! way ends first.
+//!
+//! A round must not wait for one project. Work that may take long for a project is started with
+//! [`ProjectWork`](super::project_work::ProjectWork), which has one piece of work under way for each project.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tokio::sync::Notify;
+
+use super::tasks::Tasks;
+use crate::App;
+use crate::error::Result;
+use crate::metrics::{Metrics, RoundOutcome};
+
+/// The pause after the first round that failed. It doubles with each that fails after it.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause after a round that failed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
+/// Work that is done in rounds.
+pub(crate) trait Work: Send + 'static {
+    /// Does what is due. A round should take milliseconds, and leave what takes longer to the next one.
+    fn round(&mut self) -> impl Future<Output = Result<Next>> + Send;
+
+    /// What is left to do when the service stops.
+    fn stop(&mut self) -> impl Future<Output = ()> + Send {
+        async {}
+    }
+}
+
+/// When the next round is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// At once: there may be more to do.
+    Now,
+    /// After this time, or after the sweep interval when that is shorter, or when the runner is woken.
+    In(Duration),
+    /// When the runner is woken, or after the sweep interval.
+    Woken,
+}
+
+/// Asks a runner for a round. Waking is a hint that may be lost: a sweep finds what nobody was woken for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Waker(Arc<Notify>);
+
+impl Waker {
+    /// Asks for a round; after the one that is under way, if there is one.
+    pub(crate) fn wake(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// How the rounds of a piece of work follow each other.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    name: &'static str,
+    sweep: Duration,
+    rest: Duration,
+    begins: Duration,
+    waker: Waker,
+    metrics: Metrics,
+    failed: u32,
+}
+
+impl Runner {
+    /// A runner whose rounds begin `sweep` after the end of the last one. The name stands in the log and in the metrics.
+    pub(crate) fn new(app: &App, name: &'static str, sweep: Duration) -> Self {
+        let metrics = app.metrics().clone();
+        let (rest, begins, waker) = (Duration::ZERO, Duration::ZERO, Waker::default());
+        Self { name, sweep, rest, begins, waker, metrics, failed: 0 }
+    }
+
+    /// Rounds begin as soon as this waker asks for one.
+    pub(crate) fn woken_by(mut self, waker: &Waker) -> Self {
+        self.waker = waker.clone();
+        self
+    }
+
+    /// The next round begins no sooner after the end of the last one, however often the runner is woken.
+    pub(crate) fn resting(mut self, rest: Duration) -> Self {
+        self.rest = rest;
+        self
+    }
+
+    /// The first round begins after the sweep interval, so that a service that starts has other things to do.
+    fn later(mut self) -> Self {
+        self.begins = self.sweep;
+        self
+    }
+
+    /// Runs rounds in a task until the service stops.
+    pub(crate) fn start(mut self, tasks: &Tasks, mut work: impl Work) {
+        let stop = tasks.clone();
+        tasks.spawn(self.name, async move {
+            stop.pause(self.begins).await;
+            while !stop.is_stopping() {
+                let next = self.round(&mut work).await;
+                self.wait(next, &stop).await;
+            }
+            work.stop().await;
+        });
+    }
+
+    /// Runs one round. `None` when it failed.
+    async fn round(&mut self, work: &mut impl Work) -> Option<Next> {
+        let began = Instant::now();
+        let (next, outcome) = match AssertUnwindSafe(work.round()).catch_unwind().await {
+            Ok(Ok(next)) => (Some(next), RoundOutcome::Ok),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, work = self.name, "background work failed, it is tried again");
+                (None, RoundOutcome::Failed)
+            }
+            Err(_) => {
+                tracing::error!(work = self.name, "background work panicked, it is tried again");
+                (None, RoundOutcome::Panicked)
+            }
+        };
+        self.failed = if next.is_some() { 0 } else { self.failed.saturating_add(1) };
+        self.metrics.round(self.name, outcome, began.elapsed(), self.failed);
+        next
+    }
+
+    async fn wait(&self, next: Option<Next>, stop: &Tasks) {
+        let pause = match next {
+            None => return drop(stop.pause(pause_after(self.failed)).await),
+            Some(Next::Now) => return drop(self.rest.is_zero() || stop.pause(self.rest).await),
+            Some(Next::In(pause)) => pause.min(self.sweep),
+            Some(Next::Woken) => self.sweep,
+        };
+        if !self.rest.is_zero() && !stop.pause(self.rest).await {
+            return;
+        }
+        tokio::select! {
+            () = self.waker.0.notified() => {}
+            _ = stop.pause(pause.saturating_sub(self.rest)) => {}
+        }
+    }
+}
+
+/// The pause after so many rounds in a row that failed.
+fn pause_after(failed: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(failed.saturating_sub(1))).min(LONGEST_PAUSE)
+}
+
+/// Work that is one use case, without a state of its own.
+pub(crate) struct Job<F> {
+    app: App,
+    run: fn(App) -> F,
+}
+
+impl<F> Job<F> {
+    pub(crate) fn new(app: &App, run: fn(App) -> F) -> Self {
+        Self { app: app.clone(), run }
+    }
+}
+
+impl<F: Future<Output = Result<()>> + Send + 'static> Work for Job<F> {
+    async fn round(&mut self) -> Result<Next> {
+        (self.run)(self.app.clone()).await?;
+        Ok(Next::Woken)
+    }
+}
+
+/// Runs a use case each time `period` after it ended, until the service stops.
+pub(crate) fn every<F: Future<Output = Result<()>> + Send + 'static>(
+    app: &App,
+    tasks: &Tasks,
+    name: &'static str,
+    period: Duration,
+    run: fn(App) -> F,
+) {
+    Runner::new(app, name, period).later().start(tasks, Job::new(app, run));
+}

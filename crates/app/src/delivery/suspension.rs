@@ -1,0 +1,270 @@
+//! Disabling projects: on the operator's word, and by the service itself when too much of a project's mail comes back.
+//!
+//! A project is judged after mails of it bounced or were complained about, by the sums that are kept with them. The
+//! worker that recorded such a mail only notes the project; a task judges those that were noted, each once, however many
+//! mails it was. What is noted is lost with the process, so the housekeeping judges every project once more.
+
+use std::collections::{BTreeSet, HashMap};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::ids::{ProjectId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::reputation::{Health, Level};
+use mailwright_core::time::Timestamp;
+use mailwright_store::delivery::reception;
+use mailwright_store::delivery::suspension as store;
+use mailwright_store::project::audit::{self, Entry};
+use mailwright_store::project::member;
+use mailwright_store::{Tx, project};
+use serde_json::json;
+
+use crate::App;
+use crate::background::runner::{Next, Runner, Waker, Work};
+use crate::background::tasks::Tasks;
+use crate::delivery::security::evidence;
+use crate::error::{Error, Resource, Result};
+use crate::project::member::MOST;
+use crate::sending::platform::{Platform, enqueue};
+
+/// The shortest time between two judgements of a project.
+const ROUND: Duration = Duration::from_millis(100);
+/// How often it is looked for projects that were noted.
+const SWEEP: Duration = Duration::from_secs(10);
+/// How often the operator is told of a project that should be disabled and is not.
+const TOLD_EVERY: Duration = Duration::from_hours(1);
+
+/// Projects whose mail came back, to be judged.
+#[derive(Debug, Default)]
+pub(crate) struct Docket {
+    noted: Mutex<BTreeSet<ProjectNumber>>,
+    waker: Waker,
+    told: Mutex<HashMap<ProjectNumber, Timestamp>>,
+}
+
+impl Docket {
+    /// Notes that a mail of a project bounced, or that somebody complained about it.
+    pub(crate) fn note(&self, project: ProjectNumber) {
+        if self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(project) {
+            self.waker.wake();
+        }
+    }
+
+    fn take(&self) -> BTreeSet<ProjectNumber> {
+        std::mem::take(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether the operator is to be told of a project now.
+    fn is_to_tell(&self, project: ProjectNumber, now: Timestamp) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.retain(|_, at| now.since(*at) < TOLD_EVERY);
+        let news = !told.contains_key(&project);
+        told.entry(project).or_insert(now);
+        news
+    }
+}
+
+/// Judges the projects that were noted.
+struct Judging(App);
+
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    let runner = Runner::new(app, "reputation", SWEEP).woken_by(&app.0.docket.waker).resting(ROUND);
+    runner.start(tasks, Judging(app.clone()));
+}
+
+impl Work for Judging {
+    /// Each project is judged once, however many of its mails came back. Those that could not be judged are noted again.
+    async fn round(&mut self) -> Result<Next> {
+        let Self(app) = self;
+        let mut failed = None;
+        for number in app.0.docket.take() {
+            match AssertUnwindSafe(app.judge(number)).catch_unwind().await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::warn!(%error, project = number.0, "a project could not be judged, trying again");
+                    app.0.docket.note(number);
+                    failed = Some(error);
+                }
+                // housekeeping judges it again
+                Err(_) => tracing::error!(project = number.0, "judging a project panicked"),
+            }
+        }
+        failed.map_or(Ok(Next::Woken), Err)
+    }
+}
+
+impl App {
+    /// Disables a project whose figures are critical, unless the operator wants to be told only.
+    pub(crate) async fn judge(&self, number: ProjectNumber) -> Result<()> {
+        let now = self.0.clock.now();
+        let found =
+            self.0.db.read(move |rx| Box::pin(async move { evidence(rx, number, now).await })).await?;
+        let Some((project, figures)) = found else { return Ok(()) };
+        let health = Health::of(&figures);
+        if project.disabled || project.is_platform() || health.worst() < Level::Critical {
+            return Ok(());
+        }
+        let reason = health.words(Level::Critical).join(" ");
+        if self.settings().auto_project_disable {
+            return self.suspend(&project, reason).await;
+        }
+        if self.0.docket.is_to_tell(number, now) {
+            tracing::warn!(project = %project.id, reason, "a project should be disabled");
+        }
+        Ok(())
+    }
+
+    /// Disables a project and tells its members, if they can be told.
+    async fn suspend(&self, project: &Project, reason: String) -> Result<()> {
+        let platform = match self.platform().await {
+            Ok(platform) => platform,
+            // tried again: once the project is disabled, nobody would tell them any more
+            Err(error) if error.is_unavailable() => return Err(error),
+            Err(error) => {
+                tracing::error!(%error, "members cannot be told that their project is disabled");
+                None
+            }
+        };
+        let mut suspended = self.stop(project, &reason, platform.clone()).await;
+        if let Err(error @ Error::NoOwnSender) = &suspended {
+            tracing::error!(%error, "members are not told that their project is disabled");
+            suspended = self.stop(project, &reason, None).await;
+        }
+        if !suspended? {
+            return Ok(());
+        }
+        tracing::warn!(project = %project.id, reason, "a project was disabled, too much of its mail comes back");
+        if let Some(platform) = &platform {
+            self.wake_platform(platform);
+        }
+        Ok(())
+    }
+
+    /// Disables a project and, given a sender, writes the mails to its members, in one transaction. False when it is
+    /// disabled already.
+    async fn stop(&self, project: &Project, reason: &str, sender: Option<Platform>) -> Result<bool> {
+        let (app, of, why, now) = (self.clone(), project.clone(), reason.to_owned(), self.0.clock.now());
+        let stopped = self.write_in_background(move |tx| {
+            Box::pin(async move {
+                // the operator may have looked at it and enabled it meanwhile
+                let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
+                if health.is_none_or(|health| health.worst() < Level::Critical) {
+                    return Ok(false);
+                }
+                if !disable(tx, of.number, &Actor::Service, &why, now).await? {
+                    return Ok(false);
+                }
+                if let Some(sender) = sender {
+                    app.tell_members(tx, &sender, &of, &why).await?;
+                }
+                Ok(true)
+            })
+        });
+        stopped.await
+    }
+
+    async fn tell_members(
+        &self,
+        tx: &mut Tx<'_>,
+        platform: &Platform,
+        project: &Project,
+        reason: &str,
+    ) -> Result<()> {
+        let members = member::list(tx, project.number, MOST).await?;
+        let mails: Vec<_> = members
+            .into_iter()
+            .map(|member| self.suspension_notice(platform, member.email, &project.name, reason))
+            .collect();
+        enqueue(tx, &mails).await
+    }
+
+    /// Disables a project, for its operator: reading works, writing and sending do not. False when it is disabled.
+    pub async fn disable_project(&self, id: ProjectId, reason: String) -> Result<bool> {
+        let now = self.0.clock.now();
+        self.as_operator(id, move |tx, number| {
+            Box::pin(async move { disable(tx, number, &Actor::Operator, &reason, now).await })
+        })
+        .await
+    }
+
+    /// Enables a project again. How its mail was received until now is not held against it any more. False when it is
+    /// not disabled.
+    pub async fn enable_project(&self, id: ProjectId) -> Result<bool> {
+        let now = self.0.clock.now();
+        self.as_operator(id, move |tx, number| {
+            Box::pin(async move {
+                let forgiven = reception::read(tx, number, now).await?.forgiven();
+                if !store::end(tx, number, &forgiven, now).await? {
+                    return Ok(false);
+                }
+                let entry = Entry::of_project(Action::ProjectEnabled);
+                audit::record(tx, number, &Actor::Operator, &entry, now).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
+    async fn as_operator<F>(&self, id: ProjectId, change: F) -> Result<bool>
+    where
+        F: for<'t> FnOnce(
+                &'t mut Tx<'_>,
+                ProjectNumber,
+            ) -> futures_util::future::BoxFuture<'t, mailwright_store::Result<bool>>
+            + Clone
+            + Send
+            + 'static,
+    {
+        let changed = self.write(move |tx| {
+            Box::pin(async move {
+                let found = project::by_id(tx, id).await?;
+                let project = found.ok_or_else(|| Error::not_found(Resource::Project, id))?;
+                Ok(change(tx, project.number).await?)
+            })
+        });
+        changed.await
+    }
+}
+
+/// Disables a project; false when it is disabled already.
+async fn disable(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    actor: &Actor,
+    reason: &str,
+    now: Timestamp,
+) -> mailwright_store::Result<bool> {
+    if !store::start(tx, number, reason, now).await? {
+        return Ok(false);
+    }
+    let entry = Entry::of_project(Action::ProjectDisabled).with(json!({ "reason": reason }));
+    audit::record(tx, number, actor, &entry, now).await?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_noted_once_however_many_mails_came_back() {
+        let docket = Docket::default();
+        for number in [1, 2, 1, 1] {
+            docket.note(ProjectNumber(number));
+        }
+        assert_eq!(docket.take().len(), 2);
+        assert!(docket.take().is_empty());
+    }
+
+    #[test]
+    fn the_operator_is_told_once_an_hour() {
+        let (docket, now) = (Docket::default(), Timestamp(0));
+        let later = now.plus(TOLD_EVERY);
+        let told: Vec<bool> =
+            [now, now, later].into_iter().map(|at| docket.is_to_tell(ProjectNumber(1), at)).collect();
+        assert_eq!(told, [true, false, true]);
+    }
+}

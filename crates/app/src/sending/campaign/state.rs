@@ -1,0 +1,447 @@
+//! What can be done with a campaign (reference 5.3).
+
+use futures_util::future::BoxFuture;
+use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::campaign::{Campaign, CampaignStatus};
+use mailwright_core::contact::Contact;
+use mailwright_core::custom_data::Data;
+use mailwright_core::email::{Lane, Reason, Settlement};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact::Contacts;
+use mailwright_store::insight::counter::{self, Counter, Deltas};
+use mailwright_store::project::audit::{self, Entry};
+use mailwright_store::sending::campaign::ledger::{self, Retry};
+use mailwright_store::sending::campaign::{self as store, audience, run};
+use mailwright_store::sending::content;
+use mailwright_store::sending::email::{self, NewEmail};
+use mailwright_store::{Tx, json_text};
+use serde_json::json;
+
+use super::{Overview, check_editable, known, locked};
+use crate::App;
+use crate::error::{Error, Result, too_many_conditions};
+use crate::sending::content::compose;
+use crate::sending::domain::{Obstacle, check_may_send, sender_refused};
+
+/// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it is
+/// enough to know that there is somebody: the first mail does not wait for a count.
+const COUNTED: i64 = 50_000;
+
+impl App {
+    /// Sends a campaign, now or at a time in the future.
+    pub async fn send_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+        at: Option<Timestamp>,
+    ) -> Result<Overview> {
+        let now = self.0.clock.now();
+        let action = if at.is_some() { Action::CampaignScheduled } else { Action::CampaignSent };
+        if let Some(at) = at.filter(|at| *at <= now) {
+            return Err(Error::BadRequest(format!(
+                "scheduledFor must lie in the future. It was read as {at}, and now is {now}; without an offset it is UTC."
+            )));
+        }
+        let recipients = match at {
+            Some(_) => None,
+            None => Some(self.recipients_now(project, id).await?),
+        };
+        let (number, leaves) = (project.number, self.mail_leaves());
+        let (sent, ()) = self
+            .change_campaign(number, id, Deed::new(actor, action, now), move |tx, campaign| {
+                Box::pin(async move {
+                    check_editable(campaign)?;
+                    check_may_send(tx, number, &campaign.from, leaves).await?;
+                    if !audience::can_be_found(tx, number, &campaign.audience, now).await? {
+                        return Err(Error::BadRequest(too_many_conditions()));
+                    }
+                    campaign.updated_at = now;
+                    campaign.note = None;
+                    match at {
+                        Some(at) => {
+                            campaign.status = CampaignStatus::Scheduled;
+                            campaign.scheduled_for = Some(at);
+                        }
+                        None => start(tx, number, campaign, recipients, now).await?,
+                    }
+                    Ok(store::save_state(tx, number, campaign).await?)
+                })
+            })
+            .await?;
+        self.0.campaigns.wake();
+        Ok(sent)
+    }
+
+    /// How many mails a campaign would make now; an error when none. When that cannot be told in time, the campaign goes
+    /// its way all the same with what was known: its audience is gathered later, as long as that takes.
+    async fn recipients_now(&self, project: &Project, id: CampaignId) -> Result<i64> {
+        let before = self.campaign(project, id).await?.campaign;
+        check_editable(&before)?;
+        let (number, now) = (project.number, self.0.clock.now());
+        let counted = match self.count_quickly(number, &before).await? {
+            Some(counted) => counted.recipients(),
+            None => self.count_slowly(number, before, now).await?,
+        };
+        match counted {
+            0 => Err(Error::BadRequest(
+                "The campaign has no recipients. Nobody of its audience would get a mail.".into(),
+            )),
+            recipients => Ok(recipients),
+        }
+    }
+
+    async fn count_slowly(&self, number: ProjectNumber, before: Campaign, now: Timestamp) -> Result<i64> {
+        let known = before.recipients;
+        let counted = self.0.db.read_slow(number, move |rx| {
+            Box::pin(async move {
+                let members = audience::resolve(rx, number, &before.audience).await?;
+                let contacts = counter::value(rx, number, Counter::Contacts, "").await?;
+                if contacts <= COUNTED || matches!(members, audience::Members::All) {
+                    let counted = audience::count(rx, number, &members, before.kind, now).await?;
+                    return Ok(counted.recipients());
+                }
+                let any = audience::has_recipients(rx, number, &members, before.kind, now).await?;
+                Ok(if any { known.max(1) } else { 0 })
+            })
+        });
+        match counted.await.map_err(Error::from) {
+            Err(error) if error.is_too_slow() => Ok(known.max(1)),
+            counted => counted,
+        }
+    }
+
+    /// Cancels a campaign. One that has not started becomes a draft again; of one that is being sent, the mails that wait
+    /// are skipped.
+    pub async fn cancel_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+    ) -> Result<Overview> {
+        let deed = Deed::new(actor, Action::CampaignCancelled, self.0.clock.now());
+        let cancelled = self
+            .change_state(project.number, id, deed, |campaign| {
+                match campaign.status {
+                    CampaignStatus::Scheduled => {
+                        campaign.status = CampaignStatus::Draft;
+                        campaign.scheduled_for = None;
+                    }
+                    CampaignStatus::Sending => {
+                        campaign.status = CampaignStatus::Cancelled;
+                        campaign.paused_at = None;
+                        campaign.note = None; // it may say why it did not go on
+                    }
+                    CampaignStatus::Draft | CampaignStatus::Sent | CampaignStatus::Cancelled => {
+                        return Err(not_now(
+                            campaign,
+                            "Only a scheduled campaign, or one that is being sent, can be cancelled.",
+                        ));
+                    }
+                }
+                Ok(())
+            })
+            .await?;
+        self.0.campaigns.wake();
+        Ok(cancelled)
+    }
+
+    /// Pauses a campaign that is being sent: no more of its mails are claimed. Those on the wire end as they end.
+    pub async fn pause_campaign(&self, project: &Project, actor: &Actor, id: CampaignId) -> Result<Overview> {
+        let now = self.0.clock.now();
+        let deed = Deed::new(actor, Action::CampaignPaused, now);
+        self.change_state(project.number, id, deed, move |campaign| {
+            if campaign.status != CampaignStatus::Sending || campaign.paused_at.is_some() {
+                return Err(not_now(campaign, "Only a campaign that is being sent can be paused."));
+            }
+            campaign.paused_at = Some(now);
+            campaign.note = None; // it may say why it does not go on
+            Ok(())
+        })
+        .await
+    }
+
+    /// Goes on with a campaign that is paused.
+    pub async fn resume_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+    ) -> Result<Overview> {
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        let deed = Deed::new(actor, Action::CampaignResumed, now);
+        let resumed = self.change_campaign(number, id, deed, move |tx, campaign| {
+            Box::pin(async move {
+                if campaign.paused_at.is_none() {
+                    return Err(not_now(campaign, "Only a campaign that is paused can be resumed."));
+                }
+                check_may_send(tx, number, &campaign.from, leaves).await?;
+                campaign.paused_at = None;
+                campaign.note = None;
+                campaign.updated_at = now;
+                Ok(store::save_state(tx, number, campaign).await?)
+            })
+        });
+        let (resumed, ()) = resumed.await?;
+        self.0.dispatcher.wake(Lane::Campaign, number);
+        Ok(resumed)
+    }
+
+    /// Pauses the campaigns that send from a domain which cannot be signed for any more: what its owner took out of the
+    /// DNS is nobody's to sign with. Each says why, in its record and in the audit log.
+    pub(crate) async fn withhold_campaigns(
+        &self,
+        number: ProjectNumber,
+        domain: String,
+        obstacle: Obstacle,
+    ) -> Result<()> {
+        let (now, leaves) = (self.0.clock.now(), self.mail_leaves());
+        let paused = self.write(move |tx| {
+            let domain = domain.clone();
+            Box::pin(async move {
+                if obstacle == Obstacle::Unverified
+                    && sender_refused(tx, number, &format!("@{domain}"), leaves).await?.is_none()
+                {
+                    return Ok(Vec::new()); // verified again meanwhile
+                }
+                let under_way = store::sending_from(tx, number, &domain).await?;
+                for id in &under_way {
+                    withhold(tx, number, *id, obstacle.of_campaign(&domain), now).await?;
+                }
+                Ok(under_way)
+            })
+        });
+        for id in paused.await? {
+            tracing::warn!(campaign = %id, ?obstacle, "a campaign was paused, because of its sender's domain");
+        }
+        Ok(())
+    }
+
+    /// Sends the mails of a campaign again that failed, or those in doubt, of one reason where one is given. Returns how
+    /// many they are.
+    pub async fn retry_campaign(
+        &self,
+        project: &Project,
+        actor: &Actor,
+        id: CampaignId,
+        settlement: Settlement,
+        reason: Option<Reason>,
+    ) -> Result<(Overview, i64)> {
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        let deed = Deed::new(actor, Action::CampaignRetried, now);
+        let retried = self
+            .change_campaign(number, id, deed, move |tx, campaign| {
+                Box::pin(async move {
+                    if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
+                        let text = "Only a campaign that was sent, or is being sent, can be retried.";
+                        return Err(not_now(campaign, text));
+                    }
+                    check_may_send(tx, number, &campaign.from, leaves).await?;
+                    if ledger::is_retrying(tx, number, id).await? {
+                        let text = "A retry of this campaign is under way. Try again when it is done.";
+                        return Err(Error::Conflict(text.into()));
+                    }
+                    let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
+                    let count = match reason {
+                        Some(reason) => totals.count_for(settlement, reason),
+                        None => totals.count(settlement),
+                    };
+                    if count == 0 {
+                        return Err(Error::BadRequest("There is nothing to retry.".into()));
+                    }
+                    campaign.status = CampaignStatus::Sending;
+                    campaign.finished_at = None;
+                    campaign.updated_at = now;
+                    store::save_state(tx, number, campaign).await?;
+                    let retry = Retry { settlement, reason, asked_at: now, after: None };
+                    ledger::save_retry(tx, number, id, Some(&retry)).await?;
+                    Ok(count)
+                })
+            })
+            .await?;
+        self.0.campaigns.wake();
+        Ok(retried)
+    }
+
+    /// Changes where a campaign stands by a rule that looks at nothing else.
+    async fn change_state(
+        &self,
+        number: ProjectNumber,
+        id: CampaignId,
+        deed: Deed,
+        rule: impl Fn(&mut Campaign) -> Result<()> + Clone + Send + Sync + 'static,
+    ) -> Result<Overview> {
+        let now = deed.at;
+        let change = self.change_campaign(number, id, deed, move |tx, campaign| {
+            let ruled = rule(campaign);
+            Box::pin(async move {
+                ruled?;
+                campaign.updated_at = now;
+                Ok(store::save_state(tx, number, campaign).await?)
+            })
+        });
+        let (changed, ()) = change.await?;
+        Ok(changed)
+    }
+
+    /// Changes a campaign that nobody else changes meanwhile, and returns it with what the change returned. What was
+    /// done goes into the audit log.
+    async fn change_campaign<T>(
+        &self,
+        number: ProjectNumber,
+        id: CampaignId,
+        deed: Deed,
+        change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> BoxFuture<'t, Result<T>>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<(Overview, T)>
+    where
+        T: Send + 'static,
+    {
+        let changed = self.write(move |tx| {
+            let (change, deed) = (change.clone(), deed.clone());
+            Box::pin(async move {
+                let mut campaign = locked(tx, number, id).await?;
+                let outcome = change(tx, &mut campaign).await?;
+                audit::record(tx, number, &deed.actor, &deed.entry(&campaign), deed.at).await?;
+                Ok((known(tx, number, id).await?, outcome))
+            })
+        });
+        changed.await
+    }
+
+    /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
+    /// part of the campaign's figures.
+    pub async fn test_campaign(
+        &self,
+        project: &Project,
+        id: CampaignId,
+        to: EmailAddress,
+    ) -> Result<EmailId> {
+        let campaign = self.campaign(project, id).await?.campaign;
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        let (content, _) =
+            compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
+        let prepared = self.0.contents.prepare(number, &content, &[]);
+        let mail = EmailId::new(now, rand::random());
+        let stored = self.write(move |tx| {
+            Box::pin(async move {
+                check_may_send(tx, number, &campaign.from, leaves).await?;
+                let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
+                let contact = contacts.get(number, &to).cloned().unwrap_or_else(|| stranger(&to, now));
+                content::save(tx, &[(number, &content)], now).await?;
+                let from = EmailAddress::from_stored(&campaign.from);
+                let reply_to = campaign.reply_to.as_deref().map(EmailAddress::from_stored);
+                let email = NewEmail {
+                    project: number,
+                    id: mail,
+                    contact: contact.id,
+                    recipient: to,
+                    recipient_name: None,
+                    reply_to: Some(reply_to.unwrap_or_else(|| from.clone())),
+                    message_id: format!("{mail}@{}", from.domain()),
+                    from,
+                    from_name: campaign.from_name,
+                    subject: content.subject.clone(),
+                    content_hash: content.hash,
+                    variables: json_text(&prepared.variables(&contact, &Data::new())),
+                    source: Campaign::source(campaign.kind),
+                    kind: campaign.kind,
+                    lane: Lane::Transactional,
+                    template: None,
+                    at: now,
+                };
+                let mut deltas = Deltas::default();
+                email::enqueue(tx, &[email], &mut deltas).await?;
+                Ok(deltas.save(tx).await?)
+            })
+        });
+        stored.await?;
+        self.0.dispatcher.wake(Lane::Transactional, number);
+        Ok(mail)
+    }
+}
+
+/// What somebody does with a campaign.
+#[derive(Debug, Clone)]
+struct Deed {
+    actor: Actor,
+    action: Action,
+    at: Timestamp,
+}
+
+impl Deed {
+    fn new(actor: &Actor, action: Action, at: Timestamp) -> Self {
+        Self { actor: actor.clone(), action, at }
+    }
+
+    fn entry(&self, campaign: &Campaign) -> Entry {
+        let mut details = json!({ "name": campaign.name });
+        if self.action == Action::CampaignScheduled {
+            details["scheduledFor"] = json!(campaign.scheduled_for);
+        }
+        Entry::new(self.action, campaign.id.to_string()).with(details)
+    }
+}
+
+fn not_now(campaign: &Campaign, text: &str) -> Error {
+    let paused = if campaign.paused_at.is_some() { ", and paused" } else { "" };
+    Error::BadRequest(format!("{text} This one is {}{paused}.", campaign.status.as_str()))
+}
+
+/// Somebody who is no contact: nothing is known of them, and the links in their mail lead nowhere.
+fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
+    Contact {
+        id: ContactId::new(now, rand::random()),
+        email: email.clone(),
+        subscribed: false,
+        data: Data::new(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Pauses a campaign for a reason that nobody asked for. Whether it was not paused before.
+pub(super) async fn withhold(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    id: CampaignId,
+    note: String,
+    now: Timestamp,
+) -> mailwright_store::Result<bool> {
+    let is_sending =
+        |campaign: &Campaign| campaign.status == CampaignStatus::Sending && campaign.paused_at.is_none();
+    let Some(mut campaign) = store::get_for_update(tx, number, id).await?.filter(is_sending) else {
+        return Ok(false);
+    };
+    let entry = Entry::new(Action::CampaignPaused, id.to_string())
+        .with(json!({ "name": campaign.name, "reason": note }));
+    campaign.paused_at = Some(now);
+    campaign.note = Some(note);
+    campaign.updated_at = now;
+    store::save_state(tx, number, &campaign).await?;
+    audit::record(tx, number, &Actor::Service, &entry, now).await.map(|()| true)
+}
+
+/// Starts a campaign: stores what its mails say, once for all of them. The caller stores its state.
+pub(super) async fn start(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    campaign: &mut Campaign,
+    recipients: Option<i64>,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), None, &[], &[]);
+    content::save(tx, &[(number, &content)], now).await?;
+    run::start(tx, number, campaign.id, &content.hash).await?;
+    campaign.status = CampaignStatus::Sending;
+    campaign.sent_at = Some(now);
+    campaign.recipients = recipients.unwrap_or(campaign.recipients);
+    campaign.updated_at = now;
+    Ok(())
+}

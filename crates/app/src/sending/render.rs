@@ -1,0 +1,174 @@
+//! From a claimed mail to the bytes that go on the wire.
+//!
+//! A mail is a pure function of its row and its content: rendering it again, for another try, gives the same message
+//! with the same `Message-ID`.
+
+use mailwright_core::email::EmailSource;
+use mailwright_core::ids::ProjectId;
+use mailwright_core::template::TemplateType;
+use mailwright_core::templating::{Escape, Scope, Template, escape_html};
+use mailwright_mail::message::{Mailbox, Message};
+use mailwright_mail::text::html_to_text;
+use mailwright_store::sending::email::Claimed;
+
+use crate::sending::content::Prepared;
+use crate::sending::letterhead::Letterhead;
+
+/// The longest list identifier (RFC 2919 section 2).
+const MAX_LIST_ID: usize = 255;
+
+/// A mail ready for the wire.
+pub(crate) struct Rendered {
+    /// The subject as the recipient sees it.
+    pub(crate) subject: String,
+    /// The sender as the recipient sees it.
+    pub(crate) sender: String,
+    /// The message, unsigned.
+    pub(crate) raw: Vec<u8>,
+}
+
+/// Addresses of a contact's own pages.
+struct Links {
+    unsubscribe: String,
+    subscribe: String,
+    manage: String,
+}
+
+impl Links {
+    fn new(base_url: &str, mail: &Claimed, tag: &str) -> Self {
+        let to = |page: &str| format!("{base_url}/{page}/{}?e={}&t={tag}", mail.contact, mail.id);
+        Self { unsubscribe: to("unsubscribe"), subscribe: to("subscribe"), manage: to("manage") }
+    }
+}
+
+/// A mail to which values and loops add more than it has room for.
+#[derive(Debug)]
+pub(crate) struct Outgrown;
+
+/// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry.
+pub(crate) fn render(
+    base_url: &str,
+    letterhead: &Letterhead,
+    mail: &Claimed,
+    content: &Prepared,
+    tag: &str,
+) -> Result<Rendered, Outgrown> {
+    let links = Links::new(base_url, mail, tag);
+    let contact = mail.contact.to_string();
+    let scope = Scope::new()
+        .fixed("id", contact.as_str())
+        .fixed("svc_id", contact.as_str())
+        .fixed("email", mail.recipient.as_str())
+        .fixed("svc_email", mail.recipient.as_str())
+        .fixed("unsubscribeUrl", links.unsubscribe.as_str())
+        .fixed("subscribeUrl", links.subscribe.as_str())
+        .fixed("manageUrl", links.manage.as_str())
+        .layer(&mail.variables)
+        .layer(&content.shared);
+    let mut writer = Writer { scope: &scope, room: content.room };
+    let subject = single_line(&writer.render(&content.subject, Escape::Text)?);
+    let mut html = writer.render(&content.body, Escape::Html)?;
+    let mut text = match &content.text {
+        Some(text) => Some(writer.render(text, Escape::Text)?),
+        None => None,
+    };
+    if mail.kind == TemplateType::Marketing {
+        let locale = mail.variables.get("locale").or_else(|| content.shared.get("locale"));
+        let locale = locale.and_then(|locale| locale.as_str());
+        let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
+        let footer = letterhead.footer(locale);
+        footer.insert(&mut html, &unsubscribe, &manage);
+        let has_own_text = text.is_some();
+        let text = text.get_or_insert_with(|| html_to_text(&html));
+        if has_own_text || !text.contains(&links.unsubscribe) {
+            let mut below = String::new();
+            footer.insert(&mut below, &unsubscribe, &manage);
+            text.truncate(text.trim_end().len());
+            text.push_str("\n\n");
+            text.push_str(&html_to_text(&below));
+        }
+    }
+    let from_name = mail.from_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let from_name = from_name.unwrap_or(letterhead.project.name.trim()).to_owned();
+    let sender = format!("{from_name} <{}>", mail.from);
+    let message = Message {
+        from: Mailbox { name: Some(from_name), address: mail.from.to_string() },
+        to: Mailbox { name: mail.recipient_name.clone(), address: mail.recipient.to_string() },
+        reply_to: mail.reply_to.clone().map(|address| Mailbox { name: None, address }),
+        subject: &subject,
+        html: &html,
+        text: text.as_deref(),
+        headers: &headers(mail, content, &links, letterhead.project.id),
+        attachments: &content.attachments,
+        message_id: &mail.message_id,
+        date: mail.first_attempt_at.unwrap_or(mail.created_at),
+    };
+    let raw = message.to_mime();
+    Ok(Rendered { subject, sender, raw })
+}
+
+/// Writes the parts of a mail, which share its room.
+struct Writer<'s> {
+    scope: &'s Scope<'s>,
+    /// What is left of it; `None` where every part has as much as it may.
+    room: Option<usize>,
+}
+
+impl Writer<'_> {
+    fn render(&mut self, part: &Template, mode: Escape) -> Result<String, Outgrown> {
+        let Some(room) = self.room else { return Ok(part.render(self.scope, mode)) };
+        let written = part.render_within(self.scope, mode, room).ok_or(Outgrown)?;
+        self.room = Some(room - written.len().saturating_sub(part.source_len()).min(room));
+        Ok(written)
+    }
+}
+
+/// A rendered value can hold line ends; a subject cannot.
+fn single_line(text: &str) -> String {
+    text.split(['\r', '\n']).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ").replace('\0', "")
+}
+
+/// The service's own headers, then the sender's, which come last and so win (reference 4.4).
+fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId) -> Vec<(String, String)> {
+    let mut headers = Vec::new();
+    let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
+    let marketing = mail.kind == TemplateType::Marketing;
+    let campaign = mail.source == EmailSource::Campaign || mail.campaign.is_some();
+    // a campaign without a footer is bulk as well, and receivers want a way out of it
+    let is_list = marketing || (campaign && mail.kind != TemplateType::Transactional);
+    // who sets one of the pair takes over both
+    let own = content.headers.iter().any(|(name, _)| {
+        name.eq_ignore_ascii_case("List-Unsubscribe") || name.eq_ignore_ascii_case("List-Unsubscribe-Post")
+    });
+    if (is_list || content.has_subscription_link()) && !own {
+        add("List-Unsubscribe", format!("<{}>", links.unsubscribe));
+        // RFC 8058 section 3.1 asks for https, and programs show no button without
+        if links.unsubscribe.starts_with("https://") {
+            add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
+        }
+    }
+    if is_list {
+        let id = format!("{}.{}", project, mail.from.domain());
+        if id.len() <= MAX_LIST_ID {
+            add("List-Id", format!("<{id}>"));
+        }
+    }
+    if marketing || campaign {
+        add("Precedence", "bulk".to_owned());
+        add("Auto-Submitted", "auto-generated".to_owned());
+        // not `All`: that asks Exchange to keep bounces back as well (MS-OXCMAIL section 2.1.3.2.20)
+        add("X-Auto-Response-Suppress", "OOF, AutoReply".to_owned());
+    }
+    headers.extend(content.headers.iter().cloned());
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_has_one_line() {
+        assert_eq!(single_line("a\r\nBcc: x@y.zz\0"), "a Bcc: x@y.zz");
+    }
+}

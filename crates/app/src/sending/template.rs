@@ -1,0 +1,199 @@
+//! Saved templates.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::audit::{Action, Actor};
+use mailwright_core::given::Given;
+use mailwright_core::ids::{ProjectNumber, TemplateId};
+use mailwright_core::issue::Issue;
+use mailwright_core::project::Project;
+use mailwright_core::template::{Template, TemplateType};
+use mailwright_core::templating;
+use mailwright_core::time::Timestamp;
+use mailwright_store::Door;
+use mailwright_store::project::audit::{self, Entry};
+use mailwright_store::sending::template::{self as store, List};
+
+use crate::App;
+use crate::error::{Error, Resource, Result};
+use crate::sending::domain::check_may_send;
+
+/// Fields of a new template, or of a change to one.
+#[derive(Debug, Clone, Default)]
+pub struct Fields {
+    /// Internal name.
+    pub name: Option<String>,
+    /// Internal note.
+    pub description: Given<String>,
+    /// Subject.
+    pub subject: Option<String>,
+    /// HTML.
+    pub body: Option<String>,
+    /// Sender address.
+    pub from: Option<EmailAddress>,
+    /// Sender name.
+    pub from_name: Given<String>,
+    /// Reply address.
+    pub reply_to: Given<EmailAddress>,
+    /// Kind of mail.
+    pub kind: Option<TemplateType>,
+}
+
+impl Fields {
+    /// Errors in the templates' language, named by field with line and column (reference 4.3).
+    fn syntax(&self) -> Result<()> {
+        let issues = syntax_issues(self.subject.as_deref(), self.body.as_deref());
+        if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
+    }
+
+    fn apply(self, template: &mut Template) {
+        fn set<T>(target: &mut T, value: Option<T>) {
+            if let Some(value) = value {
+                *target = value;
+            }
+        }
+        set(&mut template.name, self.name);
+        self.description.apply(&mut template.description);
+        set(&mut template.subject, self.subject);
+        set(&mut template.body, self.body);
+        set(&mut template.from, self.from.map(|from| from.to_string()));
+        self.from_name.apply(&mut template.from_name);
+        self.reply_to.map(|to| to.to_string()).apply(&mut template.reply_to);
+        set(&mut template.kind, self.kind);
+    }
+}
+
+impl App {
+    /// A page of templates and how many there are in all.
+    pub async fn templates(&self, project: &Project, list: List) -> Result<(Vec<Template>, i64)> {
+        let number = project.number;
+        let door = if list.search.is_some() { Door::Slow(number) } else { Door::Fast };
+        let read =
+            self.0.db.read_by(door, move |rx| Box::pin(async move { store::list(rx, number, &list).await }));
+        Ok(read.await?)
+    }
+
+    /// One template.
+    pub async fn get_template(&self, project: &Project, id: TemplateId) -> Result<Template> {
+        self.template(project, id).await
+    }
+
+    /// Creates a template.
+    pub async fn create_template(&self, project: &Project, fields: Fields) -> Result<Template> {
+        fields.syntax()?;
+        let now = self.0.clock.now();
+        let mut template = blank(now);
+        fields.apply(&mut template);
+        self.store_template(project.number, template, true).await
+    }
+
+    /// Changes a template.
+    pub async fn update_template(
+        &self,
+        project: &Project,
+        id: TemplateId,
+        fields: Fields,
+    ) -> Result<Template> {
+        fields.syntax()?;
+        let check_sender = fields.from.is_some();
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        let stored = self.write(move |tx| {
+            Box::pin(async move {
+                let found = store::get_for_update(tx, number, id).await?;
+                let mut template = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
+                fields.apply(&mut template);
+                template.updated_at = now;
+                if check_sender {
+                    check_may_send(tx, number, &template.from, leaves).await?;
+                }
+                store::update(tx, number, &template).await?;
+                Ok(template)
+            })
+        });
+        stored.await
+    }
+
+    /// Copies a template.
+    pub async fn duplicate_template(&self, project: &Project, id: TemplateId) -> Result<Template> {
+        let original = self.template(project, id).await?;
+        let now = self.0.clock.now();
+        let copy = Template {
+            id: TemplateId::new(now, rand::random()),
+            name: format!("{} (Copy)", original.name),
+            created_at: now,
+            updated_at: now,
+            ..original
+        };
+        self.store_template(project.number, copy, false).await
+    }
+
+    async fn store_template(
+        &self,
+        number: ProjectNumber,
+        template: Template,
+        check_sender: bool,
+    ) -> Result<Template> {
+        let leaves = self.mail_leaves();
+        let stored = self.write(move |tx| {
+            Box::pin(async move {
+                if check_sender {
+                    check_may_send(tx, number, &template.from, leaves).await?;
+                }
+                store::create(tx, number, &template).await?;
+                Ok(template)
+            })
+        });
+        stored.await
+    }
+
+    /// Removes a template. Mails made from it keep their content.
+    pub async fn delete_template(&self, project: &Project, actor: &Actor, id: TemplateId) -> Result<()> {
+        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
+        let removed = self.write(move |tx| {
+            Box::pin(async move {
+                if !store::delete(tx, number, id).await? {
+                    return Err(Error::not_found(Resource::Template, id));
+                }
+                let entry = Entry::new(Action::TemplateDeleted, id.to_string());
+                Ok(audit::record(tx, number, &actor, &entry, now).await?)
+            })
+        });
+        removed.await
+    }
+
+    /// How many mails were made from a template.
+    pub async fn template_emails(&self, project: &Project, id: TemplateId) -> Result<i64> {
+        self.template(project, id).await?;
+        let number = project.number;
+        Ok(self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { store::emails_sent(rx, number, id).await }))
+            .await?)
+    }
+}
+
+/// Errors in the templates' language, named by field with line and column.
+pub(crate) fn syntax_issues(subject: Option<&str>, body: Option<&str>) -> Vec<Issue> {
+    let fields = [("subject", subject), ("body", body)];
+    let issue = |(name, source): (&str, Option<&str>)| {
+        let error = templating::Template::parse(source?).err()?;
+        Some(Issue::new(name, "invalid_template", error.to_string()))
+    };
+    fields.into_iter().filter_map(issue).collect()
+}
+
+fn blank(now: Timestamp) -> Template {
+    Template {
+        id: TemplateId::new(now, rand::random()),
+        name: String::new(),
+        description: None,
+        subject: String::new(),
+        body: String::new(),
+        from: String::new(),
+        from_name: None,
+        reply_to: None,
+        kind: TemplateType::Marketing,
+        created_at: now,
+        updated_at: now,
+    }
+}

@@ -1,0 +1,171 @@
+//! What is known of the contacts of a batch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mailwright_core::contact::Contact;
+use mailwright_core::filter::{Activity, Facts, References};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
+use mailwright_core::time::Timestamp;
+
+use crate::audience::contact::{COLUMNS, read};
+use crate::database::error::Result;
+use crate::database::tx::Rx;
+use crate::database::value::Arg;
+
+/// What is known of one contact, as far as the references say that it is of interest.
+#[derive(Debug, Clone)]
+pub struct FactsOf {
+    contact: Contact,
+    events: BTreeMap<String, Timestamp>,
+    activities: BTreeMap<Activity, Timestamp>,
+    segments: BTreeSet<SegmentId>,
+}
+
+impl FactsOf {
+    /// Notes that the contact entered a segment, or left it.
+    pub fn set_member(&mut self, segment: SegmentId, member: bool) {
+        if member {
+            self.segments.insert(segment);
+        } else {
+            self.segments.remove(&segment);
+        }
+    }
+}
+
+impl Facts for FactsOf {
+    fn contact(&self) -> &Contact {
+        &self.contact
+    }
+
+    fn last_event(&self, name: &str) -> Option<Timestamp> {
+        self.events.get(name).copied()
+    }
+
+    fn last_activity(&self, activity: Activity) -> Option<Timestamp> {
+        self.activities.get(&activity).copied()
+    }
+
+    /// Whether it is a stored member: of a static or tracked segment.
+    fn is_member(&self, segment: SegmentId) -> bool {
+        self.segments.contains(&segment)
+    }
+}
+
+/// Loads what `references` names of some contacts, at most four queries in all. Contacts that do not exist are left out;
+/// the others come ordered by id.
+pub async fn facts(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    references: &References,
+) -> Result<Vec<FactsOf>> {
+    let mut found = load(rx, project, contacts).await?;
+    last_events(rx, project, &references.events, &mut found).await?;
+    last_activities(rx, project, &references.activities, &mut found).await?;
+    memberships(rx, project, &references.segments, &mut found).await?;
+    Ok(found.into_values().collect())
+}
+
+type Found = BTreeMap<ContactId, FactsOf>;
+
+fn ids(found: &Found) -> Arg<'static> {
+    Arg::Ids(found.keys().map(|id| Some((*id).into())).collect())
+}
+
+async fn load(rx: &mut Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Found> {
+    let rows = rx
+        .all(
+            format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id {{in $2}}"),
+            &[project.into(), Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect())],
+            read,
+        )
+        .await?;
+    let facts = |contact| FactsOf {
+        contact,
+        events: BTreeMap::new(),
+        activities: BTreeMap::new(),
+        segments: BTreeSet::new(),
+    };
+    Ok(rows.into_iter().map(|contact| (contact.id, facts(contact))).collect())
+}
+
+async fn last_events(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    names: &BTreeSet<String>,
+    found: &mut Found,
+) -> Result<()> {
+    let pairs: Vec<_> = found.keys().flat_map(|id| names.iter().map(move |name| (*id, name))).collect();
+    let rows = rx
+        .each_returning(
+            "select r.contact_id, r.name, (select e.id from events e where e.project_id = $3 \
+             and e.contact_id = r.contact_id and e.name = r.name order by e.id desc limit 1) \
+             from {rows r: contact_id id, name text}",
+            &[
+                Arg::Ids(pairs.iter().map(|(id, _)| Some((*id).into())).collect()),
+                Arg::Texts(pairs.iter().map(|(_, name)| Some(name.as_str().into())).collect()),
+                project.into(),
+            ],
+            |r| Ok((r.get::<ContactId>(0)?, r.get::<String>(1)?, r.get::<Option<EventId>>(2)?)),
+        )
+        .await?;
+    for (contact, name, last) in rows {
+        if let (Some(facts), Some(last)) = (found.get_mut(&contact), last) {
+            facts.events.insert(name, last.instant());
+        }
+    }
+    Ok(())
+}
+
+async fn last_activities(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    activities: &BTreeSet<Activity>,
+    found: &mut Found,
+) -> Result<()> {
+    if activities.is_empty() || found.is_empty() {
+        return Ok(());
+    }
+    let rows = rx
+        .all(
+            "select contact_id, max(sent_at), max(delivered_at), max(opened_at), max(clicked_at), max(bounced_at), \
+             max(complained_at) from emails where project_id = $1 and contact_id {in $2} group by contact_id",
+            &[project.into(), ids(found)],
+            |r| {
+                let times = (1..=Activity::ALL.len()).map(|column| r.get::<Option<Timestamp>>(column));
+                Ok((r.get::<ContactId>(0)?, times.collect::<Result<Vec<_>>>()?))
+            },
+        )
+        .await?;
+    for (contact, times) in rows {
+        let Some(facts) = found.get_mut(&contact) else { continue };
+        let seen = Activity::ALL.into_iter().zip(times).filter_map(|(kind, time)| Some((kind, time?)));
+        facts.activities.extend(seen);
+    }
+    Ok(())
+}
+
+async fn memberships(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    segments: &BTreeSet<SegmentId>,
+    found: &mut Found,
+) -> Result<()> {
+    if segments.is_empty() || found.is_empty() {
+        return Ok(());
+    }
+    let rows = rx
+        .all(
+            "select contact_id, segment_id from segment_members where project_id = $1 and contact_id {in $2} \
+             and segment_id {in $3} and exited_at is null",
+            &[project.into(), ids(found), Arg::Ids(segments.iter().map(|id| Some((*id).into())).collect())],
+            |r| Ok((r.get::<ContactId>(0)?, r.get::<SegmentId>(1)?)),
+        )
+        .await?;
+    for (contact, segment) in rows {
+        if let Some(facts) = found.get_mut(&contact) {
+            facts.set_member(segment, true);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,337 @@
+//! Filters in the database: the SQL that a [`Tree`] becomes, the contacts it finds, and the facts that let
+//! [`Tree::matches`] judge contacts in memory.
+//!
+//! The SQL says what `core::filter` says; `tests/filter/` holds the two together on both engines. Every value and
+//! every name is a bound argument. Every condition is true or false, never null, so that nothing depends on where in
+//! a tree it stands.
+
+mod compile;
+mod custom_data;
+mod era;
+mod facts;
+mod gather;
+mod lead;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::contact::Contact;
+use mailwright_core::filter::{Condition, EventTest, References, Tree};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::audience::contact::{COLUMNS, read};
+use crate::database::error::{Error, Result};
+use crate::database::tx::Rx;
+use crate::insight::counter::{self, Counter};
+
+use compile::Values;
+use era::Era;
+use lead::Lead;
+
+pub use compile::condition;
+pub use facts::{FactsOf, facts};
+
+/// The most conditions of one query, those of segments it refers to included: databases bound the length of a query.
+pub const MAX_COMPILED: usize = 2_000;
+
+/// What the segments are that a filter names, those they name in turn included.
+#[derive(Debug, Clone, Default)]
+pub struct Segments {
+    stored: BTreeSet<SegmentId>,
+    trees: BTreeMap<SegmentId, Arc<Tree>>,
+}
+
+impl Segments {
+    /// None. A filter may name a segment that is not here: nobody is in it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a segment whose members are stored: a static one, or one that is tracked.
+    pub fn members(&mut self, id: SegmentId) {
+        self.stored.insert(id);
+    }
+
+    /// Adds a segment whose members are whoever its filter finds.
+    pub fn tree(&mut self, id: SegmentId, tree: Arc<Tree>) {
+        self.trees.insert(id, tree);
+    }
+
+    /// The filters of those segments that have no stored members: for [`mailwright_core::filter::Resolved`].
+    pub fn trees(&self) -> &BTreeMap<SegmentId, Arc<Tree>> {
+        &self.trees
+    }
+
+    /// What a filter names, with what the filters of the segments name that are evaluated on the way.
+    pub fn references(&self, tree: &Tree) -> References {
+        let mut references = References::default();
+        self.reached(tree).into_iter().for_each(|tree| references.extend(tree.references()));
+        references
+    }
+
+    /// A filter and those of the segments that are evaluated on the way, each once.
+    fn reached<'t>(&'t self, tree: &'t Tree) -> Vec<&'t Tree> {
+        let mut seen = BTreeSet::new();
+        let mut reached = vec![tree];
+        let mut next = 0;
+        while let Some(tree) = reached.get(next) {
+            let named = tree.references().segments.into_iter().filter(|id| seen.insert(*id));
+            let found: Vec<_> = named.filter_map(|id| self.trees.get(&id).map(Arc::as_ref)).collect();
+            reached.extend(found);
+            next += 1;
+        }
+        reached
+    }
+}
+
+/// Up to so many events, the contacts that have one are collected once; beyond that, it is asked for each contact
+/// whether it has one. To collect them takes about a millisecond for each thousand, before the first row is found.
+const FEW: i64 = 50_000;
+/// From so many on, the first contacts that have one are found soon by walking the contacts from the newest.
+const FILL_A_PAGE: i64 = 5_000;
+/// The same as [`FEW`] for a query that looks at every contact anyway.
+const FEW_OF_ALL: i64 = 300_000;
+
+/// How many events of each name a project has, for the names that a filter looks at.
+#[derive(Debug, Clone)]
+pub struct EventCounts {
+    few: i64,
+    all: BTreeMap<String, i64>,
+    /// Those among them that are many, but few since an event of the past.
+    recent: BTreeSet<(String, EventId)>,
+}
+
+impl EventCounts {
+    /// Whether a project has so few events of a name, since `since` if that is given, that they are best collected.
+    fn are_few(&self, name: &str, since: Option<EventId>) -> bool {
+        self.all.get(name).is_none_or(|count| *count <= self.few)
+            || since.is_some_and(|since| self.recent.contains(&(name.to_owned(), since)))
+    }
+
+    /// How many events of a name a project has.
+    fn of(&self, name: &str) -> i64 {
+        self.all.get(name).copied().unwrap_or(0)
+    }
+
+    /// Whether this is for a page, and a page is full soon with contacts that have an event of this name.
+    fn fill_a_page(&self, name: &str) -> bool {
+        self.few == FEW && self.all.get(name).is_some_and(|count| (FILL_A_PAGE..=FEW).contains(count))
+    }
+}
+
+impl FromIterator<(String, i64)> for EventCounts {
+    fn from_iter<I: IntoIterator<Item = (String, i64)>>(counts: I) -> Self {
+        Self { few: FEW, all: counts.into_iter().collect(), recent: BTreeSet::new() }
+    }
+}
+
+/// Reads from the counters how many events of the given names a project has.
+pub async fn event_counts(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    names: &BTreeSet<String>,
+) -> Result<EventCounts> {
+    if names.is_empty() {
+        return Ok(EventCounts::from_iter([]));
+    }
+    let counts = counter::named(rx, project, Counter::Event, names).await?;
+    Ok(counts.into_iter().collect())
+}
+
+/// Finds out of which names, that have many events, only few are as new as a window of the filter asks for.
+async fn recent_events(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    windows: BTreeSet<(&str, Duration)>,
+    now: Timestamp,
+    counts: &mut EventCounts,
+) -> Result<()> {
+    for (name, length) in windows {
+        let since = EventId::first_of(now.minus(length));
+        if counts.are_few(name, Some(since)) {
+            continue;
+        }
+        let found: i64 = rx
+            .one(
+                "select count(*) from (select 1 from events where project_id = $1 and name = $2 and id >= $3 \
+                 limit $4) as newest",
+                args![project, name, since, counts.few + 1],
+                |r| r.get(0),
+            )
+            .await?;
+        if found <= counts.few {
+            counts.recent.insert((name.to_owned(), since));
+        }
+    }
+    Ok(())
+}
+
+/// The windows of time in which a filter asks for events, or for none.
+fn windows<'t>(tree: &'t Tree, found: &mut BTreeSet<(&'t str, Duration)>) {
+    for group in &tree.groups {
+        for condition in &group.conditions {
+            if let Condition::Event { name, test: EventTest::Within(length) | EventTest::NotWithin(length) } =
+                condition
+            {
+                found.insert((name, *length));
+            }
+        }
+        if let Some(nested) = &group.nested {
+            windows(nested, found);
+        }
+    }
+}
+
+/// A filter made ready for one project.
+struct Query<'f> {
+    tree: &'f Tree,
+    segments: &'f Segments,
+    now: Timestamp,
+    counts: EventCounts,
+}
+
+impl<'f> Query<'f> {
+    async fn new(
+        rx: &mut Rx<'_>,
+        project: ProjectNumber,
+        tree: &'f Tree,
+        segments: &'f Segments,
+        now: Timestamp,
+        few: i64,
+    ) -> Result<Self> {
+        let mut asked = BTreeSet::new();
+        segments.reached(tree).into_iter().for_each(|tree| windows(tree, &mut asked));
+        let mut counts = event_counts(rx, project, &segments.references(tree).events).await?;
+        counts.few = few;
+        recent_events(rx, project, asked, now, &mut counts).await?;
+        Ok(Self { tree, segments, now, counts })
+    }
+
+    /// The tables and the condition of a query for `contacts c`: those that the filter finds, beginning after one of
+    /// them if it is given. Looks only at contacts of the time in which those that are found were created, and at
+    /// those that have an event that few have, where the filter asks for one.
+    fn contacts(&self, after: Option<ContactId>, values: &mut Values<'_>) -> Result<(String, String)> {
+        // SQLite walks a collected set from the newest anyway
+        let lead = if values.postgres { Lead::of(self.tree, &self.counts, self.now) } else { None };
+        let Some(lead) = lead else {
+            let within = self.within("c.id", after, values);
+            let condition = self.condition(None, values)?;
+            return Ok(("contacts c".to_owned(), format!("c.project_id = $1{within} and {condition}")));
+        };
+        let within = self.within("e.contact_id", after, values);
+        let leading = lead.contacts(&within, values);
+        let tables = format!("({leading}) as l join contacts c on c.project_id = $1 and c.id = l.id");
+        Ok((tables, self.condition(Some(lead), values)?))
+    }
+
+    /// The contacts that the filter finds after `after`, newest first; at most `limit`, when `offset` are passed over.
+    async fn list(
+        &self,
+        rx: &Rx<'_>,
+        project: ProjectNumber,
+        after: Option<ContactId>,
+        [limit, offset]: [usize; 2],
+    ) -> Result<Vec<Contact>> {
+        let mut args = vec![project.into()];
+        let mut values = Values::new(&mut args, rx.is_postgres());
+        let (tables, condition) = self.contacts(after, &mut values)?;
+        let (limit, offset) = (values.bind(limit), values.bind(offset));
+        let sql = format!(
+            "select {COLUMNS} from {tables} where {condition} order by c.id desc limit {limit} offset {offset}"
+        );
+        rx.seldom(sql, &args, read).await
+    }
+
+    /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins with
+    /// `and`.
+    fn within(&self, column: &str, after: Option<ContactId>, values: &mut Values<'_>) -> String {
+        let era = Era::of(self.tree, self.now);
+        let end = era.end().into_iter().chain(after).min();
+        let first = era.first().map(|id| format!(" and {column} >= {}", values.bind(id)));
+        let end = end.map(|id| format!(" and {column} < {}", values.bind(id)));
+        first.into_iter().chain(end).collect()
+    }
+
+    /// The filter's condition on `contacts c`, of whom `lead` holds anyway.
+    fn condition(&self, lead: Option<Lead<'_>>, values: &mut Values<'_>) -> Result<String> {
+        compile::compile(self.tree, self.segments, &self.counts, lead, self.now, values)
+    }
+}
+
+/// How many contacts a filter finds.
+pub async fn count(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+) -> Result<i64> {
+    if !rx.is_postgres()
+        && let Some(counted) = gather::count(rx, project, tree, now).await?
+    {
+        return Ok(counted);
+    }
+    let looks_at_rows = !segments.references(tree).fields.is_empty();
+    let plus = if looks_at_rows && owns_most(rx, project).await? { "+" } else { "" };
+    let query = Query::new(rx, project, tree, segments, now, FEW_OF_ALL).await?;
+    let mut args = vec![project.into()];
+    let mut values = Values::new(&mut args, rx.is_postgres());
+    let within = query.within("c.id", None, &mut values);
+    let condition = query.condition(None, &mut values)?;
+    let sql =
+        format!("select count(*) from contacts c where {plus}c.project_id = $1{within} and {condition}");
+    let counted = rx.scan(sql, &args, |r| r.get::<i64>(0)).await?;
+    counted.into_iter().next().ok_or(Error::NotFound)
+}
+
+/// Whether SQLite should read the table from one end to the other, since most contacts are this project's: quicker
+/// than to look up row after row through an index. PostgreSQL knows by itself.
+async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
+    if rx.is_postgres() {
+        return Ok(false);
+    }
+    let contacts = contacts_of(rx, project).await?;
+    // the number of the last row: of the contacts of all projects, of which only the number is looked at
+    let rows = rx
+        .optional("select seq, project_id from contacts order by seq desc limit 1", args![], |r| {
+            r.get::<i64>(0)
+        })
+        .await?;
+    Ok(contacts * 2 > rows.unwrap_or(0))
+}
+
+/// How many contacts a project has.
+async fn contacts_of(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    counter::value(rx, project, Counter::Contacts, "").await
+}
+
+/// A page of the contacts a filter finds, newest first; those after `after`, if it is given.
+pub async fn page(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+    after: Option<ContactId>,
+    limit: usize,
+) -> Result<Vec<Contact>> {
+    let query = Query::new(rx, project, tree, segments, now, FEW).await?;
+    query.list(rx, project, after, [limit, 0]).await
+}
+
+/// The same for a page asked for by its number: `offset` contacts are passed over.
+pub async fn page_at(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    tree: &Tree,
+    segments: &Segments,
+    now: Timestamp,
+    offset: usize,
+    limit: usize,
+) -> Result<Vec<Contact>> {
+    let query = Query::new(rx, project, tree, segments, now, FEW).await?;
+    query.list(rx, project, None, [limit, offset]).await
+}

@@ -1,0 +1,12 @@
+//! Whom a project writes to: contacts and their data, events, segments, subscriptions.
+
+pub mod address_book;
+pub mod contact;
+pub mod contact_field;
+pub mod event;
+pub mod event_day;
+pub mod filter;
+pub mod names;
+pub mod search;
+pub mod segment;
+pub mod suppression;

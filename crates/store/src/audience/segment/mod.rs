@@ -1,0 +1,397 @@
+//! Segments.
+//!
+//! How many members a segment has is shown from one of two sums: `member_count` is kept with the stored memberships,
+//! and `counted` is what a count by the condition found last. The first is shown once `settled`: always for static
+//! segments, never for dynamic ones that are not tracked, and for tracked ones as soon as every contact was judged by
+//! the condition as it is now. `due_at` is when the background work looks at a segment next, and `revision` counts what
+//! changes the meaning of its condition.
+
+mod member;
+mod upkeep;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mailwright_core::filter::Tree;
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
+use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
+
+use crate::args;
+use crate::audience::filter::Segments;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+use crate::sending::campaign;
+
+pub use member::{
+    Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, memberships, page,
+    part, remove, report,
+};
+pub(crate) use upkeep::note_touched;
+pub use upkeep::{
+    Swept, Taken, Upkeep, changed, created_between, events_between, is_timer_due, lock, lock_if_free,
+    pending, set_timers, sweep_done, take, take_timers, tracking, upkeep,
+};
+
+const COLUMNS: &str = "s.id, s.name, s.description, s.type, {json_out s.condition}, s.track_membership, \
+    case when s.settled then s.member_count else s.counted end, s.created_at, s.updated_at";
+
+fn read(row: &Row<'_>) -> Result<Segment> {
+    let kind: String = row.get(3)?;
+    Ok(Segment {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        description: row.get(2)?,
+        kind: SegmentType::from_name(&kind).ok_or(Error::Corrupt {
+            column: 3,
+            expected: "a segment type",
+            detail: format!("segments.type is {kind:?}"),
+        })?,
+        condition: row.get(4)?,
+        track_membership: row.get(5)?,
+        member_count: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+    })
+}
+
+/// Every segment of a project, newest first.
+pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Segment>> {
+    rx.all(
+        format!("select {COLUMNS} from segments s where s.project_id = $1 order by s.id desc limit $2"),
+        args![project, MAX_SEGMENTS],
+        read,
+    )
+    .await
+}
+
+/// One segment.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Option<Segment>> {
+    rx.optional(
+        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// One segment, which nobody else changes before the transaction ends.
+pub async fn get_for_update(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: SegmentId,
+) -> Result<Option<Segment>> {
+    tx.optional(
+        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id = $2 {{for_update}}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// Several segments, as far as they exist.
+pub async fn some(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    ids: &BTreeSet<SegmentId>,
+) -> Result<Vec<Segment>> {
+    rx.all(
+        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id {{in $2}}"),
+        &[project.into(), id_set(ids)],
+        read,
+    )
+    .await
+}
+
+/// What the segments are that a filter names, those that these name included.
+pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Tree) -> Result<Segments> {
+    let mut segments = Segments::new();
+    let mut known = BTreeSet::new();
+    let mut open = tree.references().segments;
+    while !open.is_empty() {
+        let found = some(rx, project, &open).await?;
+        known.append(&mut open);
+        for segment in found {
+            if segment.kind == SegmentType::Static || segment.track_membership {
+                segments.members(segment.id);
+                continue;
+            }
+            let tree = tree_of(&segment)?;
+            open.extend(tree.references().segments.into_iter().filter(|id| !known.contains(id)));
+            segments.tree(segment.id, Arc::new(tree));
+        }
+    }
+    Ok(segments)
+}
+
+/// The stored condition of a dynamic segment.
+pub fn tree_of(segment: &Segment) -> Result<Tree> {
+    let tree = segment.condition.as_ref().map(Tree::parse);
+    tree.and_then(std::result::Result::ok).ok_or_else(|| Error::Corrupt {
+        column: 4,
+        expected: "a condition",
+        detail: format!("segments.condition of {}", segment.id),
+    })
+}
+
+/// What the background work knows of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct State {
+    /// How often the meaning of the condition changed.
+    pub revision: i64,
+    /// Whether the stored members are all there are.
+    pub settled: bool,
+    /// When the background work looks at the segment next.
+    pub due_at: Option<Timestamp>,
+}
+
+/// The state of a segment.
+pub async fn state(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Option<State>> {
+    rx.optional(
+        "select revision, settled, due_at from segments where project_id = $1 and id = $2",
+        args![project, id],
+        |r| Ok(State { revision: r.get(0)?, settled: r.get(1)?, due_at: r.get(2)? }),
+    )
+    .await
+}
+
+/// How a segment stands after its condition was looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// What a count by the condition found.
+    pub counted: i64,
+    /// Whether the stored members are all there are, provided that there are none yet.
+    pub settled: bool,
+    /// When the background work looks at the segment next.
+    pub due_at: Option<Timestamp>,
+}
+
+/// Stores a new segment.
+pub async fn create(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    segment: &Segment,
+    standing: Standing,
+) -> Result<()> {
+    tx.execute_one(
+        "insert into segments (project_id, id, name, description, type, condition, track_membership, created_at, \
+         updated_at, counted, settled, due_at, member_count, revision) \
+         values ($1, $2, $3, $4, $5, {json $6}, $7, $8, $9, $10, $11, $12, 0, 1)",
+        args![
+            project,
+            segment.id,
+            &segment.name,
+            segment.description.as_deref(),
+            segment.kind.as_str(),
+            segment.condition.as_ref(),
+            segment.track_membership,
+            segment.created_at,
+            segment.updated_at,
+            standing.counted,
+            standing.settled,
+            standing.due_at,
+        ],
+    )
+    .await
+}
+
+/// Stores a changed segment.
+pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, segment: &Segment) -> Result<()> {
+    tx.execute_one(
+        "update segments set name = $3, description = $4, condition = {json $5}, track_membership = $6, updated_at = $7 \
+         where project_id = $1 and id = $2",
+        args![
+            project,
+            segment.id,
+            &segment.name,
+            segment.description.as_deref(),
+            segment.condition.as_ref(),
+            segment.track_membership,
+            segment.updated_at,
+        ],
+    )
+    .await
+}
+
+/// Notes that the condition of a segment means something else from now on.
+pub async fn restate(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: SegmentId,
+    standing: Standing,
+) -> Result<()> {
+    tx.execute_one(
+        "update segments set counted = $3, settled = ($4 and member_count = 0), due_at = $5, revision = revision + 1 \
+         where project_id = $1 and id = $2",
+        args![project, id, standing.counted, standing.settled, standing.due_at],
+    )
+    .await
+}
+
+/// The same for the segments that refer to it: until they were looked at, they show the count they have.
+pub async fn unsettle(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    ids: &BTreeSet<SegmentId>,
+    due_at: Timestamp,
+) -> Result<()> {
+    tx.execute(
+        "update segments set counted = case when settled then member_count else counted end, settled = false, \
+         due_at = $3, revision = revision + 1 where project_id = $1 and id {in $2} and type = 'DYNAMIC'",
+        &[project.into(), id_set(ids), due_at.into()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Notes that every contact was judged by the condition that the segment had at `revision`; whether it still has it.
+/// The background work looks at it again at `due_at`.
+pub async fn settle(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: SegmentId,
+    revision: i64,
+    due_at: Option<Timestamp>,
+) -> Result<bool> {
+    let touched = tx
+        .execute(
+            "update segments set settled = true, due_at = $4 where project_id = $1 and id = $2 and revision = $3 \
+             and track_membership",
+            args![project, id, revision, due_at],
+        )
+        .await?;
+    Ok(touched == 1)
+}
+
+/// Notes what a count by the condition found; the background counts again at `due_at`, where that is given.
+pub async fn set_counted(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: SegmentId,
+    counted: i64,
+    due_at: Option<Timestamp>,
+) -> Result<()> {
+    tx.execute(
+        "update segments set counted = $3, due_at = coalesce($4, due_at) where project_id = $1 and id = $2",
+        args![project, id, counted, due_at],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The projects with a segment that the background work is to look at.
+pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select u.project_id from segment_upkeep u where exists \
+         (select 1 from segments s where s.project_id = u.project_id and s.due_at <= $1) limit $2",
+        args![now, limit],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Claims the segment of a project that is due for longest until `next`.
+pub async fn claim_due(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+    next: Timestamp,
+) -> Result<Option<SegmentId>> {
+    tx.optional(
+        "with picked as (select id from segments where project_id = $1 and due_at <= $2 order by due_at limit 1 \
+         {skip_locked}) update segments set due_at = $3 where project_id = $1 and id in (select id from picked) \
+         returning id",
+        args![project, now, next],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// How many segments a project has.
+pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
+}
+
+/// What forbids that a segment is deleted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// The names of the segments that refer to it.
+    pub segments: Vec<String>,
+    /// The names of the campaigns for it, or for a filter that refers to it, that are not over.
+    pub campaigns: Vec<String>,
+}
+
+/// What uses a segment.
+pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
+    let names_it = |condition: &Json| mentions(condition).iter().any(|(_, named)| *named == id);
+    let mut segments = all(rx, project).await?;
+    segments.retain(|segment| segment.condition.as_ref().is_some_and(names_it));
+    let mut campaigns = campaign::audiences(rx, project).await?;
+    campaigns.retain(|(.., audience)| {
+        audience.segment() == Some(id) || audience.condition().is_some_and(names_it)
+    });
+    Ok(Uses {
+        segments: segments.into_iter().map(|segment| segment.name).collect(),
+        campaigns: campaigns.into_iter().map(|(_, name, _)| name).collect(),
+    })
+}
+
+/// The projects in which removed segments left memberships behind.
+pub async fn removals(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
+    rx.all("select distinct project_id from segment_removals limit $1", args![limit], |r| r.get(0)).await
+}
+
+/// Removes a segment; whether there was one. Its memberships follow with [`remove_members_step`].
+pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> Result<bool> {
+    let removed =
+        tx.execute("delete from segments where project_id = $1 and id = $2", args![project, id]).await?;
+    if removed == 1 {
+        tx.execute(
+            "insert into segment_removals (project_id, segment_id) values ($1, $2)",
+            args![project, id],
+        )
+        .await?;
+    }
+    Ok(removed == 1)
+}
+
+/// How many memberships of a removed segment one step removes at most.
+const REMOVE_CHUNK: usize = 500;
+
+/// Removes some of the memberships that removed segments left behind. Returns whether there are more.
+pub async fn remove_members_step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
+    let next: Option<SegmentId> = tx
+        .optional(
+            "select segment_id from segment_removals where project_id = $1 limit 1",
+            args![project],
+            |r| r.get(0),
+        )
+        .await?;
+    let Some(segment) = next else { return Ok(false) };
+    let contacts: Vec<ContactId> = tx
+        .all(
+            "select contact_id from segment_members where project_id = $1 and segment_id = $2 limit $3",
+            args![project, segment, REMOVE_CHUNK],
+            |r| r.get(0),
+        )
+        .await?;
+    tx.execute(
+        "delete from segment_members where project_id = $1 and segment_id = $2 and contact_id {in $3}",
+        &[project.into(), segment.into(), member::contact_set(&contacts)],
+    )
+    .await?;
+    if contacts.len() < REMOVE_CHUNK {
+        tx.execute(
+            "delete from segment_removals where project_id = $1 and segment_id = $2",
+            args![project, segment],
+        )
+        .await?;
+    }
+    Ok(true)
+}
+
+fn id_set(ids: &BTreeSet<SegmentId>) -> Arg<'static> {
+    Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())
+}

@@ -1,0 +1,541 @@
+//! The database handle: opening, reading, writing.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use mailwright_core::ids::ProjectNumber;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::database::error::{Error, Result};
+use crate::database::postgres::{Apart, Plans, Postgres};
+use crate::database::retry::pause;
+use crate::database::slow::{Reader, SlowReads};
+use crate::database::sqlite::Sqlite;
+use crate::database::tx::{Rx, Tx};
+
+/// Where the data is.
+#[derive(Debug, Clone)]
+pub enum Location {
+    /// A file of the embedded database.
+    Sqlite(PathBuf),
+    /// The URL of a PostgreSQL database.
+    Postgres {
+        /// `postgres://user:password@host:port/name`.
+        url: String,
+        /// Most connections of this process.
+        connections: usize,
+        /// How long a write waits at first for what another transaction holds, before it gives its connection back.
+        lock_wait: Duration,
+    },
+}
+
+/// What the store measures.
+#[derive(Debug, Clone)]
+pub struct StoreMetrics {
+    groups: Histogram,
+}
+
+impl StoreMetrics {
+    /// Declares the metrics in `registry`.
+    pub fn new(registry: &mut Registry) -> Self {
+        let groups = Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
+        registry.register("write_batch_size", "Operations that one commit carried", groups.clone());
+        Self { groups }
+    }
+
+    pub(crate) fn group(&self, size: usize) {
+        self.groups.observe(size as f64);
+    }
+}
+
+impl Default for StoreMetrics {
+    fn default() -> Self {
+        Self::new(&mut Registry::default())
+    }
+}
+
+/// How a read comes to the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// For a few rows by their keys; see [`Db::read`].
+    Fast,
+    /// For a request that may read all rows of a project; see [`Db::read_slow`].
+    Slow(ProjectNumber),
+    /// The same for background work; see [`Db::read_in_background`].
+    Background(ProjectNumber),
+}
+
+/// How long a write that is tried again later waits for what another transaction holds. Rounds over many projects wait
+/// for each that is held up, one after the other.
+const BRIEFLY: Duration = Duration::from_millis(250);
+/// The same for a request's write while others are held up already. At first one waits for as long as is configured.
+const AT_ONCE: Duration = Duration::from_millis(20);
+/// How long one that is held up waits in its turn.
+const TURN: Duration = Duration::from_secs(1);
+/// How long it is tried.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a body answers, whatever it is.
+pub(crate) type Answer = Box<dyn Any + Send>;
+/// The body of a read. There is one type for all of them, so that what runs it is compiled once.
+pub(crate) type ReadBody =
+    Box<dyn for<'t, 'c> FnOnce(&'t mut Rx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
+/// The body of a transaction, of one type for the same reason.
+pub(crate) type WriteBody =
+    Box<dyn for<'t, 'c> FnOnce(&'t mut Tx<'c>) -> BoxFuture<'t, Result<Answer, Undone>> + Send>;
+
+/// What the body of a transaction ends with when nothing of it is to be kept: a failure of the store, or a refusal that
+/// its caller knows the meaning of.
+pub trait Refusal: From<Error> + Send + 'static {
+    /// The failure of the store that this is, or itself.
+    fn into_failure(self) -> Result<Error, Self>;
+}
+
+impl Refusal for Error {
+    fn into_failure(self) -> Result<Error, Self> {
+        Ok(self)
+    }
+}
+
+/// Why nothing of a transaction is kept.
+#[derive(Debug)]
+pub(crate) enum Undone {
+    /// The store failed.
+    Failed(Error),
+    /// The body refused, with an error of its caller's own.
+    Refused(Answer),
+}
+
+impl From<Error> for Undone {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Undone {
+    fn of<E: Refusal>(error: E) -> Self {
+        match error.into_failure() {
+            Ok(failure) => Self::Failed(failure),
+            Err(refusal) => Self::Refused(Box::new(refusal)),
+        }
+    }
+
+    pub(crate) fn into_error<E: Refusal>(self) -> E {
+        match self {
+            Self::Failed(failure) => failure.into(),
+            Self::Refused(refusal) => match refusal.downcast::<E>() {
+                Ok(refusal) => *refusal,
+                Err(_) => Error::Statement("a body refused with another error".into()).into(),
+            },
+        }
+    }
+
+    /// The failure of the store, if that is why.
+    pub(crate) fn failure(&self) -> Option<&Error> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            Self::Refused(_) => None,
+        }
+    }
+}
+
+pub(crate) fn read_body<T, F>(body: F) -> ReadBody
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+{
+    Box::new(move |rx| answering(body(rx)))
+}
+
+pub(crate) fn write_body<T, E, F>(body: F) -> WriteBody
+where
+    T: Send + 'static,
+    E: Refusal,
+    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
+{
+    Box::new(move |tx| {
+        let work = body(tx);
+        Box::pin(async move { work.await.map(|found| Box::new(found) as Answer).map_err(Undone::of) })
+    })
+}
+
+fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_, Result<Answer>> {
+    Box::pin(async move { work.await.map(|found| Box::new(found) as Answer) })
+}
+
+fn written<T: Send + 'static, E: Refusal>(outcome: Result<Answer, Undone>) -> Result<T, E> {
+    let answer = outcome.map_err(Undone::into_error::<E>)?;
+    Ok(answered(answer)?)
+}
+
+fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
+    match answer.downcast::<T>() {
+        Ok(found) => Ok(*found),
+        Err(_) => Err(Error::Statement("a body answered with something else".into())),
+    }
+}
+
+/// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that small
+/// ones find some time.
+pub(crate) fn large_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
+}
+
+/// The writes that met what another transaction holds.
+#[derive(Debug)]
+struct HeldUp {
+    at_first: Duration,
+    count: AtomicUsize,
+    /// One for each connection that they may have.
+    turns: Semaphore,
+}
+
+impl HeldUp {
+    fn new(location: &Location) -> Self {
+        let (at_first, turns) = match location {
+            Location::Sqlite(_) => (Duration::ZERO, 1),
+            Location::Postgres { lock_wait, connections, .. } => (*lock_wait, (connections / 4).max(1)),
+        };
+        Self { at_first, count: AtomicUsize::new(0), turns: Semaphore::new(turns) }
+    }
+
+    fn is_any(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Counts one, for as long as the value is kept.
+    fn enter(&self) -> impl Drop {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        scopeguard::guard((), |()| {
+            self.count.fetch_sub(1, Ordering::Relaxed);
+        })
+    }
+}
+
+enum Engine {
+    Sqlite(Sqlite),
+    Postgres(Postgres),
+}
+
+/// A handle on the database. Cheap to clone.
+#[derive(Clone)]
+pub struct Db {
+    engine: Arc<Engine>,
+    metrics: StoreMetrics,
+    large: Arc<Semaphore>,
+    held_up: Arc<HeldUp>,
+    /// The last write of which that is known was refused for want of room, or of the right to write.
+    refuses_writes: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Db {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.is_postgres() { "Db(PostgreSQL)" } else { "Db(SQLite)" })
+    }
+}
+
+impl Db {
+    /// Opens the database, with the default for slow reads. PostgreSQL is not contacted before the first call.
+    pub fn open(location: &Location, metrics: StoreMetrics) -> Result<Self> {
+        Self::open_with(location, SlowReads::default(), metrics)
+    }
+
+    /// Opens the database. PostgreSQL is not contacted before the first call.
+    pub fn open_with(location: &Location, slow_reads: SlowReads, metrics: StoreMetrics) -> Result<Self> {
+        let engine = match location {
+            Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, slow_reads, metrics.clone())?),
+            Location::Postgres { url, connections, .. } => {
+                Engine::Postgres(Postgres::open(url, *connections, slow_reads)?)
+            }
+        };
+        // with one writer, all that are under way stand before what is small
+        let at_once = if matches!(engine, Engine::Sqlite(_)) { 1 } else { large_at_once() };
+        let large = Arc::new(Semaphore::new(at_once));
+        let held_up = Arc::new(HeldUp::new(location));
+        Ok(Self { engine: Arc::new(engine), metrics, large, held_up, refuses_writes: Arc::default() })
+    }
+
+    /// Whether other processes may share the data: whether it is PostgreSQL.
+    pub fn is_shared(&self) -> bool {
+        self.is_postgres()
+    }
+
+    pub(crate) fn is_postgres(&self) -> bool {
+        matches!(*self.engine, Engine::Postgres(_))
+    }
+
+    /// Resolves when a large operation of a coalescer may run; it may until the permit is dropped.
+    pub(crate) fn turn_of_large(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let large = Arc::clone(&self.large);
+        async move { large.acquire_owned().await.ok() }
+    }
+
+    pub(crate) fn metrics(&self) -> &StoreMetrics {
+        &self.metrics
+    }
+
+    /// Runs a body in a transaction. `Ok` means that the transaction is on disk; after an error, whichever it is, nothing of
+    /// it remains, but perhaps after [`Error::Unknown`].
+    ///
+    /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else
+    /// ends in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
+    ///
+    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again in its turn,
+    /// for up to twenty seconds: those that are held up have a quarter of the connections together.
+    pub async fn write<T, E, F>(&self, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    {
+        if !self.is_postgres() {
+            return written(self.transact(false, Plans::Fresh { wait: None }, write_body(body)).await);
+        }
+        written(self.write_patiently(false, move || write_body(body.clone())).await)
+    }
+
+    async fn write_patiently(
+        &self,
+        bulk: bool,
+        body: impl Fn() -> WriteBody + Send,
+    ) -> Result<Answer, Undone> {
+        let first = if self.held_up.is_any() { AT_ONCE } else { self.held_up.at_first };
+        match self.transact(bulk, Plans::Fresh { wait: Some(first) }, body()).await {
+            Err(Undone::Failed(Error::Contention(_))) => self.write_by_turns(bulk, body).await,
+            outcome => outcome,
+        }
+    }
+
+    /// Writes what met another transaction: few at a time, so that others find connections meanwhile.
+    async fn write_by_turns(
+        &self,
+        bulk: bool,
+        body: impl Fn() -> WriteBody + Send,
+    ) -> Result<Answer, Undone> {
+        let (began, mut tries) = (Instant::now(), 0);
+        let _counted = self.held_up.enter();
+        loop {
+            tokio::time::sleep(pause(tries)).await;
+            let turn = self.held_up.turns.acquire().await;
+            let outcome = self.transact(bulk, Plans::Fresh { wait: Some(TURN) }, body()).await;
+            drop(turn);
+            match outcome {
+                Err(Undone::Failed(Error::Contention(_))) if began.elapsed() < PATIENCE => tries += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Like [`Db::write`] for what is tried again later when it fails: it waits only for a moment for what another
+    /// transaction holds, and fails with [`Error::Contention`] then.
+    pub async fn try_write<T, E, F>(&self, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
+    {
+        written(self.transact(false, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
+    }
+
+    /// Like [`Db::write`] for a coalescer's group, whose statements find every row by its key. They wait for what other
+    /// transactions hold for `wait` at most, and fail with [`Error::Contention`] then.
+    pub(crate) async fn write_group<T, F>(&self, wait: Duration, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        written(self.transact(false, Plans::Kept { wait }, write_body(body)).await)
+    }
+
+    /// Like [`Db::write`] for background work: it lets interactive writes go first. A body should write a few hundred
+    /// rows at most.
+    pub async fn write_bulk<T, E, F>(&self, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Clone + Send + 'static,
+    {
+        if !self.is_postgres() {
+            return written(self.transact(true, Plans::Fresh { wait: None }, write_body(body)).await);
+        }
+        written(self.write_patiently(true, move || write_body(body.clone())).await)
+    }
+
+    /// Like [`Db::try_write`] for background work, which lets interactive writes go first: a project that is held up does
+    /// not hold up those that come after it.
+    pub async fn write_in_background<T, E, F>(&self, body: F) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: Refusal,
+        F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
+    {
+        written(self.transact(true, Plans::Fresh { wait: Some(BRIEFLY) }, write_body(body)).await)
+    }
+
+    async fn transact(&self, bulk: bool, plans: Plans, body: WriteBody) -> Result<Answer, Undone> {
+        let outcome = match &*self.engine {
+            Engine::Sqlite(engine) => engine.write(bulk, body).await,
+            Engine::Postgres(engine) => engine.write(plans, body).await,
+        };
+        if let Err(undone) = &outcome
+            && let Some(error) = undone.failure()
+            && error.refuses_writes()
+            && !self.refuses_writes.swap(true, Ordering::SeqCst)
+        {
+            tracing::error!(%error, "nothing can be written; /ready says so until something can");
+        }
+        outcome
+    }
+
+    /// Whether writes are taken, as far as is known: false from the first that is refused for want of room, or of the
+    /// right to write, until [`Db::probe_write`] finds that they are taken again.
+    pub fn is_writable(&self) -> bool {
+        !self.refuses_writes.load(Ordering::SeqCst)
+    }
+
+    /// Tries whether something can be written, in a database that was migrated: writes a row as it is. That a transaction
+    /// ends well says less, for it may have found nothing to write.
+    pub async fn probe_write(&self) -> Result<()> {
+        let touch = "update schema_migrations set applied_at = applied_at where number = 1";
+        self.write(move |tx| Box::pin(async move { tx.execute_one(touch, &[]).await })).await?;
+        if !self.is_writable() {
+            if let Engine::Postgres(engine) = &*self.engine {
+                // other connections may have been made while none were taken, and still refuse them
+                engine.renew();
+            }
+            self.refuses_writes.store(false, Ordering::SeqCst);
+            tracing::info!("writes are taken again");
+        }
+        Ok(())
+    }
+
+    /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. What may look at
+    /// every row of a project has doors of its own, [`Db::read_slow`] and [`Db::read_in_background`].
+    pub async fn read<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        answered(self.run_read(read_body(body)).await?)
+    }
+
+    /// Runs a body that may read for long, for a request about a project. It has its turn after others of the project, and
+    /// is stopped after a time, or when nobody waits for it any more: when the future is dropped.
+    ///
+    /// Fails with [`Error::Crowded`], [`Error::NoTurn`] or [`Error::TooSlow`] when that is how it ends.
+    pub async fn read_slow<T, F>(&self, project: ProjectNumber, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        self.read_by(Door::Slow(project), body).await
+    }
+
+    /// The same for work that no client waits for: it may take longer, and leaves a place to requests.
+    pub async fn read_in_background<T, F>(&self, project: ProjectNumber, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        self.read_by(Door::Background(project), body).await
+    }
+
+    /// Runs a body that reads, by the door that fits what is asked.
+    pub async fn read_by<T, F>(&self, door: Door, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
+    {
+        let body = read_body(body);
+        answered(match door {
+            Door::Fast => self.run_read(body).await?,
+            Door::Slow(project) => self.run_slow_read(Reader::Request(project), body).await?,
+            Door::Background(project) => self.run_slow_read(Reader::Background(project), body).await?,
+        })
+    }
+
+    async fn run_read(&self, body: ReadBody) -> Result<Answer> {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.read(body).await,
+            Engine::Postgres(engine) => engine.read(body).await,
+        }
+    }
+
+    async fn run_slow_read(&self, reader: Reader, body: ReadBody) -> Result<Answer> {
+        match &*self.engine {
+            Engine::Sqlite(engine) => engine.read_slow(reader, body).await,
+            Engine::Postgres(engine) => engine.read_slow(reader, body).await,
+        }
+    }
+
+    /// Runs PostgreSQL statements that cannot run in a transaction.
+    pub(crate) async fn outside(&self, sql: &str) -> Result<()> {
+        match &*self.engine {
+            Engine::Sqlite(_) => {
+                Err(Error::Statement("only PostgreSQL runs statements outside a transaction".into()))
+            }
+            Engine::Postgres(engine) => engine.outside(sql).await,
+        }
+    }
+
+    /// A connection to PostgreSQL for migrations; `None` on SQLite.
+    pub(crate) async fn apart(&self, lock_timeout: Duration) -> Result<Option<Apart>> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Ok(None),
+            Engine::Postgres(engine) => engine.apart(lock_timeout).await.map(Some),
+        }
+    }
+
+    /// Looks whether this is a database to work with, before anything is asked of it. Fails with [`Error::Unusable`] when
+    /// waiting does not help, and with [`Error::Unavailable`] when it does not answer now; both say where it was looked for.
+    /// The file of the embedded database was looked at when it was opened.
+    pub async fn examine(&self) -> Result<()> {
+        match &*self.engine {
+            Engine::Sqlite(_) => Ok(()),
+            Engine::Postgres(engine) => engine.examine().await,
+        }
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.read(|rx| {
+            Box::pin(async move { rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await })
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Finishes queued writes and closes the database, when this is the last handle.
+    pub fn close(self) {
+        match Arc::try_unwrap(self.engine) {
+            Ok(Engine::Sqlite(engine)) => engine.close(),
+            Ok(Engine::Postgres(engine)) => engine.close(),
+            Err(_) => tracing::debug!("the database stays open: it is still in use"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_large_operation_at_a_time_goes_to_the_one_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        let first = db.turn_of_large().await;
+        assert!(db.turn_of_large().now_or_never().is_none());
+        drop(first);
+        assert!(db.turn_of_large().now_or_never().flatten().is_some());
+    }
+}

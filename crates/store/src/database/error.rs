@@ -1,0 +1,227 @@
+//! What can go wrong in the store, told apart by what the caller can do about it.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use mailwright_core::excess::Excess;
+
+use crate::audience::filter::MAX_COMPILED;
+
+/// Result of a store operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failed store operation. Nothing of its transaction remains, except perhaps after [`Error::Unknown`].
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Error {
+    /// The database cannot be reached or is going down; the same call may succeed later.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// The database was lost while it committed. Not temporary: doing the same again could do it twice.
+    #[error("the database was lost while committing; the change may or may not be there: {0}")]
+    Unknown(String),
+    /// More work is queued than the database takes; the same call may succeed later.
+    #[error("the database is busy: too many writes are waiting")]
+    Busy,
+    /// A statement took longer than any may, and was stopped.
+    #[error("a statement was stopped: {0}")]
+    Interrupted(String),
+    /// A slow read took longer than it may, and was stopped.
+    #[error("the read took longer than {} seconds and was stopped", .0.as_secs_f64())]
+    TooSlow(Duration),
+    /// A slow read did not have its turn in time: others were reading.
+    #[error("the read waited for {} seconds for its turn", .0.as_secs_f64())]
+    NoTurn(Duration),
+    /// As many slow reads of the project wait as may.
+    #[error("{0} slow reads of the project wait already")]
+    Crowded(usize),
+    /// The disk is full or cannot be written.
+    #[error("the database cannot be written: {0}")]
+    Full(String),
+    /// The database takes no writes now: it is a standby, or somebody said that it is only to be read.
+    #[error("the database takes no writes: {0}")]
+    ReadOnly(String),
+    /// Another transaction got in the way; the same call can be made again at once.
+    #[error("another transaction got in the way: {0}")]
+    Contention(String),
+    /// An earlier statement of the transaction failed. Whoever runs the transaction answers with the error of that one.
+    #[error("an earlier statement of the transaction failed")]
+    Aborted,
+    /// A unique key is taken. Holds the engine's own words; see [`Error::is_conflict_on`].
+    #[error("a unique key is taken: {0}")]
+    Conflict(String),
+    /// A limit would be exceeded.
+    #[error("a limit would be exceeded: {}", .0.issue().message)]
+    Excess(Excess),
+    /// A filter has too many conditions with those of the segments that it names.
+    #[error("a filter has more than {} conditions with those of the segments it names", MAX_COMPILED)]
+    TooManyConditions,
+    /// A row that must exist does not.
+    #[error("no such row")]
+    NotFound,
+    /// A cursor cannot be of the list that it was given for.
+    #[error("the cursor is of another list")]
+    ForeignCursor,
+    /// A single-row change touched another number of rows.
+    #[error("a change of one row touched {0}")]
+    RowCount(u64),
+    /// A stored value cannot be read as what it must be.
+    #[error("column {column} holds something else than {expected}: {detail}")]
+    Corrupt {
+        /// Position of the column in the query.
+        column: usize,
+        /// What it should hold.
+        expected: &'static str,
+        /// What was wrong.
+        detail: String,
+    },
+    /// A transaction body awaited something other than its transaction (see [`crate::Db::write`]).
+    #[error("a transaction body awaited something other than the transaction")]
+    AwaitedOutside,
+    /// A transaction body panicked.
+    #[error("a transaction body panicked: {0}")]
+    Panicked(String),
+    /// Anything else the engine refused: a bug in a statement.
+    #[error("the database refused a statement: {0}")]
+    Statement(Cow<'static, str>),
+    /// The database is none that this program can work with, now or later.
+    #[error("{0}")]
+    Unusable(String),
+    /// A migration cannot be applied.
+    #[error("migration failed: {0}")]
+    Migration(String),
+}
+
+impl Error {
+    /// Whether the same call may succeed later without any change to it, and can be made again without harm.
+    pub fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::Unavailable(_)
+                | Self::Busy
+                | Self::Interrupted(_)
+                | Self::TooSlow(_)
+                | Self::NoTurn(_)
+                | Self::Crowded(_)
+                | Self::Full(_)
+                | Self::ReadOnly(_)
+                | Self::Contention(_)
+        )
+    }
+
+    /// Whether nothing can be written for want of room, or of the right to.
+    pub(crate) fn refuses_writes(&self) -> bool {
+        matches!(self, Self::Full(_) | Self::ReadOnly(_))
+    }
+
+    /// What a failed commit means: an answer of the server that tells a rollback keeps its meaning, anything else
+    /// leaves the outcome open.
+    pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
+        match Self::from(error) {
+            told @ (Self::Contention(_) | Self::Conflict(_) | Self::Full(_) | Self::ReadOnly(_)) => told,
+            Self::Unavailable(text) => Self::Unknown(text),
+            other => Self::Unknown(other.to_string()),
+        }
+    }
+
+    /// A panic that was caught, with its message.
+    pub(crate) fn panicked(panic: &(dyn std::any::Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        Self::Panicked(text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default())
+    }
+
+    /// Whether this is a conflict on the unique key of `table` that ends with `column`.
+    pub fn is_conflict_on(&self, table: &str, column: &str) -> bool {
+        // differs between the engines because SQLite names the columns and PostgreSQL the constraint
+        matches!(self, Self::Conflict(text)
+            if text.contains(&format!("{table}.{column}")) || text.contains(&format!("{table}_project_id_{column}_key")))
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as C;
+        let text = error.to_string();
+        match error.sqlite_error_code() {
+            Some(C::DiskFull | C::SystemIoFailure | C::ReadOnly) => Self::Full(text),
+            Some(C::OperationInterrupted) => Self::Interrupted(text),
+            Some(C::DatabaseBusy | C::DatabaseLocked) => Self::Contention(text),
+            Some(C::CannotOpen | C::NotADatabase | C::DatabaseCorrupt | C::PermissionDenied) => {
+                Self::Unavailable(text)
+            }
+            Some(C::ConstraintViolation) if text.contains("UNIQUE") || text.contains("PRIMARY KEY") => {
+                Self::Conflict(text)
+            }
+            _ => Self::Statement(text.into()),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        use tokio_postgres::error::SqlState as S;
+        let Some(db) = error.as_db_error() else {
+            return if error.is_closed()
+                || std::error::Error::source(&error)
+                    .is_some_and(<dyn std::error::Error + 'static>::is::<std::io::Error>)
+            {
+                Self::Unavailable(with_causes(&error))
+            } else {
+                Self::Statement(with_causes(&error).into())
+            };
+        };
+        let text = db.message().to_owned();
+        let code = db.code();
+        if *code == S::UNIQUE_VIOLATION {
+            return Self::Conflict(db.constraint().unwrap_or(&text).to_owned());
+        }
+        if [S::T_R_DEADLOCK_DETECTED, S::T_R_SERIALIZATION_FAILURE, S::LOCK_NOT_AVAILABLE].contains(code) {
+            return Self::Contention(text);
+        }
+        if *code == S::IN_FAILED_SQL_TRANSACTION {
+            return Self::Aborted;
+        }
+        if *code == S::IDLE_IN_TRANSACTION_SESSION_TIMEOUT {
+            return Self::Unavailable(text);
+        }
+        if *code == S::QUERY_CANCELED {
+            return Self::Interrupted(text);
+        }
+        if *code == S::READ_ONLY_SQL_TRANSACTION {
+            return Self::ReadOnly(text);
+        }
+        match code.code().get(..2) {
+            Some("53") if *code == S::DISK_FULL => Self::Full(text),
+            // connection, resources, state of the server, operator intervention
+            Some("08" | "53" | "55" | "57") => Self::Unavailable(text),
+            Some("58") => Self::Full(text),
+            _ => Self::Statement(format!("{} ({})", text, code.code()).into()),
+        }
+    }
+}
+
+/// An error with all that caused it.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        // some say what caused them in their own words
+        if !text.ends_with(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+impl From<deadpool_postgres::PoolError> for Error {
+    fn from(error: deadpool_postgres::PoolError) -> Self {
+        match error {
+            deadpool_postgres::PoolError::Backend(inner) => match Self::from(inner) {
+                Self::Statement(text) => Self::Unavailable(text.into_owned()),
+                other => other,
+            },
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+}

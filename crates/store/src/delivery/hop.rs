@@ -1,0 +1,45 @@
+//! What was learnt of the next hops: a hint for the next start, and for whoever asks what is wrong.
+
+use std::time::Duration;
+
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
+
+/// What is known of a next hop.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Known {
+    /// Connections it takes at a time; `None` when as many as are configured.
+    pub connections: Option<i64>,
+    /// Why it cannot be used, in one word; `None` when it can.
+    pub trouble: Option<String>,
+    /// What it said.
+    pub detail: Option<String>,
+}
+
+/// How long trouble counts that nobody speaks of any more: the process that met it may have died.
+pub const TROUBLE_COUNTS: Duration = Duration::from_mins(5);
+
+/// What is known of the next hop of that name.
+pub async fn get(rx: &mut Rx<'_>, name: &str, now: Timestamp) -> Result<Option<Known>> {
+    let sql = "select connections, case when updated_at > $2 then trouble end, \
+               case when updated_at > $2 then detail end from next_hops where name = $1";
+    rx.optional(sql, args![name, now.minus(TROUBLE_COUNTS)], |r| {
+        Ok(Known { connections: r.get(0)?, trouble: r.get(1)?, detail: r.get(2)? })
+    })
+    .await
+}
+
+/// Notes what is known of a next hop. Trouble is to be noted again before it no longer counts.
+pub async fn put(tx: &mut Tx<'_>, name: &str, known: &Known, now: Timestamp) -> Result<()> {
+    tx.execute(
+        "insert into next_hops (name, connections, trouble, detail, updated_at) values ($1, $2, $3, $4, $5) \
+         on conflict (name) do update set connections = excluded.connections, trouble = excluded.trouble, \
+         detail = excluded.detail, updated_at = excluded.updated_at",
+        args![name, known.connections, known.trouble.as_deref(), known.detail.as_deref(), now],
+    )
+    .await?;
+    Ok(())
+}

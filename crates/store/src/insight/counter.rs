@@ -1,0 +1,224 @@
+//! Sums that are kept up to date in the transaction that changes what they count.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::join;
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::audience::segment;
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Counter {
+    /// Contacts; the name is empty.
+    Contacts,
+    /// Contacts that were removed or got another address; the name is empty. It only grows.
+    Moves,
+    /// Subscribed contacts; the name is empty.
+    Subscribed,
+    /// Contacts that have a custom field; the name is the field's.
+    Field,
+    /// Events; the name is the event's.
+    Event,
+    /// Events by day; see [`crate::audience::event_day`].
+    EventDay,
+    /// Emails by status; the name is the status.
+    Email,
+    /// Captured mails; the name is empty.
+    Mailbox,
+    /// Bytes of captured mails; the name is empty.
+    MailboxBytes,
+    /// Mails made from a template; the name is the template's id.
+    Template,
+    /// Mails of a campaign; see [`crate::sending::campaign::ledger`].
+    Campaign,
+    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `crate::delivery::reception`).
+    Reception,
+}
+
+impl Counter {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Contacts => "contacts",
+            Self::Moves => "moves",
+            Self::Subscribed => "subscribed",
+            Self::Field => "field",
+            Self::Event => "event",
+            Self::EventDay => "event_day",
+            Self::Email => "email",
+            Self::Mailbox => "mailbox",
+            Self::MailboxBytes => "mailbox_bytes",
+            Self::Template => "template",
+            Self::Campaign => "campaign",
+            Self::Reception => "reception",
+        }
+    }
+}
+
+/// What a transaction changes besides its rows, gathered over the transaction: counters, in the order in which their
+/// rows are locked, and the contacts that tracked segments have to look at again.
+#[derive(Debug, Default)]
+pub struct Deltas {
+    sums: Sums,
+    touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+}
+
+impl Deltas {
+    /// Adds to a counter.
+    pub fn add(&mut self, project: ProjectNumber, counter: Counter, name: &str, delta: i64) {
+        if delta != 0 {
+            *self.sums.entry((project, counter, name.to_owned())).or_default() += delta;
+        }
+    }
+
+    /// Notes that something changed that segments may look at: the contact, its events, its mails, or its place on the
+    /// list of a static segment.
+    pub fn touch(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
+        self.touched.insert((project, contact), at);
+    }
+
+    /// Forgets which contacts were touched: for who judges them in the same transaction.
+    pub fn judged(&mut self) {
+        self.touched.clear();
+    }
+
+    /// Writes the changes.
+    pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
+        let (noted, added) = join(segment::note_touched(tx, &self.touched), add(tx, self.sums)).await;
+        noted.and(added)
+    }
+}
+
+type Sums = BTreeMap<(ProjectNumber, Counter, String), i64>;
+
+async fn add(tx: &Tx<'_>, sums: Sums) -> Result<()> {
+    let rows: Vec<_> = sums.into_iter().filter(|(_, delta)| *delta != 0).collect();
+    tx.each(
+            "insert into counters (project_id, kind, name, shard, value) \
+             select r.project_id, r.kind, r.name, {shard}, r.delta \
+             from {rows r: project_id int, kind text, name text, delta int} where true \
+             on conflict (project_id, kind, name, shard) do update set value = counters.value + excluded.value",
+            &[
+                Arg::Ints(rows.iter().map(|((p, ..), _)| Some(p.0)).collect()),
+                Arg::Texts(rows.iter().map(|((_, c, _), _)| Some(c.as_str().into())).collect()),
+                Arg::Texts(rows.iter().map(|((.., n), _)| Some(n.as_str().into())).collect()),
+                Arg::Ints(rows.iter().map(|(_, delta)| Some(*delta)).collect()),
+            ],
+        )
+        .await?;
+    Ok(())
+}
+
+/// The value of one counter.
+pub async fn value(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter, name: &str) -> Result<i64> {
+    rx.one(
+        "select cast(coalesce(sum(value), 0) as {int}) from counters where project_id = $1 and kind = $2 and name = $3",
+        args![project, counter.as_str(), name],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// The counters of a kind that have one of the given names.
+pub async fn named(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    names: &BTreeSet<String>,
+) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
+         group by name",
+        &[
+            project.into(),
+            counter.as_str().into(),
+            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Every counter of a kind by name, those at zero left out.
+pub async fn values(rx: &mut Rx<'_>, project: ProjectNumber, counter: Counter) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 \
+         group by name having sum(value) <> 0 order by name",
+        args![project, counter.as_str()],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Some counters of a kind by name; those that do not exist are left out.
+pub async fn some(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    names: &[String],
+) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 and name {in $3} \
+         group by name",
+        &[
+            project.into(),
+            counter.as_str().into(),
+            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Forgets the counters of a kind whose names lie between two texts, some at a time; how many rows.
+pub async fn forget_between(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    (from, to): (&str, &str),
+) -> Result<u64> {
+    tx.execute(
+        "delete from counters where project_id = $1 and kind = $2 and (name, shard) in \
+         (select name, shard from counters where project_id = $1 and kind = $2 and name >= $3 and name < $4 limit 500)",
+        args![project, counter.as_str(), from, to],
+    )
+    .await
+}
+
+/// Forgets a counter.
+pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, counter: Counter, name: &str) -> Result<()> {
+    tx.execute(
+        "delete from counters where project_id = $1 and kind = $2 and name = $3",
+        args![project, counter.as_str(), name],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Forgets every counter whose name begins with `prefix`, which ends with a character of ASCII.
+pub(crate) async fn forget_all(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    prefix: &str,
+) -> Result<()> {
+    tx.execute(
+        "delete from counters where project_id = $1 and kind = $2 and name >= $3 and name < $4",
+        args![project, counter.as_str(), prefix, end_of(prefix)],
+    )
+    .await?;
+    Ok(())
+}
+
+/// The first text after all those that begin with `prefix`, which ends with a character of ASCII.
+pub(crate) fn end_of(prefix: &str) -> String {
+    let mut end = prefix.to_owned();
+    let last = end.pop().unwrap_or('\0');
+    end.push(char::from(last as u8 + 1));
+    end
+}

@@ -1,0 +1,3 @@
+//! What is counted.
+
+pub mod counter;

@@ -1,0 +1,313 @@
+//! Sender domains.
+
+use mailwright_core::address::DomainName;
+use mailwright_core::domain::Domain;
+use mailwright_core::ids::{DomainId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
+
+use crate::args;
+use crate::audience::names;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+
+const COLUMNS: &str = "id, name, verified, selector, key_type, public_key, {json_out last_check}, created_at, updated_at, vouched";
+
+fn read(row: &Row<'_>) -> Result<Domain> {
+    let name: String = row.get(1)?;
+    Ok(Domain {
+        id: row.get(0)?,
+        name: DomainName::parse(&name).ok_or_else(|| Error::Corrupt {
+            column: 1,
+            expected: "a domain name",
+            detail: "domains.name cannot be parsed".into(),
+        })?,
+        verified: row.get(2)?,
+        selector: row.get(3)?,
+        key_type: row.get(4)?,
+        public_key: row.get(5)?,
+        last_check: row.get(6)?,
+        created_at: row.get(7)?,
+        updated_at: row.get(8)?,
+        vouched: row.get(9)?,
+    })
+}
+
+/// One domain.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: DomainId) -> Result<Option<Domain>> {
+    rx.optional(
+        format!("select {COLUMNS} from domains where project_id = $1 and id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// The domain with a name.
+pub async fn by_name(rx: &mut Rx<'_>, project: ProjectNumber, name: &DomainName) -> Result<Option<Domain>> {
+    rx.optional(
+        format!("select {COLUMNS} from domains where project_id = $1 and name = $2"),
+        args![project, name],
+        read,
+    )
+    .await
+}
+
+/// Every domain of a project, newest first.
+pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Domain>> {
+    rx.all(
+        format!("select {COLUMNS} from domains where project_id = $1 order by id desc"),
+        args![project],
+        read,
+    )
+    .await
+}
+
+/// How many domains a project has. Nobody else adds one before the transaction ends.
+pub async fn count_for_update(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<usize> {
+    names::lock(tx, project).await?;
+    let count = tx
+        .one("select count(*) from domains where project_id = $1", args![project], |r| r.get::<i64>(0))
+        .await?;
+    Ok(count as usize)
+}
+
+/// Whether a project may send from a row of `domains`, told whether mail leaves: what was verified while mail was
+/// captured proves nothing, since nothing was looked up, and such a row has no findings.
+macro_rules! may_send {
+    ($leaves:literal) => {
+        concat!("(verified and (vouched or not ", $leaves, " or last_check <> {json 'null'}))")
+    };
+}
+
+/// Whether a project may send from each of some domains: `None` where it has not added the domain. `leaves`: whether
+/// mail leaves the machine.
+pub async fn may_send(
+    rx: &Rx<'_>,
+    senders: &[(ProjectNumber, &str)],
+    leaves: bool,
+) -> Result<std::collections::HashMap<(ProjectNumber, String), bool>> {
+    let rows = rx
+        .each_returning(
+            concat!(
+                "select d.project_id, d.name, ",
+                may_send!("$3"),
+                " from {rows r: project_id int, name text} join domains d on d.project_id = r.project_id and d.name = r.name"
+            ),
+            &[
+                Arg::Ints(senders.iter().map(|(p, _)| Some(p.0)).collect()),
+                Arg::Texts(senders.iter().map(|(_, name)| Some((*name).into())).collect()),
+                leaves.into(),
+            ],
+            |r| Ok(((ProjectNumber(r.get(0)?), r.get::<String>(1)?), r.get::<bool>(2)?)),
+        )
+        .await?;
+    Ok(rows.into_iter().collect())
+}
+
+/// The DKIM key of a domain.
+#[derive(Debug)]
+pub struct StoredKey {
+    /// Selector.
+    pub selector: String,
+    /// Kind.
+    pub kind: String,
+    /// The private key, encrypted.
+    pub private_key: Vec<u8>,
+    /// Whether the project may send from the domain.
+    pub may_send: bool,
+}
+
+/// The DKIM key of a domain. `leaves`: whether mail leaves the machine.
+pub async fn signing_key(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    name: &str,
+    leaves: bool,
+) -> Result<Option<StoredKey>> {
+    rx.optional(
+        concat!(
+            "select selector, key_type, private_key, ",
+            may_send!("$3"),
+            " from domains where project_id = $1 and name = $2"
+        ),
+        args![project, name, leaves],
+        |r| {
+            Ok(StoredKey {
+                selector: r.get(0)?,
+                kind: r.get(1)?,
+                private_key: r.get(2)?,
+                may_send: r.get(3)?,
+            })
+        },
+    )
+    .await
+}
+
+/// Stores a new domain. Fails with a conflict on `name` when the project has it already.
+pub async fn create(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    domain: &Domain,
+    private_key: &[u8],
+    check_at: Timestamp,
+) -> Result<()> {
+    tx.execute_one(
+        "insert into domains (project_id, id, name, verified, selector, key_type, public_key, private_key, last_check, \
+         check_at, created_at, updated_at, vouched) values ($1, $2, $3, $4, $5, $6, $7, $8, {json $9}, $10, $11, $12, $13)",
+        args![
+            project,
+            domain.id,
+            &domain.name,
+            domain.verified,
+            &domain.selector,
+            &domain.key_type,
+            &domain.public_key,
+            private_key,
+            &domain.last_check,
+            check_at,
+            domain.created_at,
+            domain.updated_at,
+            domain.vouched,
+        ],
+    )
+    .await
+}
+
+/// Stores what a check found of the key with a selector, unless the domain has another key by now. A domain that the
+/// operator vouches for stays verified.
+pub async fn checked(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    (id, selector): (DomainId, &str),
+    verified: bool,
+    last_check: &Json,
+    now: Timestamp,
+) -> Result<Option<Domain>> {
+    tx.execute(
+        "update domains set updated_at = case when verified = ($3 or vouched) then updated_at else $5 end, \
+         verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2 and selector = $6",
+        args![project, id, verified, last_check, now, selector],
+    )
+    .await?;
+    get(tx, project, id).await
+}
+
+/// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`. False when
+/// that is not its key any more.
+pub async fn renew(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    domain: &Domain,
+    private_key: &[u8],
+    old: &str,
+) -> Result<bool> {
+    let renewed = tx
+        .execute(
+            "update domains set verified = ($3 or vouched), selector = $4, key_type = $5, public_key = $6, \
+             private_key = $7, last_check = {json $8}, updated_at = $9 \
+             where project_id = $1 and id = $2 and selector = $10",
+            args![
+                project,
+                domain.id,
+                domain.verified,
+                &domain.selector,
+                &domain.key_type,
+                &domain.public_key,
+                private_key,
+                &domain.last_check,
+                domain.updated_at,
+                old,
+            ],
+        )
+        .await?;
+    Ok(renewed > 0)
+}
+
+/// Notes that the operator answers for a domain: it is verified from now on, whatever its records say.
+pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: Timestamp) -> Result<()> {
+    tx.execute(
+        "update domains set verified = true, vouched = true, updated_at = $3 \
+         where project_id = $1 and id = $2 and not (verified and vouched)",
+        args![project, id, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Whether a check of a project's domains is due.
+pub async fn is_check_due(rx: &mut Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+    rx.exists("select 1 from domains where project_id = $1 and check_at <= $2 limit 1", args![project, now])
+        .await
+}
+
+/// Takes over the checks of a project that are due: moves their next one to `next` and returns them.
+pub async fn claim_due(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+    next: Timestamp,
+) -> Result<Vec<Domain>> {
+    tx.all(
+        format!(
+            "update domains set check_at = $3 where project_id = $1 and id in \
+             (select id from domains where project_id = $1 and check_at <= $2 order by check_at limit 50 {{skip_locked}}) \
+             returning {COLUMNS}"
+        ),
+        args![project, now, next],
+        read,
+    )
+    .await
+}
+
+/// Removes a domain; whether there was one.
+pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Result<bool> {
+    Ok(tx.execute("delete from domains where project_id = $1 and id = $2", args![project, id]).await? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::database::db::{Db, Location, StoreMetrics};
+    use crate::database::migrate::migrate;
+
+    const NOW: Timestamp = Timestamp(1_741_608_000_000);
+
+    #[tokio::test]
+    async fn what_a_check_found_of_an_old_key_is_not_stored_for_the_new_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("domain.db"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, NOW).await.unwrap();
+        let old = Domain {
+            id: DomainId::new(NOW, rand::random()),
+            name: DomainName::parse("shop.example").unwrap(),
+            verified: false,
+            vouched: false,
+            selector: "old".into(),
+            key_type: "rsa".into(),
+            public_key: "p1".into(),
+            last_check: Json::Null,
+            created_at: NOW,
+            updated_at: NOW,
+        };
+        let project = ProjectNumber(1);
+        let done = db.write(move |tx| {
+            Box::pin(async move {
+                let new = Domain { selector: "new".into(), public_key: "p2".into(), ..old.clone() };
+                create(tx, project, &old, b"1", NOW).await?;
+                assert!(renew(tx, project, &new, b"2", "old").await?);
+                assert!(!renew(tx, project, &new, b"3", "old").await?, "somebody else was first");
+                let found = checked(tx, project, (old.id, "old"), true, &json!([]), NOW).await?;
+                assert_eq!(found, Some(new));
+                let found = checked(tx, project, (old.id, "new"), true, &json!([]), NOW).await?;
+                assert!(found.is_some_and(|found| found.verified));
+                Ok::<_, Error>(())
+            })
+        });
+        done.await.unwrap();
+    }
+}

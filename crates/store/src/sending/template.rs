@@ -1,0 +1,197 @@
+//! Saved templates.
+
+use mailwright_core::ids::{ProjectNumber, TemplateId};
+use mailwright_core::template::{Template, TemplateType};
+
+use crate::args;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+
+const COLUMNS: &str =
+    "id, name, description, subject, body, from_address, from_name, reply_to, type, created_at, updated_at";
+
+fn read(row: &Row<'_>) -> Result<Template> {
+    let kind: String = row.get(8)?;
+    Ok(Template {
+        id: row.get(0)?,
+        name: row.get(1)?,
+        description: row.get(2)?,
+        subject: row.get(3)?,
+        body: row.get(4)?,
+        from: row.get(5)?,
+        from_name: row.get(6)?,
+        reply_to: row.get(7)?,
+        kind: TemplateType::from_name(&kind).ok_or(Error::Corrupt {
+            column: 8,
+            expected: "a template type",
+            detail: format!("templates.type is {kind:?}"),
+        })?,
+        created_at: row.get(9)?,
+        updated_at: row.get(10)?,
+    })
+}
+
+/// What a search looks at, lower-cased by us so that both engines agree on what lower case is.
+fn search_text(template: &Template) -> String {
+    let description = template.description.as_deref().unwrap_or_default();
+    format!("{}\n{}\n{}", template.name, description, template.subject).to_lowercase()
+}
+
+/// One template.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: TemplateId) -> Result<Option<Template>> {
+    rx.optional(
+        format!("select {COLUMNS} from templates where project_id = $1 and id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// One template, which nobody else changes before the transaction ends.
+pub async fn get_for_update(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: TemplateId,
+) -> Result<Option<Template>> {
+    tx.optional(
+        format!("select {COLUMNS} from templates where project_id = $1 and id = $2 {{for_update}}"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// Stores a new template.
+pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template) -> Result<()> {
+    tx.execute_one(
+        format!(
+            "insert into templates (project_id, search, {COLUMNS}) \
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+        ),
+        args![
+            project,
+            search_text(template),
+            template.id,
+            &template.name,
+            template.description.as_deref(),
+            &template.subject,
+            &template.body,
+            &template.from,
+            template.from_name.as_deref(),
+            template.reply_to.as_deref(),
+            template.kind.as_str(),
+            template.created_at,
+            template.updated_at,
+        ],
+    )
+    .await
+}
+
+/// Stores a changed template.
+pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template) -> Result<()> {
+    tx.execute_one(
+        "update templates set search = $3, name = $4, description = $5, subject = $6, body = $7, from_address = $8, \
+         from_name = $9, reply_to = $10, type = $11, updated_at = $12 where project_id = $1 and id = $2",
+        args![
+            project,
+            template.id,
+            search_text(template),
+            &template.name,
+            template.description.as_deref(),
+            &template.subject,
+            &template.body,
+            &template.from,
+            template.from_name.as_deref(),
+            template.reply_to.as_deref(),
+            template.kind.as_str(),
+            template.updated_at,
+        ],
+    )
+    .await
+}
+
+/// Removes a template; whether there was one. Mails made from it keep their content.
+pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: TemplateId) -> Result<bool> {
+    Ok(tx.execute("delete from templates where project_id = $1 and id = $2", args![project, id]).await? > 0)
+}
+
+/// How many mails were made from a template.
+pub async fn emails_sent(rx: &mut Rx<'_>, project: ProjectNumber, id: TemplateId) -> Result<i64> {
+    crate::insight::counter::value(rx, project, crate::insight::counter::Counter::Template, &id.to_string())
+        .await
+}
+
+/// Whether a template of the project sends from a domain.
+pub async fn uses_domain(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) -> Result<bool> {
+    let found = rx
+        .all("select from_address from templates where project_id = $1", args![project], |r| {
+            r.get::<String>(0)
+        })
+        .await?;
+    Ok(found.iter().any(|from| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain))))
+}
+
+/// What a list is ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// By name.
+    Name,
+    /// By creation.
+    CreatedAt,
+    /// By last change.
+    UpdatedAt,
+}
+
+/// A page of a list.
+#[derive(Debug, Clone)]
+pub struct List {
+    /// Rows to skip.
+    pub offset: i64,
+    /// Most rows.
+    pub limit: i64,
+    /// Only this type.
+    pub kind: Option<TemplateType>,
+    /// Substring of name, description or subject, lower-cased, taken literally.
+    pub search: Option<String>,
+    /// Order.
+    pub sort: Sort,
+    /// Whether the order is reversed.
+    pub descending: bool,
+}
+
+/// Reads a page of templates and how many there are in all.
+pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Result<(Vec<Template>, i64)> {
+    let mut args: Vec<Arg<'_>> = vec![project.into()];
+    let mut filter = String::new();
+    if let Some(kind) = list.kind {
+        args.push(kind.as_str().into());
+        filter += &format!(" and type = ${}", args.len());
+    }
+    if let Some(search) = &list.search {
+        args.push(search.into());
+        filter += &format!(" and {{contains search ${}}}", args.len());
+    }
+    let total = rx
+        .one(format!("select count(*) from templates where project_id = $1{filter}"), &args, |r| r.get(0))
+        .await?;
+    let column = match list.sort {
+        Sort::Name => "name",
+        Sort::CreatedAt => "created_at",
+        Sort::UpdatedAt => "updated_at",
+    };
+    let direction = if list.descending { "desc" } else { "asc" };
+    args.extend([list.limit.into(), list.offset.into()]);
+    let (limit, offset) = (args.len() - 1, args.len());
+    let page = rx
+        .all(
+            format!(
+                "select {COLUMNS} from templates where project_id = $1{filter} \
+                 order by {column} {direction}, id {direction} limit ${limit} offset ${offset}"
+            ),
+            &args,
+            read,
+        )
+        .await?;
+    Ok((page, total))
+}

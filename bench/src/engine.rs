@@ -289,7 +289,7 @@ impl Database {
         Ok(client)
     }
 
-    /// Gives the planner its figures after much was written, and autovacuum less to do in between.
+    /// Gives the planner its stats after much was written, and autovacuum less to do in between.
     pub(crate) async fn vacuum(&self) -> Result<()> {
         let Some(owned) = &self.owned else { return Ok(()) };
         self.client()

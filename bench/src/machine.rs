@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! What the stats were measured on.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -193,7 +193,7 @@ impl Report {
         self.lines.push(line);
     }
 
-    /// Adds something that a reader of the figures should know.
+    /// Adds something that a reader of the stats should know.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         progress(format_args!("note: {note}"));
@@ -231,7 +231,7 @@ impl fmt::Display for Report {
             }
             let mut text = String::new();
             for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-                // figures stand right, words left
+                // stats stand right, words left
                 let _ = match column {
                     0 | 1 | 5 | 8 => write!(text, "{cell:<width$}  "),
                     _ => write!(text, "{cell:>width$}  "),

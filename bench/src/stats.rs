@@ -37,10 +37,10 @@ impl Latencies {
     }
 }
 
-/// The middle one of some figures.
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_unstable_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+/// The middle one of some stats.
+pub(crate) fn median(mut stats: Vec<f64>) -> f64 {
+    stats.sort_unstable_by(f64::total_cmp);
+    stats.get(stats.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const SPREAD: usize = 30;
 
 /// What becomes of a mail, decided by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum ItemResult {
     Taken,
     Greylisted,
     UnknownRecipient,
@@ -34,7 +34,7 @@ enum Fate {
     StalledAfter,
 }
 
-impl Fate {
+impl ItemResult {
     fn of(to: &str) -> Self {
         match hash(to) % 1_000 {
             0..620 => Self::Taken,
@@ -76,7 +76,7 @@ async fn receiver() -> (ScriptedServer, Arc<AtomicBool>) {
     let mended = Arc::new(AtomicBool::new(false));
     let is_mended = Arc::clone(&mended);
     let answer = move |to: &str, attempt: u32| {
-        if is_mended.load(Ordering::Relaxed) { Answer::Accept } else { Fate::of(to).answer(attempt) }
+        if is_mended.load(Ordering::Relaxed) { Answer::Accept } else { ItemResult::of(to).answer(attempt) }
     };
     (ScriptedServer::builder().without_contents().start(answer).await, mended)
 }
@@ -220,7 +220,7 @@ async fn entries(app: &App, path: &str) -> HashMap<String, Entry> {
     entries
 }
 
-#[expect(clippy::print_stdout, reason = "figures worth seeing")]
+#[expect(clippy::print_stdout, reason = "stats worth seeing")]
 async fn check(app: &App, path: &str, server: &ScriptedServer, count: usize, kills: usize, began: Instant) {
     let took = began.elapsed();
     let copies = server.copies();
@@ -231,7 +231,7 @@ async fn check(app: &App, path: &str, server: &ScriptedServer, count: usize, kil
     for number in 0..count {
         let to = address(number);
         let entry = entries.get(&to).unwrap_or_else(|| panic!("{to} is not in the ledger"));
-        let fate = Fate::of(&to);
+        let fate = ItemResult::of(&to);
         check_entry(entry, fate, copies.get(&to).copied().unwrap_or_default());
         let reason = entry.reason.as_ref().map(|reason| format!(":{reason}")).unwrap_or_default();
         *states.entry(format!("{}{reason}", entry.state)).or_default() += 1;
@@ -251,33 +251,37 @@ async fn check(app: &App, path: &str, server: &ScriptedServer, count: usize, kil
 }
 
 /// What may have become of a mail: its state, and how often the receiving server took its content.
-fn check_entry(entry: &Entry, fate: Fate, copies: usize) {
+fn check_entry(entry: &Entry, fate: ItemResult, copies: usize) {
     let complaint = || format!("{fate:?}, received {copies} times: {entry:?}");
     assert!(copies <= 1, "{}", complaint());
     match entry.state.as_str() {
         "ACCEPTED" => {
             assert_eq!(copies, 1, "{}", complaint());
             let may = [
-                Fate::Taken,
-                Fate::Greylisted,
-                Fate::DroppedBefore,
-                Fate::BrokenInContent,
-                Fate::StalledBefore,
+                ItemResult::Taken,
+                ItemResult::Greylisted,
+                ItemResult::DroppedBefore,
+                ItemResult::BrokenInContent,
+                ItemResult::StalledBefore,
             ];
             assert!(may.contains(&fate), "{}", complaint());
         }
         "FAILED" => {
             assert_eq!(copies, 0, "{}", complaint());
             let expected = match fate {
-                Fate::UnknownRecipient => "bounced",
-                Fate::RefusedContent => "rejected",
+                ItemResult::UnknownRecipient => "bounced",
+                ItemResult::RefusedContent => "rejected",
                 _ => panic!("{}", complaint()),
             };
             assert_eq!(entry.reason.as_deref(), Some(expected), "{}", complaint());
         }
         "IN_DOUBT" => {
             assert!(entry.in_doubt, "{}", complaint());
-            assert!(fate != Fate::UnknownRecipient, "refused before there was any content: {}", complaint());
+            assert!(
+                fate != ItemResult::UnknownRecipient,
+                "refused before there was any content: {}",
+                complaint()
+            );
         }
         _ => panic!("{}", complaint()),
     }

@@ -25,7 +25,7 @@ const EVENTS_PER_NAME: usize = 50;
 
 /// What becomes of a mail, decided by its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum ItemResult {
     Taken,
     Greylisted,
     UnknownRecipient,
@@ -35,7 +35,7 @@ enum Fate {
     BrokenAfterContentAlways,
 }
 
-impl Fate {
+impl ItemResult {
     fn of(to: &str) -> Self {
         match hash(to) % 100 {
             0..50 => Self::Taken,
@@ -83,7 +83,7 @@ struct Ledger {
 both_engines! {
     async fn nothing_is_lost_and_nothing_doubled(engine: Engine) {
         let mut random = Random::from_environment();
-        let server = ScriptedServer::start(|to, attempt| Fate::of(to).answer(attempt)).await;
+        let server = ScriptedServer::start(|to, attempt| ItemResult::of(to).answer(attempt)).await;
         let mut app = App::builder(engine)
             .smtp(server.port)
             .env("MAILWRIGHT_DELIVERY_CONNECTIONS", CONNECTIONS.to_string())
@@ -190,7 +190,7 @@ async fn track(request: Request, ledger: Arc<Ledger>, mut random: Random) {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "figures worth seeing")]
+#[expect(clippy::print_stdout, reason = "stats worth seeing")]
 async fn check_mails(app: &App, server: &ScriptedServer, ledger: &Ledger) {
     let accepted = ledger.accepted.lock().expect("the ledger").clone();
     let asked = ledger.asked.lock().expect("the ledger").clone();
@@ -209,7 +209,7 @@ async fn check_mails(app: &App, server: &ScriptedServer, ledger: &Ledger) {
         assert!(seen.insert(text(&email["id"]).to_owned()), "listed twice: {email}");
         assert!(addresses.insert(to.to_owned()), "two emails from one request: {email}");
         assert!(asked.contains(to), "nobody asked for this email: {email}");
-        let fate = Fate::of(to);
+        let fate = ItemResult::of(to);
         check_mail(email, fate, copies.get(to).copied().unwrap_or_default());
         if email["inDoubt"] == true && !fate.casts_doubt() {
             doubted_by_kills += 1;
@@ -239,7 +239,7 @@ async fn check_mails(app: &App, server: &ScriptedServer, ledger: &Ledger) {
 }
 
 /// What may have become of a mail: its state, and how often the receiving server took its content.
-fn check_mail(email: &Value, fate: Fate, copies: usize) {
+fn check_mail(email: &Value, fate: ItemResult, copies: usize) {
     let status = text(&email["status"]);
     let doubt = email["inDoubt"] == true;
     let complaint = format!("{fate:?}, received {copies} times: {email}");
@@ -253,23 +253,26 @@ fn check_mail(email: &Value, fate: Fate, copies: usize) {
         assert!(doubt, "{complaint}");
     }
     match fate {
-        Fate::Taken | Fate::Greylisted | Fate::BrokenInContent | Fate::BrokenAfterContentOnce => {
+        ItemResult::Taken
+        | ItemResult::Greylisted
+        | ItemResult::BrokenInContent
+        | ItemResult::BrokenAfterContentOnce => {
             assert!(status == "SENT" || (status == "IN_DOUBT" && doubt), "{complaint}");
         }
-        Fate::UnknownRecipient => {
+        ItemResult::UnknownRecipient => {
             assert_eq!((status, doubt, copies), ("BOUNCED", false, 0), "{complaint}");
         }
-        Fate::RefusedContent => {
+        ItemResult::RefusedContent => {
             assert_eq!(copies, 0, "{complaint}");
             assert!(status == "FAILED" || (status == "IN_DOUBT" && doubt), "{complaint}");
         }
-        Fate::BrokenAfterContentAlways => {
+        ItemResult::BrokenAfterContentAlways => {
             assert_eq!((status, doubt), ("IN_DOUBT", true), "{complaint}");
         }
     }
 }
 
-#[expect(clippy::print_stdout, reason = "figures worth seeing")]
+#[expect(clippy::print_stdout, reason = "stats worth seeing")]
 async fn check_events(app: &App, ledger: &Ledger) {
     let acknowledged = ledger.acknowledged.lock().expect("the ledger").clone();
     let asked = ledger.next_event.load(Ordering::Relaxed);

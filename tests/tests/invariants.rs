@@ -19,23 +19,23 @@ const ENGINES: [(&str, &str); 13] = [
     ("store/src/sending/campaign/audience.rs", "it passes on to filters which engine it is"),
     ("store/src/audience/segment/member.rs", "it passes on to filters which engine it is"),
     ("app/src/background/clock.rs", "only a shared database has another clock"),
-    ("app/src/audience/segment/upkeep.rs", "only a shared database has transactions of others under way"),
+    ("app/src/audience/segment/refresher.rs", "only a shared database has transactions of others under way"),
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
 const TASKS: [(&str, &str); 12] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
-    ("app/src/delivery/press.rs", "threads of low priority"),
+    ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce.rs", "ends with its queue"),
     ("store/src/database/postgres/mod.rs", "connections, and what ends them"),
     ("store/src/database/postgres/apart.rs", "ends a connection"),
     ("store/src/database/sqlite/mod.rs", "threads of the engine"),
-    ("store/src/audience/address_book.rs", "reads for whoever asks next"),
+    ("store/src/audience/email_search_cache.rs", "reads for whoever asks next"),
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body.rs", "parses large bodies on a thread of its own"),
     ("app/src/account/password.rs", "hashing takes a thread of its own"),
-    ("app/src/sending/forge.rs", "making keys takes a thread of its own"),
+    ("app/src/sending/key_pool.rs", "making keys takes a thread of its own"),
 ];
 
 /// A source file: its path below `crates`, and its text without tests and comments.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use mailwright_core::filter::Tree;
+use mailwright_core::filter::Filter;
 use mailwright_core::time::Clock;
 use mailwright_store::Db;
 use mailwright_store::audience::filter as store;
@@ -157,7 +157,7 @@ async fn pages_alone(
     let mut latencies = Latencies::default();
     let begin = Instant::now();
     while latencies.len() < bench.options.samples() && begin.elapsed() < PATIENCE {
-        let tree = Tree::parse(&condition(filter(random)));
+        let tree = Filter::parse(&condition(filter(random)));
         let tree = Arc::new(tree.map_err(|issues| anyhow::anyhow!("a filter is refused: {issues:?}"))?);
         let since = Instant::now();
         let rows = page_alone(&db, audience, tree).await?;
@@ -168,7 +168,7 @@ async fn pages_alone(
     latencies.summary().context("no page was read")
 }
 
-async fn page_alone(db: &Db, audience: &Audience, tree: Arc<Tree>) -> Result<usize> {
+async fn page_alone(db: &Db, audience: &Audience, tree: Arc<Filter>) -> Result<usize> {
     let (project, now) = (audience.site.project, Clock::system().now());
     let read = db.read(move |rx| {
         Box::pin(async move { store::page(rx, project, &tree, &Segments::new(), now, None, PAGE).await })

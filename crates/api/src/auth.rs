@@ -26,7 +26,7 @@ use std::marker::PhantomData;
 
 use crate::body::{self, Standing};
 use crate::error::ApiError;
-use crate::frame::{RequestLimit, Visit};
+use crate::middleware::{RequestLimit, Visit};
 
 use again::{Entrance, Need, note};
 pub(crate) use again::{failure, watch};
@@ -471,7 +471,7 @@ fn member(found: Session, place: &Place) -> Result<Identity, ApiError> {
 /// address is verified, where it has to be.
 async fn signed_in(app: &App, parts: &Parts, project: Option<ProjectId>) -> Result<Session, ApiError> {
     let found = whoever_signed_in(app, parts, project).await?;
-    if app.keeps_out(&found.user) { Err(ApiError::unverified()) } else { Ok(found) }
+    if app.requires_verification(&found.user) { Err(ApiError::unverified()) } else { Ok(found) }
 }
 
 async fn whoever_signed_in(
@@ -483,7 +483,7 @@ async fn whoever_signed_in(
     if !parts.method.is_safe() && !comes_from_own_site(app, parts)? {
         return Err(ApiError::cross_site());
     }
-    let id = app.named_session(token).ok_or_else(ApiError::unauthorized)?;
+    let id = app.session_from_token(token).ok_or_else(ApiError::unauthorized)?;
     let found = app.keyring().session(id, project).await?.ok_or_else(ApiError::unauthorized)?;
     let client = parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
     app.keyring().note_session(id, client);
@@ -494,7 +494,7 @@ async fn whoever_signed_in(
 
 /// Who is signed in at the browser that opens one of the service's own pages; `None` when nobody is.
 pub(crate) async fn visitor(app: &App, headers: &HeaderMap) -> mailwright_app::Result<Option<User>> {
-    let Some(id) = session_cookie(app, headers).and_then(|token| app.named_session(token)) else {
+    let Some(id) = session_cookie(app, headers).and_then(|token| app.session_from_token(token)) else {
         return Ok(None);
     };
     Ok(app.keyring().session(id, None).await?.map(|found| found.user))

@@ -36,7 +36,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use crate::error::ApiError;
-use crate::frame::NoRoom;
+use crate::middleware::NoRoom;
 
 pub(crate) use self::room::Standing;
 use self::room::{Held, Hold, Owner};

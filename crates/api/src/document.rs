@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::OpenApi;
 
 use self::conditions::conditions;
-use crate::frame::Manner;
+use crate::middleware::Manner;
 
 /// The shared answers: name, status and what it means.
 const SHARED: [(&str, &str, &str); 13] = [

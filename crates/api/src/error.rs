@@ -44,7 +44,7 @@ pub(crate) const CODES: [&str; 27] = [
 /// Result of a handler.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
-/// An error on its way out. The frame adds request id and time (see [`crate::frame`]).
+/// An error on its way out. The frame adds request id and time (see [`crate::middleware`]).
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError(Box<Answer>);
 
@@ -560,7 +560,7 @@ mod tests {
 
     use super::*;
 
-    /// Words in capitals within quotation marks.
+    /// ShortText in capitals within quotation marks.
     fn codes(text: &str) -> BTreeSet<&str> {
         let is_code = |word: &&str| {
             word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')

@@ -1,6 +1,6 @@
 //! HTTP only: a handler extracts, calls one use case of `mailwright-app`, and shapes the answer.
 //!
-//! Every route is in `routes`; the frame around them (request ids, envelope, headers) in `frame`. One module per
+//! Every route is in `routes`; the frame around them (request ids, envelope, headers) in `middleware`. One module per
 //! resource, grouped by area as in the crates below, its handlers in the order of the contract.
 
 mod account;
@@ -12,16 +12,16 @@ mod delivery;
 mod document;
 mod envelope;
 mod error;
+mod fields;
 mod filter;
-mod frame;
 mod host;
 mod instance;
+mod middleware;
 mod page;
+mod params;
 mod project;
-mod query;
 mod schema;
 mod sending;
-mod text;
 
 use axum::Router;
 use axum::extract::OriginalUri;
@@ -31,12 +31,12 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::account::{oauth, proof, session, totp, user};
+use crate::account::{oauth, one_time_link, session, totp, user};
 use crate::audience::{bulk, contact, contact_field, event, import, segment, subscription, track};
-use crate::delivery::{mailbox, security};
+use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
-pub use crate::frame::NoRoom;
 use crate::instance::{config, docs, health};
+pub use crate::middleware::NoRoom;
 use crate::project;
 use crate::project::{audit, invitation, key, member};
 use crate::sending::{campaign, domain, email, send, template};
@@ -109,10 +109,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(session::sign_up))
         .routes(routes!(session::log_in_page, session::log_in))
         .routes(routes!(session::log_out))
-        .routes(routes!(proof::verify_page, proof::verify))
-        .routes(routes!(proof::request))
-        .routes(routes!(proof::request_reset))
-        .routes(routes!(proof::reset_page, proof::reset))
+        .routes(routes!(one_time_link::verify_page, one_time_link::verify))
+        .routes(routes!(one_time_link::request))
+        .routes(routes!(one_time_link::request_reset))
+        .routes(routes!(one_time_link::reset_page, one_time_link::reset))
         .routes(routes!(invitation::page, invitation::accept))
         .routes(routes!(oauth::config))
         .routes(routes!(oauth::github_outbound))
@@ -132,8 +132,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(project::update, project::delete))
         .routes(routes!(project::regenerate_keys))
         .routes(routes!(project::reset))
-        .routes(routes!(security::of_mine))
-        .routes(routes!(security::get))
+        .routes(routes!(reputation::of_mine))
+        .routes(routes!(reputation::get))
         .routes(routes!(project::setup_state))
         .routes(routes!(member::list, member::invite))
         .routes(routes!(member::update, member::remove))
@@ -164,7 +164,7 @@ pub fn router(app: App) -> Router {
         .merge(docs::routes(&document::complete(&document, &app.settings().base_url)))
         .fallback(|OriginalUri(uri): OriginalUri| async move { ApiError::no_such_route(uri.path()) })
         .method_not_allowed_fallback(|| async { ApiError::method_not_allowed() })
-        .layer(from_fn_with_state(frame::Edge::new(app.clone()), frame::frame))
+        .layer(from_fn_with_state(middleware::Edge::new(app.clone()), middleware::frame))
         .with_state(app)
 }
 

@@ -21,8 +21,8 @@ use utoipa::ToSchema;
 use crate::auth;
 use crate::body;
 use crate::error::{ApiError, Failure};
-use crate::frame::Visit;
-use crate::text;
+use crate::fields;
+use crate::middleware::Visit;
 
 /// How many issues of one body are reported.
 const MAX_ISSUES: usize = 100;
@@ -489,7 +489,7 @@ mod tests {
     use axum::http::header::CONTENT_LENGTH;
 
     use super::*;
-    use crate::text::{Email, Subject};
+    use crate::fields::{Email, Subject};
 
     #[test]
     fn a_whole_number_may_have_a_fraction_of_nothing() {

@@ -4,11 +4,11 @@
 pub mod account;
 pub mod audience;
 pub mod background;
-pub mod command;
+pub mod cli;
 pub mod delivery;
 mod error;
+mod http_client;
 pub mod metrics;
-mod outgoing;
 pub mod project;
 pub mod secret;
 pub mod sending;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
-use mailwright_store::audience::address_book::AddressBooks;
+use mailwright_store::audience::email_search_cache::EmailSearchCaches;
 use mailwright_store::{Coalescer, Db};
 use tokio::sync::OnceCell;
 
@@ -31,21 +31,21 @@ pub use error::{Error, Resource, Result};
 pub use mailwright_store::project::api_key::KeyKind;
 
 use crate::account::password::Passwords;
-use crate::audience::segment::Desk;
+use crate::audience::segment::LiveSegments;
 use crate::background::clock::Watch;
 use crate::background::runner::{Waker, every};
 use crate::background::tasks::Tasks;
 use crate::delivery::Dispatcher;
-use crate::delivery::suspension::Docket;
+use crate::delivery::suspension::ReputationQueue;
+use crate::http_client::HttpClient;
 use crate::metrics::Metrics;
-use crate::outgoing::Outgoing;
 use crate::project::key::Keyring;
-use crate::project::limit::Limiter;
+use crate::project::rate_limit::Limiter;
 use crate::secret::InstanceSecret;
 use crate::sending::campaign::runner::Hints;
 use crate::sending::content::Contents;
 use crate::sending::email::Told;
-use crate::sending::forge::Forge;
+use crate::sending::key_pool::KeyPool;
 use crate::settings::Settings;
 
 /// The running application. Cheap to clone.
@@ -64,19 +64,19 @@ struct Inner {
     limiter: Limiter,
     passwords: Passwords,
     platform: OnceCell<Project>,
-    outgoing: Outgoing,
+    http: HttpClient,
     contents: Contents,
     illegible: Told,
-    address_books: AddressBooks,
+    email_search_caches: EmailSearchCaches,
     tracks: Coalescer<track::Operation, track::Outcome>,
     sends: Coalescer<send::Operation, send::Outcome>,
     upserts: Coalescer<contact::Operation, contact::Outcome>,
     dispatcher: Dispatcher,
-    forge: Forge,
+    key_pool: KeyPool,
     jobs: Waker,
-    segments: Desk,
+    segments: LiveSegments,
     campaigns: Hints,
-    docket: Docket,
+    reputation_queue: ReputationQueue,
     watch: Watch,
     /// How often this process saw that a domain may, or may not, be sent from any more.
     domain_changes: AtomicU64,
@@ -108,7 +108,7 @@ pub struct Parts {
     pub transport: Transport,
     /// Name lookups.
     pub dns: Dns,
-    /// Where figures are kept.
+    /// Where stats are kept.
     pub metrics: Metrics,
 }
 
@@ -121,19 +121,19 @@ impl App {
             limiter: Limiter::new(&db, clock.clone(), settings.requests),
             passwords: Passwords::default(),
             platform: OnceCell::new(),
-            outgoing: Outgoing::default(),
+            http: HttpClient::default(),
             contents: Contents::new(db.clone()),
             illegible: Told::default(),
-            address_books: AddressBooks::new(db.clone()),
+            email_search_caches: EmailSearchCaches::new(db.clone()),
             tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
             sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
             upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
             dispatcher: Dispatcher::default(),
-            forge: Forge::default(),
+            key_pool: KeyPool::default(),
             jobs: Waker::default(),
-            segments: Desk::default(),
+            segments: LiveSegments::default(),
             campaigns: Hints::default(),
-            docket: Docket::default(),
+            reputation_queue: ReputationQueue::default(),
             watch: Watch::default(),
             domain_changes: AtomicU64::new(0),
             is_leaving: AtomicBool::new(false),
@@ -153,7 +153,7 @@ impl App {
         delivery::start(self, tasks);
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
-        upkeep::start(self, tasks);
+        maintenance::start(self, tasks);
         job::start(self, tasks);
         suspension::start(self, tasks);
     }
@@ -203,7 +203,7 @@ impl App {
         &self.0.settings
     }
 
-    /// The figures.
+    /// The stats.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
     }

@@ -44,7 +44,7 @@ pub enum Action {
     ProjectCreated,
     /// Its settings were changed.
     ProjectUpdated,
-    /// Its data was wiped.
+    /// Its data was purged.
     ProjectReset,
     /// It was disabled.
     ProjectDisabled,

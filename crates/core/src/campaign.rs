@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::email::{EmailSource, Reason, Settlement, names};
+use crate::email::{EmailSource, Reason, RecipientState, names};
 use crate::ids::{CampaignId, SegmentId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
@@ -147,7 +147,7 @@ pub struct Ledger {
     /// Those of them that were to get a mail when it was frozen.
     pub recipients: i64,
     /// Mails by where they stand and why; none at zero.
-    pub totals: Vec<(Settlement, Option<Reason>, i64)>,
+    pub totals: Vec<(RecipientState, Option<Reason>, i64)>,
     /// Mails that were refused by the recipient's host.
     pub bounced: i64,
     /// Mails that were delivered, opened, clicked, complained about and unsubscribed from.
@@ -164,13 +164,14 @@ pub struct Ledger {
 
 impl Ledger {
     /// The mails that stand so.
-    pub fn count(&self, settlement: Settlement) -> i64 {
-        self.totals.iter().filter(|(s, ..)| *s == settlement).map(|(.., n)| n).sum()
+    pub fn count(&self, recipient_state: RecipientState) -> i64 {
+        self.totals.iter().filter(|(s, ..)| *s == recipient_state).map(|(.., n)| n).sum()
     }
 
     /// The mails that stand so for a reason.
-    pub fn count_for(&self, settlement: Settlement, reason: Reason) -> i64 {
-        let fits = |(s, r, _): &&(Settlement, Option<Reason>, i64)| *s == settlement && *r == Some(reason);
+    pub fn count_for(&self, recipient_state: RecipientState, reason: Reason) -> i64 {
+        let fits =
+            |(s, r, _): &&(RecipientState, Option<Reason>, i64)| *s == recipient_state && *r == Some(reason);
         self.totals.iter().filter(fits).map(|(.., n)| n).sum()
     }
 
@@ -181,7 +182,7 @@ impl Ledger {
 
     /// Whether every contact of the audience is accounted for and none waits.
     pub fn is_balanced(&self) -> bool {
-        self.adds_up() && self.count(Settlement::Waiting) == 0
+        self.adds_up() && self.count(RecipientState::Waiting) == 0
     }
 }
 
@@ -219,16 +220,16 @@ mod tests {
         let mut ledger = Ledger {
             audience: 5,
             totals: vec![
-                (Settlement::Accepted, None, 2),
-                (Settlement::Skipped, Some(Reason::Unsubscribed), 1),
-                (Settlement::Skipped, Some(Reason::Deleted), 1),
-                (Settlement::Waiting, None, 1),
+                (RecipientState::Accepted, None, 2),
+                (RecipientState::Skipped, Some(Reason::Unsubscribed), 1),
+                (RecipientState::Skipped, Some(Reason::Deleted), 1),
+                (RecipientState::Waiting, None, 1),
             ],
             ..Ledger::default()
         };
         assert!(ledger.adds_up() && !ledger.is_balanced());
-        assert_eq!(ledger.count(Settlement::Skipped), 2);
-        assert_eq!(ledger.count_for(Settlement::Skipped, Reason::Deleted), 1);
+        assert_eq!(ledger.count(RecipientState::Skipped), 2);
+        assert_eq!(ledger.count_for(RecipientState::Skipped, Reason::Deleted), 1);
         ledger.totals.pop();
         assert!(!ledger.adds_up());
         ledger.audience = 4;

@@ -85,7 +85,7 @@ names! {
 names! {
     /// Where a campaign's mail stands in the campaign's ledger. It says what the hand-over came to, and stays when the
     /// mail is opened, clicked or complained about later.
-    Settlement {
+    RecipientState {
         /// It waits, or is on the wire.
         Waiting = "WAITING",
         /// The next hop took it.
@@ -99,7 +99,7 @@ names! {
     }
 }
 
-impl Settlement {
+impl RecipientState {
     /// What a hand-over came to that left a mail in `status`.
     pub fn of(status: EmailStatus) -> Self {
         match status {

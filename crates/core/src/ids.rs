@@ -166,7 +166,7 @@ ids! {
     /// An entry of a project's audit log.
     AuditId,
     /// A link that proves an address.
-    ProofId,
+    OneTimeLinkId,
 }
 
 impl AuditId {

@@ -55,7 +55,7 @@ impl Returned {
 
 /// How a project's mails were received.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reception {
+pub struct DeliveryStats {
     /// Since the project began.
     pub ever: Totals,
     /// Today: days since the Unix epoch.
@@ -68,9 +68,9 @@ pub struct Reception {
     pub hours: Vec<Returned>,
 }
 
-impl Reception {
-    /// The figures to judge by. Hours and days are those of the clock and the calendar, in UTC.
-    pub fn figures(&self, is_new: bool) -> Figures {
+impl DeliveryStats {
+    /// The stats to judge by. Hours and days are those of the clock and the calendar, in UTC.
+    pub fn stats(&self, is_new: bool) -> Stats {
         let sum = |days: &[Totals]| {
             days.iter().fold(Totals::default(), |sum, day| Totals {
                 total: sum.total + day.total,
@@ -82,31 +82,31 @@ impl Reception {
             bounces: sum.bounces + hour.bounces,
             complaints: sum.complaints + hour.complaints,
         });
-        Figures { day, week: sum(&self.days), ever: self.ever, is_new }
+        Stats { day, week: sum(&self.days), ever: self.ever, is_new }
     }
 
     /// What of it is not held against the project any more once a person enabled it.
-    pub fn forgiven(&self) -> Forgiven {
+    pub fn baseline(&self) -> ReputationBaseline {
         let of_day = self.days.first().copied().unwrap_or_default();
         let of_hour = self.hours.first().copied().unwrap_or_default();
-        Forgiven { ever: self.ever, day: self.today, of_day, hour: self.this_hour, of_hour }
+        ReputationBaseline { ever: self.ever, day: self.today, of_day, hour: self.this_hour, of_hour }
     }
 
     /// What came after a person enabled the project.
     #[must_use]
-    pub fn after(mut self, forgiven: &Forgiven) -> Self {
-        self.ever = self.ever.since(forgiven.ever);
+    pub fn after(mut self, baseline: &ReputationBaseline) -> Self {
+        self.ever = self.ever.since(baseline.ever);
         for (back, day) in (0..).zip(&mut self.days) {
             match self.today - back {
-                date if date < forgiven.day => *day = Totals::default(),
-                date if date == forgiven.day => *day = day.since(forgiven.of_day),
+                date if date < baseline.day => *day = Totals::default(),
+                date if date == baseline.day => *day = day.since(baseline.of_day),
                 _ => {}
             }
         }
         for (back, hour) in (0..).zip(&mut self.hours) {
             match self.this_hour - back {
-                time if time < forgiven.hour => *hour = Returned::default(),
-                time if time == forgiven.hour => *hour = hour.since(forgiven.of_hour),
+                time if time < baseline.hour => *hour = Returned::default(),
+                time if time == baseline.hour => *hour = hour.since(baseline.of_hour),
                 _ => {}
             }
         }
@@ -116,7 +116,7 @@ impl Reception {
 
 /// How a project's mails had been received when a person enabled it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Forgiven {
+pub struct ReputationBaseline {
     /// Since the project began.
     pub ever: Totals,
     /// The day: days since the Unix epoch.
@@ -157,9 +157,9 @@ impl Level {
     }
 }
 
-/// Figures that a project is judged by.
+/// Stats that a project is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Figures {
+pub struct Stats {
     /// The last 24 hours.
     pub day: Returned,
     /// The last seven days.
@@ -187,8 +187,8 @@ pub struct Health {
 
 impl Health {
     /// Judges a project.
-    pub fn of(figures: &Figures) -> Self {
-        let Figures { day, week, ever, is_new } = *figures;
+    pub fn of(stats: &Stats) -> Self {
+        let Stats { day, week, ever, is_new } = *stats;
         let start = if is_new {
             [
                 by_count(day.bounces, 10, 25),
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     fn week(total: i64, bounces: i64, complaints: i64) -> Health {
-        Health::of(&Figures { week: Totals { total, bounces, complaints }, ..Figures::default() })
+        Health::of(&Stats { week: Totals { total, bounces, complaints }, ..Stats::default() })
     }
 
     #[test]
@@ -293,9 +293,9 @@ mod tests {
     #[test]
     fn new_projects_are_judged_by_counts() {
         let day = Returned { bounces: 26, complaints: 0 };
-        let new = Health::of(&Figures { day, is_new: true, ..Figures::default() });
+        let new = Health::of(&Stats { day, is_new: true, ..Stats::default() });
         assert_eq!((new.start, new.worst()), (Level::Critical, Level::Critical));
-        let old = Health::of(&Figures { day, ..Figures::default() });
+        let old = Health::of(&Stats { day, ..Stats::default() });
         assert_eq!(old.worst(), Level::Healthy);
     }
 
@@ -304,40 +304,40 @@ mod tests {
         let one = Totals { total: 1, bounces: 1, complaints: 0 };
         let hours = vec![Returned { bounces: 2, complaints: 1 }; 24];
         let ever = Totals { total: 9, ..one };
-        let reception = Reception { ever, today: 20_000, days: vec![one; 7], this_hour: 480_000, hours };
-        let found = reception.figures(true);
+        let stats = DeliveryStats { ever, today: 20_000, days: vec![one; 7], this_hour: 480_000, hours };
+        let found = stats.stats(true);
         assert_eq!(
             (found.day.bounces, found.day.complaints, found.week.total, found.ever.total),
             (48, 24, 7, 9)
         );
-        assert_eq!(Reception::default().figures(false).week, Totals::default());
+        assert_eq!(DeliveryStats::default().stats(false).week, Totals::default());
     }
 
     #[test]
     fn what_a_person_looked_at_counts_no_more() {
         let totals = |total| Totals { total, bounces: total, complaints: 0 };
         let back = |bounces| Returned { bounces, complaints: 0 };
-        let before = Reception {
+        let before = DeliveryStats {
             ever: totals(40),
             today: 20_000,
             days: vec![totals(26), totals(5), totals(1)],
             this_hour: 480_023,
             hours: vec![back(20), back(6)],
         };
-        let forgiven = before.forgiven();
-        let figures = before.after(&forgiven).figures(true);
-        assert_eq!((figures.day.bounces, figures.week.bounces, figures.ever.bounces), (0, 0, 0));
+        let baseline = before.baseline();
+        let stats = before.after(&baseline).stats(true);
+        assert_eq!((stats.day.bounces, stats.week.bounces, stats.ever.bounces), (0, 0, 0));
         // two days later
         let days = vec![totals(3), totals(2), totals(30), totals(5)];
         let hours = vec![back(1), back(2), back(23), back(6)];
-        let later = Reception { ever: totals(49), today: 20_002, days, this_hour: 480_025, hours };
-        let later = later.after(&forgiven).figures(true);
+        let later = DeliveryStats { ever: totals(49), today: 20_002, days, this_hour: 480_025, hours };
+        let later = later.after(&baseline).stats(true);
         assert_eq!((later.day.bounces, later.week.bounces, later.ever.bounces), (6, 9, 9));
     }
 
     #[test]
     fn nothing_sent_is_no_rate() {
         assert!(Totals::default().bounce_rate() < f64::EPSILON);
-        assert_eq!(Health::of(&Figures::default()).worst(), Level::Healthy);
+        assert_eq!(Health::of(&Stats::default()).worst(), Level::Healthy);
     }
 }

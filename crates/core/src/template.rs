@@ -1,4 +1,4 @@
-//! Saved templates. The language they are written in is [`crate::templating`].
+//! Saved templates. The language they are written in is [`crate::template_language`].
 
 use serde::{Deserialize, Serialize};
 

@@ -87,7 +87,7 @@ const RANGES: [(&str, i64, i64); 48] = [
     ("login.attempts_per_client", 1, MANY),
     ("login.window_seconds", 1, MOST_SECONDS),
     ("login.link_seconds", 1, MOST_SECONDS),
-    ("oauth.journey_seconds", 1, MOST_SECONDS),
+    ("oauth.state_ttl_seconds", 1, MOST_SECONDS),
 ];
 
 /// Every setting. The meaning of each is in `defaults.toml`.
@@ -256,7 +256,7 @@ struct Login {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Oauth {
-    journey_seconds: u64,
+    state_ttl_seconds: u64,
     github_client_id: String,
     github_client_secret: Hidden,
     github_url: String,
@@ -271,7 +271,7 @@ struct Oauth {
 impl Oauth {
     fn settings(&self) -> Result<OauthSettings> {
         Ok(OauthSettings {
-            journey: Duration::from_secs(self.journey_seconds),
+            journey: Duration::from_secs(self.state_ttl_seconds),
             github: provider(
                 "GITHUB",
                 (&self.github_client_id, &self.github_client_secret),

@@ -10,7 +10,7 @@ use mailwright_app::{Transport, secret};
 use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply, Security};
 use mailwright_store::Location;
 use mailwright_store::database::migrate::{self, Standing};
-use mailwright_store::delivery::hop;
+use mailwright_store::delivery::next_hop;
 use rustix::fs::Access;
 use tokio::net::TcpListener;
 

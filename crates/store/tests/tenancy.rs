@@ -44,7 +44,7 @@ fn literals(source: &str) -> Vec<String> {
 /// The tables whose rows are found by their project alone: every key and every index of them begins with it.
 fn keyed_by_project() -> impl Iterator<Item = &'static str> {
     TABLES.iter().filter_map(|(table, retirement)| match retirement {
-        Retirement::Wiped(_) | Retirement::Moved(_) => Some(*table),
+        Retirement::Purged(_) | Retirement::Moved(_) => Some(*table),
         Retirement::Following | Retirement::Cascading => None,
     })
 }

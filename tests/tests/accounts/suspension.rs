@@ -134,7 +134,7 @@ both_engines! {
         let enabled = security(&app, &acme).await;
         assert_eq!(enabled["isDisabled"], false);
         assert_timestamp(&enabled["suspensions"][0]["endedAt"]);
-        assert!(enabled["status"]["allTime"]["bounces"].as_i64() >= Some(25), "the figures stay as they are: {enabled}");
+        assert!(enabled["status"]["allTime"]["bounces"].as_i64() >= Some(25), "the stats stay as they are: {enabled}");
         assert_eq!(server.received_for(OWNER.0).len(), 1, "one mail for one suspension");
     }
 

@@ -1,9 +1,9 @@
 //! What happens to a mail after it was accepted: how it is handed over, what the receiver's answers lead to, and
 //! what a receiver gets to see.
 
-mod hop;
 mod isolation;
 mod message;
+mod next_hop;
 mod outcomes;
 mod pace;
 mod queue;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mailwright_app::account::oauth::{Arrival, Provider, escape};
+use mailwright_app::account::oauth::{Callback, Provider, escape};
 use mailwright_app::{App, Error};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,10 +12,10 @@ use utoipa::ToSchema;
 use crate::account::session::session_header;
 use crate::auth::{Client, cookie, path_of};
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::Params;
+use crate::params::Params;
 
-/// The cookie of a journey to a provider and back, and the path it goes to. Over HTTPS browsers take it from this very
-/// host alone, as they do the session's: a neighbour in the domain sends nobody on a journey of its own. That prefix
+/// The cookie of a sign_in_state to a provider and back, and the path it goes to. Over HTTPS browsers take it from this very
+/// host alone, as they do the session's: a neighbour in the domain sends nobody on a sign_in_state of its own. That prefix
 /// allows no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a
 /// proxy may take a part of it away.
 fn journey_cookie(base_url: &str) -> (&'static str, String) {
@@ -46,7 +46,7 @@ pub(crate) async fn config(State(app): State<App>) -> Json<ProvidersView> {
 #[utoipa::path(get, path = "/oauth/github/outbound", tag = "Accounts", operation_id = "leaveForGithub", security(()),
     responses((status = 302), (status = 404, description = "Not configured", body = ErrorEnvelope)))]
 pub(crate) async fn github_outbound(State(app): State<App>) -> Result<Response> {
-    depart(&app, Provider::GitHub)
+    authorize(&app, Provider::GitHub)
 }
 
 /// Come back from GitHub
@@ -61,7 +61,7 @@ pub(crate) async fn github_callback(
     headers: HeaderMap,
     params: Params,
 ) -> Result<Response> {
-    arrive(&app, Provider::GitHub, &headers, &params, client).await
+    callback(&app, Provider::GitHub, &headers, &params, client).await
 }
 
 /// Sign in with Google
@@ -70,7 +70,7 @@ pub(crate) async fn github_callback(
 #[utoipa::path(get, path = "/oauth/google/outbound", tag = "Accounts", operation_id = "leaveForGoogle", security(()),
     responses((status = 302), (status = 404, description = "Not configured", body = ErrorEnvelope)))]
 pub(crate) async fn google_outbound(State(app): State<App>) -> Result<Response> {
-    depart(&app, Provider::Google)
+    authorize(&app, Provider::Google)
 }
 
 /// Come back from Google
@@ -85,18 +85,19 @@ pub(crate) async fn google_callback(
     headers: HeaderMap,
     params: Params,
 ) -> Result<Response> {
-    arrive(&app, Provider::Google, &headers, &params, client).await
+    callback(&app, Provider::Google, &headers, &params, client).await
 }
 
-fn depart(app: &App, provider: Provider) -> Result<Response> {
-    let Some(departure) = app.depart(provider)? else {
+fn authorize(app: &App, provider: Provider) -> Result<Response> {
+    let Some(departure) = app.authorize(provider)? else {
         return Err(ApiError::not_configured(provider.label()));
     };
-    let journey = journey_header(app, &departure.journey, app.settings().oauth.journey.as_secs());
-    Ok(redirect(&departure.url, [journey]))
+    let sign_in_state =
+        journey_header(app, &departure.sign_in_state, app.settings().oauth.sign_in_state.as_secs());
+    Ok(redirect(&departure.url, [sign_in_state]))
 }
 
-async fn arrive(
+async fn callback(
     app: &App,
     provider: Provider,
     headers: &HeaderMap,
@@ -105,12 +106,12 @@ async fn arrive(
 ) -> Result<Response> {
     let text = |name: &str| params.text(name).map(str::to_owned);
     let (name, _) = journey_cookie(&app.settings().base_url);
-    let journey = cookie(headers, name).map(str::to_owned);
-    let arrival = Arrival { journey, state: text("state"), code: text("code") };
-    // a journey ends here, however it ends
+    let sign_in_state = cookie(headers, name).map(str::to_owned);
+    let arrival = Callback { sign_in_state, state: text("state"), code: text("code") };
+    // a sign_in_state ends here, however it ends
     let over = journey_header(app, "", 0);
     let base_url = &app.settings().base_url;
-    match app.arrive(provider, arrival, client).await {
+    match app.callback(provider, arrival, client).await {
         Ok(found) => Ok(redirect(&format!("{base_url}/"), [over, session_header(app, &found)])),
         Err(Error::NotAllowed(message)) => {
             Ok(redirect(&format!("{base_url}/auth/login?message={}", escape(&message)), [over]))

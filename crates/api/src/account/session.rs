@@ -8,16 +8,16 @@ use mailwright_app::App;
 use mailwright_app::account::session::{LASTS, SignUp, SignedIn};
 use mailwright_core::ids::UserId;
 use mailwright_core::name::{holds_link, is_plain};
-use mailwright_core::templating::escape_html;
+use mailwright_core::template_language::escape_html;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::account::proof::page::told;
+use crate::account::one_time_link::page::told;
 use crate::auth::{Client, SESSION_COOKIE, SameSite, path_of, session_cookie, session_cookie_name};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query::Params;
+use crate::fields::{Code, Email, LinkToken, NewPassword, Password, PlainName};
+use crate::params::Params;
 use crate::schema::{Body, Payload};
-use crate::text::{Code, Email, LinkToken, NewPassword, Password, PlainName};
 
 /// Most characters of a message on the page for who is not signed in.
 const LONGEST_MESSAGE: usize = 300;
@@ -140,7 +140,7 @@ fn signed_in(app: &App, found: SignedIn) -> Response {
 #[utoipa::path(get, path = "/auth/logout", tag = "Accounts", operation_id = "logOut", security((), ("session" = [])),
     responses((status = 200, description = "Always true", content_type = "application/json", body = bool)))]
 pub(crate) async fn log_out(State(app): State<App>, _: SameSite, headers: HeaderMap) -> Result<Response> {
-    if let Some(id) = session_cookie(&app, &headers).and_then(|token| app.named_session(token)) {
+    if let Some(id) = session_cookie(&app, &headers).and_then(|token| app.session_from_token(token)) {
         app.log_out(id).await?;
     }
     let mut response = with_cookie(&app, Json(true).into_response(), "", 0);

@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use crate::account::user::Done;
 use crate::auth::{Client, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
+use crate::fields::{Code, Password};
 use crate::schema::{Body, Payload};
-use crate::text::{Code, Password};
 
 /// An answer with a secret, which nobody on the way may keep.
 type Unkept<T> = ([(header::HeaderName, &'static str); 1], Json<T>);

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::{App, Resource};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::account::session::Listed;
@@ -14,9 +14,9 @@ use utoipa::ToSchema;
 use crate::auth::{Client, ProofRequest, RecentProof, SignedInUser};
 use crate::envelope::Time;
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query::{self, PathText};
+use crate::fields::{LinkToken, NewPassword, Password, PlainName};
+use crate::params::{self, PathText};
 use crate::schema::{Body, Payload};
-use crate::text::{LinkToken, NewPassword, Password, PlainName};
 
 /// An account.
 #[derive(Debug, Serialize, ToSchema)]
@@ -60,7 +60,7 @@ pub(crate) struct UserChange {
     /// How you want to be called; null for no name.
     #[serde(default)]
     #[schema(value_type = Option<PlainName>)]
-    name: Given<PlainName>,
+    name: Patch<PlainName>,
 }
 
 impl Payload for UserChange {

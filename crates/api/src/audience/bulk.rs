@@ -16,7 +16,7 @@ use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{Caller, ProjectAccess};
 use crate::background::job::{JobView, QueuedJob, not_found};
 use crate::error::{ErrorEnvelope, Failure};
-use crate::query::PathText;
+use crate::params::PathText;
 use crate::schema::{Body, Payload, check_count};
 
 /// How the contacts are chosen.

@@ -3,11 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use mailwright_app::audience::contact::Patch;
+use mailwright_app::audience::contact::ContactPatch;
 use mailwright_app::{App, Resource};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{self, Data};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::ContactId;
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
@@ -20,9 +20,9 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::envelope::CursorPage;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, ContactSort, Direction, Params, PathText, RowLimit};
+use crate::fields::{DataObject, Email, ShortText};
+use crate::params::{self, ContactSort, Direction, Params, PathText, RowLimit};
 use crate::schema::{Body, Payload, check_count};
-use crate::text::{DataObject, Email, Words};
 
 /// Most addresses of a lookup (contract, Limits).
 pub(crate) const MAX_LOOKUP: usize = 500;
@@ -176,14 +176,14 @@ pub(crate) struct UpdateRequest {
     /// Changes to the custom fields; null clears them all.
     #[serde(default)]
     #[schema(value_type = Option<DataObject>)]
-    data: Given<DataObject>,
+    data: Patch<DataObject>,
 }
 
 impl Payload for UpdateRequest {
     fn check(&self) -> Vec<Issue> {
         match &self.data {
-            Given::Value(data) => custom_data::check(&data.0, "data"),
-            Given::Absent | Given::Null => Vec::new(),
+            Patch::Value(data) => custom_data::check(&data.0, "data"),
+            Patch::Absent | Patch::Null => Vec::new(),
         }
     }
 }
@@ -202,7 +202,7 @@ pub(crate) async fn update(
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<ContactView>, Failure> {
     let id: ContactId = query::id(&id, Resource::Contact)?;
-    let patch = Patch {
+    let patch = ContactPatch {
         email: body.email.map(|email| email.0),
         subscribed: body.subscribed,
         data: body.data.map(|data| data.0),
@@ -229,7 +229,7 @@ pub(crate) async fn delete(
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct LookupRequest {
     /// 1 to 500 addresses.
-    emails: Vec<Words>,
+    emails: Vec<ShortText>,
 }
 
 impl Payload for LookupRequest {

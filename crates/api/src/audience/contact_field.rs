@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::{Params, PathText, ValueLimit};
+use crate::params::{Params, PathText, ValueLimit};
 
 /// The fields that every contact has, with their types.
 const STANDARD: [(&str, &str); 4] =

@@ -21,9 +21,9 @@ use crate::audience::track::TrackRequest;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::auth::{ProjectAccess, RecordAccess};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
-use crate::query::{self, ContactEventLimit, EventLimit, Params, PathText};
+use crate::fields::{DataObject, Email, EventName};
+use crate::params::{self, ContactEventLimit, EventLimit, Params, PathText};
 use crate::schema::{KeptBody, Payload};
-use crate::text::{DataObject, Email, EventName};
 
 /// A stored event.
 #[derive(Debug, Serialize, ToSchema)]

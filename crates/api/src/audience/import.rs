@@ -19,7 +19,7 @@ use crate::auth::{ProjectAccess, failure};
 use crate::background::job::{JobView, QueuedJob, not_found};
 use crate::body;
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
-use crate::query::PathText;
+use crate::params::PathText;
 
 /// Bytes that a body may have around the file: the lines between the parts, and small other fields.
 const AROUND: usize = 64 * 1024;

@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use mailwright_app::audience::segment::{NewSegment, Patch};
+use mailwright_app::audience::segment::{NewSegment, SegmentPatch};
 use mailwright_app::{App, Resource};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ProjectId, SegmentId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -19,10 +19,10 @@ use crate::audience::contact::ContactView;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::error::{ApiError, ErrorEnvelope, Failure, LegacyError, Result};
+use crate::fields::{Description, Name, ShortText};
 use crate::filter::FilterTree;
-use crate::query::{self, PageNumber, PageSize, Params, PathText};
+use crate::params::{self, PageNumber, PageSize, Params, PathText};
 use crate::schema::{Body, Payload, check_count};
-use crate::text::{Description, Name, Words};
 
 /// Most addresses of a call (reference 5.4).
 pub(crate) const MAX_EMAILS: usize = 500;
@@ -161,11 +161,11 @@ pub(crate) struct UpdateRequest {
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<Description>)]
-    description: Given<Description>,
+    description: Patch<Description>,
     /// Ignored for a static segment.
     #[serde(default)]
     #[schema(value_type = Option<FilterTree>)]
-    condition: Given<Value>,
+    condition: Patch<Value>,
     track_membership: Option<bool>,
 }
 
@@ -186,14 +186,14 @@ pub(crate) async fn update(
 ) -> Result<Json<SegmentView>, Failure> {
     let id = segment_id(&id)?;
     let condition = match body.condition {
-        Given::Absent => None,
-        Given::Value(condition @ Value::Object(_)) => Some(condition),
-        Given::Null | Given::Value(_) => {
+        Patch::Absent => None,
+        Patch::Value(condition @ Value::Object(_)) => Some(condition),
+        Patch::Null | Patch::Value(_) => {
             let issue = Issue::new("condition", "invalid_type", "Must be an object.");
             return Err(ApiError::invalid(vec![issue]).into());
         }
     };
-    let patch = Patch {
+    let patch = SegmentPatch {
         name: body.name.map(String::from),
         description: body.description.map(String::from),
         condition,
@@ -264,7 +264,7 @@ pub(crate) async fn contacts(
 #[schema(as = AddMembersRequest)]
 pub(crate) struct AddRequest {
     /// 1 to 500 addresses.
-    emails: Vec<Words>,
+    emails: Vec<ShortText>,
     /// Whether addresses that are no contacts become contacts. False by default.
     create_missing: Option<bool>,
     /// Whether contacts that are created are subscribed. True by default.
@@ -314,7 +314,7 @@ pub(crate) async fn add_members(
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RemoveRequest {
     /// 1 to 500 addresses.
-    emails: Vec<Words>,
+    emails: Vec<ShortText>,
 }
 
 impl Payload for RemoveRequest {

@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 use self::page::Purpose;
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::page::failed;
-use crate::query::{self, Params, PathText};
+use crate::params::{self, Params, PathText};
 
 /// Below these are the links of mails.
 pub(crate) const PATHS: [&str; 4] = ["/contacts/public", "/manage", "/subscribe", "/unsubscribe"];

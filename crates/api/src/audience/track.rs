@@ -17,8 +17,8 @@ use utoipa::ToSchema;
 use crate::auth::{TrackKey, idempotency_key};
 use crate::envelope::Success;
 use crate::error::{ApiError, ErrorEnvelope, Failure};
+use crate::fields::{DataObject, Email, EventName};
 use crate::schema::{KeptBody, Payload};
-use crate::text::{DataObject, Email, EventName};
 
 /// An event to record.
 #[derive(Debug, Deserialize, ToSchema)]

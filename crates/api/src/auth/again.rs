@@ -67,7 +67,7 @@ impl Entrance {
             Self::Member { session, place, number, need } => {
                 let found = app.keyring().session(*session, place.asked()).await?;
                 let found = found.ok_or_else(ApiError::unauthorized)?;
-                if app.keeps_out(&found.user) {
+                if app.requires_verification(&found.user) {
                     return Err(ApiError::unverified());
                 }
                 let caller = member(found, place)?;
@@ -77,7 +77,11 @@ impl Entrance {
             Self::User { session, verified } => {
                 let found = app.keyring().session(*session, None).await?;
                 let found = found.ok_or_else(ApiError::unauthorized)?;
-                if *verified && app.keeps_out(&found.user) { Err(ApiError::unverified()) } else { Ok(()) }
+                if *verified && app.requires_verification(&found.user) {
+                    Err(ApiError::unverified())
+                } else {
+                    Ok(())
+                }
             }
         }
     }

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use super::{Client, whoever_signed_in};
 use crate::error::Failure;
+use crate::fields::{Code, Password};
 use crate::schema::{Body, Payload};
-use crate::text::{Code, Password};
 
 /// What shows that you are still who signed in. Not needed in the first ten minutes of a session.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -15,7 +15,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadMail, WriteMail};
 use crate::envelope::CursorPage;
 use crate::error::{ErrorEnvelope, Result};
-use crate::query::{self, Params, PathText, RowLimit};
+use crate::params::{self, Params, PathText, RowLimit};
 
 /// A captured mail as lists show it.
 #[derive(Debug, Serialize, ToSchema)]

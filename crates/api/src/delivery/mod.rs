@@ -1,4 +1,4 @@
 //! How mails leave, and what becomes of them.
 
 pub(crate) mod mailbox;
-pub(crate) mod security;
+pub(crate) mod reputation;

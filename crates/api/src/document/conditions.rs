@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::audience::{contact, segment};
 use crate::error::CODES;
+use crate::fields::{ADDRESS, MAILBOX};
 use crate::project;
 use crate::sending::send;
-use crate::text::{ADDRESS, MAILBOX};
 
 /// Any text that can be stored.
 const STORABLE: &str = r"^[^\u0000]*$";

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use mailwright_app::App;
-use mailwright_core::templating::escape_html;
+use mailwright_core::template_language::escape_html;
 use serde_json::Value;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};

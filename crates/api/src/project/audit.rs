@@ -15,7 +15,7 @@ use crate::auth::PathAccess;
 use crate::auth::needs::ReadAudit;
 use crate::envelope::CursorPage;
 use crate::error::{ErrorEnvelope, Result};
-use crate::query::{Params, RowLimit};
+use crate::params::{Params, RowLimit};
 
 /// Something that was done.
 #[derive(Debug, Serialize, ToSchema)]

@@ -11,17 +11,17 @@ use mailwright_app::project::member::Opened;
 use mailwright_app::{App, Error};
 use mailwright_core::locale::Locale;
 use mailwright_core::role::Role;
-use mailwright_core::templating::escape_html;
+use mailwright_core::template_language::escape_html;
 use mailwright_store::account::user::User;
 use utoipa::ToSchema;
 
-use crate::account::proof::page::{asked, dead_link, form, new_password_field, password_issue, told};
+use crate::account::one_time_link::page::{asked, dead_link, form, new_password_field, password_issue, told};
 use crate::account::session::session_header;
 use crate::auth::{Client, SameSite, visitor};
 use crate::error::ErrorEnvelope;
+use crate::fields::{Code, LinkToken, Password, PlainName};
 use crate::page::{Form, failed};
-use crate::query::Params;
-use crate::text::{Code, LinkToken, Password, PlainName};
+use crate::params::Params;
 
 /// What the page's form sends.
 #[derive(Debug, ToSchema)]
@@ -125,7 +125,7 @@ impl Asking<'_> {
             return disabled();
         }
         match (user, self.invitation.account) {
-            (Some(user), _) if self.app.keeps_out(user) => unverified(),
+            (Some(user), _) if self.app.requires_verification(user) => unverified(),
             (Some(_), _) => self.ask(StatusCode::OK, None, "", "Accept the invitation"),
             (None, Some(_)) => self.ask_to_log_in(StatusCode::OK, None, false),
             (None, None) => self.ask_to_sign_up(None, ""),
@@ -197,7 +197,7 @@ impl Asking<'_> {
     }
 
     async fn accept(&self, user: &User) -> Response {
-        if self.app.keeps_out(user) {
+        if self.app.requires_verification(user) {
             return unverified();
         }
         match self.app.accept_invitation(user, self.token).await {

@@ -14,9 +14,9 @@ use utoipa::ToSchema;
 use crate::auth::needs::{ManageKeys, ReadProject};
 use crate::auth::{MemberAccess, PathAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query;
+use crate::fields::PlainName;
+use crate::params;
 use crate::schema::{Body, Payload, check_count};
-use crate::text::PlainName;
 
 /// Most scopes that a list names; there are no more.
 const MAX_SCOPES: usize = 5;

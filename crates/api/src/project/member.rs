@@ -15,9 +15,9 @@ use crate::account::user::Done;
 use crate::auth::needs::{Leave, ManageMembers, ReadProject};
 use crate::auth::{Caller, MemberAccess, PathAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query;
+use crate::fields::Email;
+use crate::params;
 use crate::schema::{Body, Payload};
-use crate::text::Email;
 
 /// A member of a project.
 #[derive(Debug, Serialize, ToSchema)]

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::project::WithKeys;
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
 use mailwright_core::role::Role;
@@ -23,9 +23,9 @@ use crate::account::user::Done;
 use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
 use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query::{PageNumber, Params, ProjectsPageSize};
+use crate::fields::{Language, PlainName};
+use crate::params::{PageNumber, Params, ProjectsPageSize};
 use crate::schema::{Body, Payload, WholeNumber};
-use crate::text::{Language, PlainName};
 
 /// Most mails a second that a project can ask for.
 pub(crate) const MOST_PER_SECOND: i64 = 100_000;
@@ -182,7 +182,7 @@ pub(crate) struct ProjectChange {
     /// instance's own limit holds as well. Null for that alone.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
-    sending_per_second: Given<WholeNumber>,
+    sending_per_second: Patch<WholeNumber>,
     /// Whether an event with the public key, which everybody can read in the pages that use it, may subscribe a contact
     /// again that is not subscribed. False: `subscribed: true` counts for new contacts alone there.
     public_key_may_resubscribe: Option<bool>,
@@ -194,7 +194,7 @@ impl Payload for ProjectChange {
     fn check(&self) -> Vec<Issue> {
         let mut issues: Vec<Issue> = self.name.as_ref().and_then(link_in).into_iter().collect();
         match self.sending_per_second {
-            Given::Value(WholeNumber(rate)) if !(1..=MOST_PER_SECOND).contains(&rate) => {
+            Patch::Value(WholeNumber(rate)) if !(1..=MOST_PER_SECOND).contains(&rate) => {
                 let (code, text) = if rate < 1 {
                     ("too_small", "Must be at least 1. To stop sending, pause the campaigns.".to_owned())
                 } else {
@@ -202,7 +202,7 @@ impl Payload for ProjectChange {
                 };
                 issues.push(Issue::new("sendingPerSecond", code, text).received(rate.to_string()));
             }
-            Given::Absent | Given::Null | Given::Value(_) => {}
+            Patch::Absent | Patch::Null | Patch::Value(_) => {}
         }
         issues
     }
@@ -270,7 +270,7 @@ pub(crate) async fn regenerate_keys(
     Ok(Json(ProjectView { withdrawn_invitations: Some(withdrawn), ..ProjectView::with_keys(made, None) }))
 }
 
-/// Wipe a project's data
+/// Purge a project's data
 ///
 /// Contacts, events, templates, mails and whatever else belongs to the project's work are gone when the answer comes.
 /// Keys, settings, members, domains and the audit log stay. This cannot be undone. More than ten minutes after signing
@@ -288,7 +288,7 @@ pub(crate) async fn reset(
     _: RecentProof,
 ) -> Result<Json<Done>> {
     app.reset_project(&project, &caller.actor).await?;
-    Ok(Done::new("The project's data was wiped."))
+    Ok(Done::new("The project's data was purged."))
 }
 
 /// How far the setting-up of a project has come.

@@ -6,8 +6,8 @@ use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::sending::campaign::{Fields, Overview};
 use mailwright_core::campaign::{AudienceType, Campaign, CampaignStatus, Ledger, rate};
-use mailwright_core::email::{EmailStatus, Reason, Settlement};
-use mailwright_core::given::Given;
+use mailwright_core::email::{EmailStatus, Reason, RecipientState};
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectId, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::role::Capability;
@@ -26,10 +26,10 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::envelope::{Success, Time};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
+use crate::fields::{Description, Email, Html, Name, SenderName, Subject};
 use crate::filter::FilterTree;
-use crate::query::{self, Direction, NamedSort, NoParams, PageNumber, PageSize, Params, PathText, RowLimit};
+use crate::params::{self, Direction, NamedSort, NoParams, PageNumber, PageSize, Params, PathText, RowLimit};
 use crate::schema::{Body, Payload};
-use crate::text::{Description, Email, Html, Name, SenderName, Subject};
 
 /// A campaign.
 #[derive(Debug, Serialize, ToSchema)]
@@ -106,7 +106,7 @@ impl CampaignView {
             status: campaign.status,
             scheduled_for: campaign.scheduled_for,
             total_recipients,
-            sent_count: ledger.count(Settlement::Accepted),
+            sent_count: ledger.count(RecipientState::Accepted),
             delivered_count: ledger.delivered,
             opened_count: ledger.opened,
             clicked_count: ledger.clicked,
@@ -273,7 +273,7 @@ pub(crate) struct UpdateCampaignRequest {
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<Description>)]
-    description: Given<Description>,
+    description: Patch<Description>,
     subject: Option<Subject>,
     body: Option<Html>,
     /// Its domain must be verified.
@@ -281,11 +281,11 @@ pub(crate) struct UpdateCampaignRequest {
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<SenderName>)]
-    from_name: Given<SenderName>,
+    from_name: Patch<SenderName>,
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<Email>)]
-    reply_to: Given<Email>,
+    reply_to: Patch<Email>,
     r#type: Option<TemplateType>,
     audience_type: Option<AudienceType>,
     segment_id: Option<SegmentId>,
@@ -536,12 +536,12 @@ pub(crate) async fn retry(
     Body(body): Body<RetryCampaignRequest>,
 ) -> Result<Json<RetriedCampaign>, Failure> {
     let id: CampaignId = query::uuid(&id)?;
-    let settlement = match body.state {
-        None | Some(Retriable::Failed) => Settlement::Failed,
-        Some(Retriable::InDoubt) => Settlement::InDoubt,
+    let recipient_state = match body.state {
+        None | Some(Retriable::Failed) => RecipientState::Failed,
+        Some(Retriable::InDoubt) => RecipientState::InDoubt,
     };
     let (campaign, requeued) =
-        app.retry_campaign(&project, &caller.actor, id, settlement, body.reason).await?;
+        app.retry_campaign(&project, &caller.actor, id, recipient_state, body.reason).await?;
     Ok(Json(RetriedCampaign { campaign: CampaignView::new(campaign, &project), requeued }))
 }
 
@@ -567,7 +567,7 @@ pub(crate) struct SentTest {
 /// Send a test of a campaign
 ///
 /// To any address, with `[TEST]` before the subject, and with the data of the contact who has that address. It is no part
-/// of the campaign's figures.
+/// of the campaign's stats.
 #[utoipa::path(post, path = "/campaigns/{id}/test", tag = "Campaigns", operation_id = "testCampaign", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = TestCampaignRequest,
     responses(
@@ -586,7 +586,7 @@ pub(crate) async fn test(
     Ok(Json(SentTest { success: true, message, email }))
 }
 
-/// The figures of a campaign. Rates are percentages of `sentCount`.
+/// The stats of a campaign. Rates are percentages of `sentCount`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CampaignStats {
@@ -606,7 +606,7 @@ pub(crate) struct CampaignStats {
     unsubscribe_rate: f64,
 }
 
-/// Get the figures of a campaign
+/// Get the stats of a campaign
 ///
 /// While it is being sent, they are those of the moment.
 #[utoipa::path(get, path = "/campaigns/{id}/stats", tag = "Campaigns", operation_id = "getCampaignStats", security(("secretKey" = []), ("session" = [])),
@@ -620,7 +620,7 @@ pub(crate) async fn stats(
     let overview = app.campaign(&project, query::uuid(&id)?).await?;
     let total_recipients = overview.recipients();
     let ledger = overview.ledger;
-    let sent = ledger.count(Settlement::Accepted);
+    let sent = ledger.count(RecipientState::Accepted);
     Ok(Json(CampaignStats {
         total_recipients,
         sent_count: sent,
@@ -678,7 +678,7 @@ pub(crate) async fn audience(
 /// The mails that stand so, for a reason where there is one.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LedgerTotal {
-    state: Settlement,
+    state: RecipientState,
     reason: Option<Reason>,
     count: i64,
 }
@@ -692,7 +692,7 @@ pub(crate) struct LedgerEntry {
     contact_id: ContactId,
     /// Where it goes; null when the contact was removed, and for a key that does not open contacts.
     email: Option<String>,
-    state: Settlement,
+    state: RecipientState,
     reason: Option<Reason>,
     status: EmailStatus,
     /// Why it is not sent, in words; null for a key that does not open contacts, because servers name the address.
@@ -713,7 +713,7 @@ impl LedgerEntry {
             email_id: mail.id,
             contact_id: mail.contact,
             email: Some(mail.recipient).filter(|recipient| may_see && !recipient.is_empty()),
-            state: mail.settlement.unwrap_or_else(|| Settlement::of(mail.status)),
+            state: mail.recipient_state.unwrap_or_else(|| RecipientState::of(mail.status)),
             reason: mail.reason,
             status: mail.status,
             error: mail.error.filter(|_| may_see),
@@ -754,7 +754,7 @@ pub(crate) struct CampaignLedger {
 #[utoipa::path(get, path = "/campaigns/{id}/ledger", tag = "Campaigns", operation_id = "getCampaignLedger", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),
-        ("state" = Option<Settlement>, Query, description = "The mails that stand so"),
+        ("state" = Option<RecipientState>, Query, description = "The mails that stand so"),
         ("reason" = Option<Reason>, Query, description = "Only those for this reason"),
         ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
         ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
@@ -770,11 +770,12 @@ pub(crate) async fn ledger(
 ) -> Result<Json<CampaignLedger>> {
     let may_see = caller.holder.may(Capability::ReadContacts);
     let id: CampaignId = query::uuid(&id)?;
-    let state = one_of(&params, "state", Settlement::from_name, Settlement::ALL, Settlement::as_str)?;
+    let state =
+        one_of(&params, "state", RecipientState::from_name, RecipientState::ALL, RecipientState::as_str)?;
     let reason = one_of(&params, "reason", Reason::from_name, Reason::ALL, Reason::as_str)?;
     let after = params.cursor::<Cursor>()?.map(|cursor| cursor.0);
     let limit = params.bounded::<RowLimit>() as usize;
-    let page = state.map(|settlement| Page { settlement, reason, after, limit });
+    let page = state.map(|recipient_state| Page { recipient_state, reason, after, limit });
     let found = app.campaign_ledger(&project, id, page).await?;
     let Overview { campaign, ledger, .. } = found.overview;
     Ok(Json(CampaignLedger {
@@ -794,7 +795,7 @@ fn is_frozen(campaign: &Campaign) -> bool {
 }
 
 fn totals(ledger: &Ledger) -> Vec<LedgerTotal> {
-    let total = |(state, reason, count): &(Settlement, Option<Reason>, i64)| LedgerTotal {
+    let total = |(state, reason, count): &(RecipientState, Option<Reason>, i64)| LedgerTotal {
         state: *state,
         reason: *reason,
         count: *count,

@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 use crate::auth::needs::{ManageDomains, ReadProject};
 use crate::auth::{PathAccess, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::query::{self, PathText};
+use crate::fields::DomainText;
+use crate::params::{self, PathText};
 use crate::schema::{Body, Payload};
-use crate::text::DomainText;
 
 /// A sender domain.
 #[derive(Debug, Serialize, ToSchema)]

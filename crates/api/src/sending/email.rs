@@ -16,7 +16,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::ReadMail;
 use crate::envelope::{CursorPage, Time};
 use crate::error::{ApiError, ErrorEnvelope, Result};
-use crate::query::{self, Params, PathText, RowLimit};
+use crate::params::{self, Params, PathText, RowLimit};
 
 /// One mail to one recipient.
 #[derive(Debug, Serialize, ToSchema)]

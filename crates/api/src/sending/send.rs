@@ -22,11 +22,11 @@ use utoipa::ToSchema;
 use crate::auth::{SendKey, idempotency_key};
 use crate::envelope::Success;
 use crate::error::{ApiError, ErrorEnvelope, Failure};
-use crate::schema::{KeptBody, Payload, object, objects};
-use crate::text::{
+use crate::fields::{
     Base64Text, ContentId, DataObject, DisplayName, Email, FileName, HeaderValue, MailHtml, MailText,
     MailboxText, MediaType, Subject,
 };
+use crate::schema::{KeptBody, Payload, object, objects};
 
 /// Most recipients of one request: each is a row of one transaction.
 pub(crate) const MAX_RECIPIENTS: usize = 1000;

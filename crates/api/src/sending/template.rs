@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::sending::template::Fields;
 use mailwright_app::{App, Resource};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ProjectId, TemplateId};
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
@@ -18,9 +18,9 @@ use utoipa::ToSchema;
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
-use crate::query::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText};
+use crate::fields::{Description, DisplayName, Email, Html, Name, Subject};
+use crate::params::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText};
 use crate::schema::{Body, Payload};
-use crate::text::{Description, DisplayName, Email, Html, Name, Subject};
 
 /// A template.
 #[derive(Debug, Serialize, ToSchema)]
@@ -187,7 +187,7 @@ pub(crate) struct UpdateRequest {
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<Description>)]
-    description: Given<Description>,
+    description: Patch<Description>,
     subject: Option<Subject>,
     body: Option<Html>,
     /// Its domain must be verified.
@@ -195,11 +195,11 @@ pub(crate) struct UpdateRequest {
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<DisplayName>)]
-    from_name: Given<DisplayName>,
+    from_name: Patch<DisplayName>,
     /// null clears it.
     #[serde(default)]
     #[schema(value_type = Option<Email>)]
-    reply_to: Given<Email>,
+    reply_to: Patch<Email>,
     r#type: Option<TemplateType>,
 }
 

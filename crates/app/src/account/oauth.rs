@@ -2,7 +2,7 @@
 //! (RFC 7636).
 //!
 //! What has to be remembered between leaving for the provider and coming back is in a cookie of the browser that left,
-//! encrypted: nobody can be made to come back from a journey of somebody else. Only addresses that the provider
+//! encrypted: nobody can be made to come back from a sign_in_state of somebody else. Only addresses that the provider
 //! verified count. An account that signs in with a password is not opened by a provider, as long as its address is
 //! proven; one whose address nobody proved passes to whoever the provider says has the address.
 
@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::settings::ProviderSettings;
 
 /// What the cookie is encrypted for.
-const PURPOSE: &str = "oauth journey";
+const PURPOSE: &str = "oauth sign_in_state";
 /// Most bytes of what a provider sends back with the browser.
 const LONGEST: usize = 4096;
 
@@ -85,14 +85,14 @@ pub struct Departure {
     /// Where the browser goes.
     pub url: String,
     /// What it keeps in a cookie until it is back.
-    pub journey: String,
+    pub sign_in_state: String,
 }
 
 /// A browser that is back from a provider.
 #[derive(Debug, Clone)]
-pub struct Arrival {
+pub struct Callback {
     /// The cookie it kept.
-    pub journey: Option<String>,
+    pub sign_in_state: Option<String>,
     /// `state` of the query.
     pub state: Option<String>,
     /// `code` of the query.
@@ -125,14 +125,14 @@ impl App {
     }
 
     /// Sends a browser to a provider; `None` when it is not configured.
-    pub fn depart(&self, provider: Provider) -> Result<Option<Departure>> {
+    pub fn authorize(&self, provider: Provider) -> Result<Option<Departure>> {
         let Some(settings) = self.provider(provider) else { return Ok(None) };
         let (state, verifier) = (random(), random());
         let challenge = BASE64.encode(Sha256::digest(verifier.as_bytes()));
-        let until = self.0.clock.now().plus(self.settings().oauth.journey);
+        let until = self.0.clock.now().plus(self.settings().oauth.sign_in_state);
         let kept =
             json!({ "provider": provider.as_str(), "state": state, "verifier": verifier, "until": until.0 });
-        let journey = BASE64.encode(self.0.secret.seal(PURPOSE, kept.to_string().as_bytes())?);
+        let sign_in_state = BASE64.encode(self.0.secret.seal(PURPOSE, kept.to_string().as_bytes())?);
         let query = form(&[
             ("response_type", "code"),
             ("client_id", &settings.client_id),
@@ -143,11 +143,16 @@ impl App {
             ("code_challenge_method", "S256"),
         ]);
         let url = format!("{}{}?{query}", settings.authorize_url, provider.authorize_path());
-        Ok(Some(Departure { url, journey }))
+        Ok(Some(Departure { url, sign_in_state }))
     }
 
     /// Signs in who comes back from a provider. The text of a [`Error::NotAllowed`] is for that person.
-    pub async fn arrive(&self, provider: Provider, arrival: Arrival, client: ClientKey) -> Result<SignedIn> {
+    pub async fn callback(
+        &self,
+        provider: Provider,
+        arrival: Callback,
+        client: ClientKey,
+    ) -> Result<SignedIn> {
         let settings = self.provider(provider).ok_or_else(|| refused("This provider is not configured."))?;
         let stranded =
             || refused("This sign-in was not begun in this browser, was used, or took too long. Try again.");
@@ -158,7 +163,7 @@ impl App {
             .ok_or_else(|| Error::NotAllowed(format!("{} did not sign you in.", provider.label())))?;
         // whoever is let on from here makes us ask the provider
         let attempt = self.count_attempt("oauth", client).await?;
-        if !self.is_first_use("journey", verifier.as_bytes()).await? {
+        if !self.is_first_use("sign_in_state", verifier.as_bytes()).await? {
             return Err(stranded());
         }
         let token = self.exchange(provider, settings, &code, &verifier).await?;
@@ -171,10 +176,11 @@ impl App {
         Ok(signed_in)
     }
 
-    /// The PKCE verifier of the journey that a browser is back from, if it is the browser that left.
-    fn verifier(&self, provider: Provider, arrival: &Arrival) -> Option<String> {
-        let journey = arrival.journey.as_deref().filter(|journey| journey.len() <= LONGEST)?;
-        let kept = self.0.secret.open(PURPOSE, &BASE64.decode(journey).ok()?).ok()?;
+    /// The PKCE verifier of the sign_in_state that a browser is back from, if it is the browser that left.
+    fn verifier(&self, provider: Provider, arrival: &Callback) -> Option<String> {
+        let sign_in_state =
+            arrival.sign_in_state.as_deref().filter(|sign_in_state| sign_in_state.len() <= LONGEST)?;
+        let kept = self.0.secret.open(PURPOSE, &BASE64.decode(sign_in_state).ok()?).ok()?;
         let kept: Value = serde_json::from_slice(&kept).ok()?;
         let same =
             kept["provider"] == provider.as_str() && kept["state"].as_str()? == arrival.state.as_deref()?;
@@ -265,7 +271,7 @@ impl App {
         let request = request
             .body(Full::new(Bytes::from(body)))
             .map_err(|_| failed("the request cannot be made".into()))?;
-        let answer = self.0.outgoing.send(request).await.map_err(failed)?;
+        let answer = self.0.http.send(request).await.map_err(failed)?;
         if !answer.status.is_success() {
             return Err(failed(format!("it answered {}", answer.status.as_u16())));
         }

@@ -13,8 +13,8 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
-use mailwright_store::account::login::{self, Counted};
-use mailwright_store::account::proof::{self, Purpose};
+use mailwright_store::account::attempts::{self, Counted};
+use mailwright_store::account::one_time_link::{self, Purpose};
 use mailwright_store::account::session;
 use mailwright_store::account::user::{self, NewUser, User};
 use mailwright_store::project::member;
@@ -289,7 +289,7 @@ impl App {
     }
 
     /// Notes that something is used which can be used once. Whether this is the first time; it is remembered for as long
-    /// as a journey to a provider takes.
+    /// as a sign_in_state to a provider takes.
     pub(crate) async fn is_first_use(&self, what: &str, of: &[u8]) -> Result<bool> {
         let once = [Counted { key: digest(what, &[of]), limit: 1 }];
         let now = self.0.clock.now();
@@ -297,15 +297,15 @@ impl App {
         let used_before = self
             .0
             .db
-            .write(move |tx| Box::pin(async move { login::attempt(tx, &once, since, now).await }))
+            .write(move |tx| Box::pin(async move { attempts::attempt(tx, &once, since, now).await }))
             .await?;
         Ok(used_before.is_none())
     }
 
     /// How long it is remembered what was counted.
     fn remembered_for(&self) -> std::time::Duration {
-        // a journey that was over at this very moment is refused by its own clock
-        self.settings().accounts.attempts_window.max(self.settings().oauth.journey * 2)
+        // a sign_in_state that was over at this very moment is refused by its own clock
+        self.settings().accounts.attempts_window.max(self.settings().oauth.sign_in_state * 2)
     }
 
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {
@@ -313,7 +313,9 @@ impl App {
         let refused = self
             .0
             .db
-            .write(move |tx| Box::pin(async move { login::attempt(tx, &rows, now.minus(window), now).await }))
+            .write(move |tx| {
+                Box::pin(async move { attempts::attempt(tx, &rows, now.minus(window), now).await })
+            })
             .await?;
         match refused {
             None => Ok(()),
@@ -328,7 +330,7 @@ impl App {
         self.0
             .db
             .write(move |tx| {
-                Box::pin(async move { login::succeeded(tx, &attempt.subject, &attempt.counted).await })
+                Box::pin(async move { attempts::succeeded(tx, &attempt.subject, &attempt.counted).await })
             })
             .await?;
         Ok(())
@@ -338,7 +340,7 @@ impl App {
     pub(crate) async fn take_back(&self, attempt: Attempt) -> Result<()> {
         self.0
             .db
-            .write(move |tx| Box::pin(async move { login::succeeded(tx, &[], &attempt.counted).await }))
+            .write(move |tx| Box::pin(async move { attempts::succeeded(tx, &[], &attempt.counted).await }))
             .await?;
         Ok(())
     }
@@ -365,7 +367,7 @@ impl App {
                     return Ok(false);
                 }
                 if let Some(client) = client {
-                    login::remember_client(tx, of, client.as_bytes(), now).await?;
+                    attempts::remember_client(tx, of, client.as_bytes(), now).await?;
                 }
                 if let Some(email) = verified {
                     crate::project::member::accept_all(tx, of, &email, now).await?;
@@ -392,7 +394,7 @@ impl App {
 
     /// The session that a token names, if it was made here and has not expired. Whether the session still goes on,
     /// [`Keyring::session`](crate::project::key::Keyring::session) tells.
-    pub fn named_session(&self, token: &str) -> Option<SessionId> {
+    pub fn session_from_token(&self, token: &str) -> Option<SessionId> {
         let (signed, signature) = token.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let signature = BASE64.decode(signature).ok()?;
@@ -529,10 +531,10 @@ impl App {
                         return Ok(false);
                     }
                     session::end_all(tx, user, keep.map(|(session, _)| session)).await?;
-                    proof::void(tx, user, Purpose::Reset, now).await?;
-                    login::forget_clients(tx, user).await?;
+                    one_time_link::void(tx, user, Purpose::Reset, now).await?;
+                    attempts::forget_clients(tx, user).await?;
                     if let Some((_, client)) = keep {
-                        login::remember_client(tx, user, client.as_bytes(), now).await?;
+                        attempts::remember_client(tx, user, client.as_bytes(), now).await?;
                     }
                     Ok(true)
                 })
@@ -586,7 +588,7 @@ impl App {
             > 0
         {}
         while db
-            .write_in_background(move |tx| Box::pin(async move { login::sweep(tx, window, unseen).await }))
+            .write_in_background(move |tx| Box::pin(async move { attempts::sweep(tx, window, unseen).await }))
             .await?
             > 0
         {}
@@ -609,9 +611,9 @@ pub(crate) async fn hand_over(
     user::put_password(tx, user.id, hash, now).await?;
     session::end_all(tx, user.id, None).await?;
     for purpose in [Purpose::Verify, Purpose::Reset] {
-        proof::void(tx, user.id, purpose, now).await?;
+        one_time_link::void(tx, user.id, purpose, now).await?;
     }
-    login::forget_clients(tx, user.id).await?;
+    attempts::forget_clients(tx, user.id).await?;
     if !user.email_verified {
         mailwright_store::account::totp::remove(tx, user.id).await?;
         user::verify(tx, user.id, &user.email, now).await?;

@@ -146,8 +146,8 @@ impl Batch for Selection {
                 Operation::Unsubscribe => subscribe(tx, self.project, &self.ids, false, now).await?,
                 Operation::Delete => delete(tx, self.project, &self.ids, now).await?,
             };
-            let count = |fate: Fate| fates.iter().filter(|found| **found == fate).count() as u64;
-            let unknown = self.ids.iter().zip(&fates).filter(|(_, fate)| **fate == Fate::Unknown);
+            let count = |fate: ItemResult| fates.iter().filter(|found| **found == fate).count() as u64;
+            let unknown = self.ids.iter().zip(&fates).filter(|(_, fate)| **fate == ItemResult::Unknown);
             let failures = unknown.map(|(id, _)| {
                 to_value(&ContactFailure { contact_id: *id, email: None, error: UNKNOWN.to_owned() })
                     .to_string()
@@ -156,9 +156,9 @@ impl Batch for Selection {
             let counts = BulkProgress {
                 total: self.before.total,
                 done: self.before.done + fates.len() as u64,
-                succeeded: self.before.succeeded + count(Fate::Changed),
-                unchanged: self.before.unchanged + count(Fate::Unchanged),
-                failed: self.before.failed + count(Fate::Unknown),
+                succeeded: self.before.succeeded + count(ItemResult::Changed),
+                unchanged: self.before.unchanged + count(ItemResult::Unchanged),
+                failed: self.before.failed + count(ItemResult::Unknown),
             };
             let percent = (counts.done * 100 / counts.total.max(1)) as i64;
             let progress = Progress { progress: to_value(&counts), percent };
@@ -169,7 +169,7 @@ impl Batch for Selection {
 
 /// What became of a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ItemResult {
     Changed,
     Unchanged,
     Unknown,
@@ -182,7 +182,7 @@ async fn subscribe(
     ids: &[ContactId],
     subscribed: bool,
     now: Timestamp,
-) -> mailwright_store::Result<Vec<Fate>> {
+) -> mailwright_store::Result<Vec<ItemResult>> {
     let mut deltas = Deltas::default();
     let found = contact::subscribe(tx, project, ids, subscribed, now, &mut deltas).await?;
     let flipped = found.iter().filter(|contact| contact.flipped);
@@ -193,9 +193,9 @@ async fn subscribe(
     deltas.save(tx).await?;
     let found: HashMap<_, _> = found.into_iter().map(|contact| (contact.id, contact.flipped)).collect();
     let fate = |id| match found.get(id) {
-        Some(true) => Fate::Changed,
-        Some(false) => Fate::Unchanged,
-        None => Fate::Unknown,
+        Some(true) => ItemResult::Changed,
+        Some(false) => ItemResult::Unchanged,
+        None => ItemResult::Unknown,
     };
     Ok(ids.iter().map(fate).collect())
 }
@@ -206,12 +206,12 @@ async fn delete(
     project: ProjectNumber,
     ids: &[ContactId],
     now: Timestamp,
-) -> mailwright_store::Result<Vec<Fate>> {
+) -> mailwright_store::Result<Vec<ItemResult>> {
     let mut fates = Vec::with_capacity(ids.len());
     for id in ids {
         fates.push(match contact::delete(tx, project, *id, now).await? {
-            Deleted::Wholly => Fate::Changed,
-            Deleted::NotFound => Fate::Unknown,
+            Deleted::Wholly => ItemResult::Changed,
+            Deleted::NotFound => ItemResult::Unknown,
             Deleted::Partly => break,
         });
     }

@@ -7,7 +7,7 @@ use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::event::subscription_event;
 use mailwright_core::excess::{Excess, MAX_LOADED};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -48,13 +48,13 @@ pub struct Page {
 
 /// Changes of a `PATCH`.
 #[derive(Debug, Clone, Default)]
-pub struct Patch {
+pub struct ContactPatch {
     /// A new address.
     pub email: Option<EmailAddress>,
     /// A new state of the subscription.
     pub subscribed: Option<bool>,
     /// Changes to the custom data; null clears all of it.
-    pub data: Given<Data>,
+    pub data: Patch<Data>,
 }
 
 impl App {
@@ -79,7 +79,7 @@ impl App {
         let load = Load { project: project.number, rows: 1, bytes };
         let upserted = self.0.upserts.call_sized(route, load, operation).await?;
         let upserted = upserted.map_err(|excess| Error::Invalid(vec![excess.issue()]))?;
-        self.hint();
+        self.wake_segments();
         Ok(upserted)
     }
 
@@ -99,7 +99,7 @@ impl App {
         let known = match (&list.search, list.subscribed, list.after) {
             _ if list.after.is_some() => Some(0),
             (Some(search), None, _) if !search.is_empty() => {
-                self.0.address_books.count(number, search).await?
+                self.0.email_search_caches.count(number, search).await?
             }
             _ => None,
         };
@@ -119,7 +119,7 @@ impl App {
             })
             .await;
         if by_address && read.as_ref().is_ok_and(|(_, total)| total.scanned) {
-            self.0.address_books.write_soon(number);
+            self.0.email_search_caches.write_soon(number);
         }
         let (mut contacts, total) = read.map_err(|error| match error {
             StoreError::ForeignCursor => Error::BadRequest(
@@ -133,17 +133,22 @@ impl App {
     }
 
     /// Changes a contact.
-    pub async fn update_contact(&self, project: &Project, id: ContactId, patch: Patch) -> Result<Contact> {
-        if let Given::Value(data) = &patch.data {
+    pub async fn update_contact(
+        &self,
+        project: &Project,
+        id: ContactId,
+        patch: ContactPatch,
+    ) -> Result<Contact> {
+        if let Patch::Value(data) = &patch.data {
             check_locale(data)?;
         }
         let change = Change {
             email: patch.email,
             subscribed: patch.subscribed,
-            clear_data: patch.data == Given::Null,
+            clear_data: patch.data == Patch::Null,
             patch: match patch.data {
-                Given::Value(data) => DataPatch::new(data),
-                Given::Absent | Given::Null => DataPatch::default(),
+                Patch::Value(data) => DataPatch::new(data),
+                Patch::Absent | Patch::Null => DataPatch::default(),
             },
         };
         let (number, now) = (project.number, self.0.clock.now());
@@ -167,7 +172,7 @@ impl App {
             }
             other => other,
         })?;
-        self.hint();
+        self.wake_segments();
         Ok(updated.contact)
     }
 

@@ -118,7 +118,7 @@ impl App {
                 count => removed += count,
             }
         }
-        self.hint();
+        self.wake_segments();
         Ok(removed)
     }
 

@@ -118,7 +118,7 @@ impl App {
                 Refusal::Stale(stale) => self.stale(caller, stale),
                 Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
             })?;
-        self.hint();
+        self.wake_segments();
         Ok(tracked)
     }
 }

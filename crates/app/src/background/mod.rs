@@ -2,7 +2,7 @@
 
 pub(crate) mod clock;
 pub mod job;
+pub(crate) mod maintenance;
+pub(crate) mod project_work;
 pub(crate) mod runner;
 pub mod tasks;
-pub(crate) mod under_way;
-pub(crate) mod upkeep;

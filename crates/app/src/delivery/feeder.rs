@@ -14,14 +14,14 @@ use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::database::migrate;
 use mailwright_store::insight::counter::Deltas;
-use mailwright_store::project::rate;
+use mailwright_store::project::rate_limit;
 use mailwright_store::sending::campaign::queue;
 use mailwright_store::sending::email::{self, Taken, Unreadable};
 use mailwright_store::{Error as StoreError, Tx, project};
 
 use super::dispatcher::Load;
 use super::rests::Rests;
-use super::{Delivery, instance_rate, outcome, reference};
+use super::{Delivery, claim_ref, instance_rate, outcome};
 use crate::background::runner::{Next, Runner, Work};
 use crate::error::Result;
 
@@ -118,7 +118,7 @@ impl Feeder {
 
     /// Gives back what waits in memory: another process may be able to hand it over, and this one claims it again.
     async fn give_back(&self) {
-        let left: Vec<_> = self.delivery.app.0.dispatcher.drain(self.lane).iter().map(reference).collect();
+        let left: Vec<_> = self.delivery.app.0.dispatcher.drain(self.lane).iter().map(claim_ref).collect();
         self.delivery.release(&left, self.delivery.now()).await;
     }
 
@@ -441,7 +441,7 @@ impl Claim {
         for urgent in Lane::ALL.into_iter().take_while(|urgent| *urgent != self.lane) {
             reserved += email::due(tx, self.project, urgent, self.now, per_second - reserved).await?;
         }
-        rate::take_sends(tx, self.project, per_second, [due, reserved], self.now).await
+        rate_limit::take_sends(tx, self.project, per_second, [due, reserved], self.now).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a hand-over ends, whatever the next hop speaks.
 //!
 //! A transport translates its own answers into a [`HandOver`]; [`outcome`](super::outcome) says what follows for the mail,
-//! and [`hop`](super::hop) what follows for the next hop. Neither knows of a protocol. SMTP's translation is in
+//! and [`hop`](super::next_hop) what follows for the next hop. Neither knows of a protocol. SMTP's translation is in
 //! [`refusal`](super::refusal).
 
 use std::fmt;

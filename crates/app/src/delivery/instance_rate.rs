@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
-use mailwright_store::project::rate;
+use mailwright_store::project::rate_limit;
 
 use super::Delivery;
 
@@ -35,10 +35,9 @@ pub(super) async fn run(delivery: Arc<Delivery>, per_second: i64) {
             continue;
         }
         let now = delivery.now();
-        let taken =
-            delivery.app.0.db.write(move |tx| {
-                Box::pin(async move { rate::take_instance(tx, per_second, wanted, now).await })
-            });
+        let taken = delivery.app.0.db.write(move |tx| {
+            Box::pin(async move { rate_limit::take_instance(tx, per_second, wanted, now).await })
+        });
         let pause = match taken.await {
             Ok(0) => Duration::from_millis((1000 / per_second) as u64).clamp(SHORTEST, LONGEST),
             Ok(taken) => {

@@ -19,7 +19,7 @@ use mailwright_store::insight::counter::Deltas;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::{Coalescer, Load, Result, Tx};
 
-use super::{Delivery, reference};
+use super::{Delivery, claim_ref};
 
 /// What is stored about a hand-over.
 #[derive(Debug)]
@@ -193,7 +193,7 @@ impl Delivery {
     pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<(&Claimed, Lane)>) -> bool {
         let next = next.filter(|_| self.app.clock_is_right());
         let mark = next.map(|(mail, _)| Mark {
-            claim: reference(mail),
+            claim: claim_ref(mail),
             first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
         });
         let Some(claim) = record.as_ref().map(|r| r.outcome.claim).or(mark.map(|mark| mark.claim)) else {
@@ -228,7 +228,7 @@ impl Delivery {
             self.app.0.campaigns.settled(project, campaign);
         }
         if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
-            self.app.0.docket.note(project);
+            self.app.0.reputation_queue.note(project);
         }
     }
 

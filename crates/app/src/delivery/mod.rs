@@ -1,7 +1,7 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
 //! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** that
-//! has a connection takes one, has it rendered and signed by the **press**, and hands it over. What is known of the next
+//! has a connection takes one, has it rendered and signed by the **render_pool**, and hands it over. What is known of the next
 //! **hop** decides how many connections there are, how fast mail leaves, and whether any does. The **ledger** writes what
 //! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
 //! after it.
@@ -10,18 +10,18 @@
 //! most one mail in doubt for each connection.
 
 pub mod mailbox;
-pub mod security;
+pub mod reputation;
 pub(crate) mod suspension;
 
 mod dispatcher;
 mod feeder;
 mod hand_over;
-mod hop;
 mod instance_rate;
 mod ledger;
+mod next_hop;
 mod outcome;
-mod press;
 mod refusal;
+mod render_pool;
 mod rests;
 mod sender;
 mod turns;
@@ -49,13 +49,13 @@ use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
 use crate::secret::DKIM;
 use crate::sending::domain::Obstacle;
-use crate::sending::letterhead::Letterhead;
+use crate::sending::footer::Footers;
 
 pub(crate) use dispatcher::Dispatcher;
-use hop::Hop;
 use ledger::{Step, StepDone};
+use next_hop::NextHop;
 use outcome::Backoff;
-use press::Press;
+use render_pool::RenderPool;
 
 /// Where mail goes.
 #[derive(Debug, Clone)]
@@ -86,13 +86,13 @@ struct Delivery {
     express: Coalescer<Step, StepDone>,
     backoff: Backoff,
     /// What is known of the next hop.
-    hop: Arc<Hop>,
+    hop: Arc<NextHop>,
     held: Mutex<HashMap<EmailId, ClaimRef>>,
     keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
-    letterheads: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Letterhead>)>>,
+    footer_cache: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Footers>)>>,
     /// When the log told last that the mail of a domain waits.
     told: Mutex<HashMap<(ProjectNumber, String), Timestamp>>,
-    press: Press,
+    render_pool: RenderPool,
 }
 
 /// Starts feeder, workers and the heartbeat that keeps claims.
@@ -106,12 +106,12 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
-        hop: Arc::new(Hop::new(settings, app.metrics().clone())),
+        hop: Arc::new(NextHop::new(settings, app.metrics().clone())),
         held: Mutex::default(),
         keys: Mutex::default(),
-        letterheads: Mutex::default(),
+        footer_cache: Mutex::default(),
         told: Mutex::default(),
-        press: Press::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
+        render_pool: RenderPool::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     if settings.instance_per_second > 0 {
         app.0.dispatcher.limit();
@@ -123,7 +123,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     }
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     if let Transport::Smtp(relay) = &app.0.transport {
-        tasks.spawn("next hop", hop::keep_informed(Arc::clone(&delivery), relay.name()));
+        tasks.spawn("next hop", next_hop::keep_informed(Arc::clone(&delivery), relay.name()));
     }
     for _ in 0..settings.connections.max(1) {
         tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery)));
@@ -171,7 +171,7 @@ impl Delivery {
     /// busy with was only claimed again, because its lease ended while the database was away.
     fn hold(&self, mails: Vec<Claimed>) -> Vec<Claimed> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        mails.into_iter().filter(|mail| held.insert(mail.id, reference(mail)).is_none()).collect()
+        mails.into_iter().filter(|mail| held.insert(mail.id, claim_ref(mail)).is_none()).collect()
     }
 
     /// The newest claim that this process has on a mail.
@@ -222,7 +222,7 @@ impl Delivery {
     /// Gives back a mail that was refused for a reason that is not its own, however long the database takes.
     async fn postpone(&self, mail: &Claimed, wait: Duration, error: &str) {
         let given_back = self.insist(mail.id, || {
-            let (claim, now, error) = (self.current(reference(mail)), self.now(), error.to_owned());
+            let (claim, now, error) = (self.current(claim_ref(mail)), self.now(), error.to_owned());
             self.app
                 .0
                 .db
@@ -256,22 +256,22 @@ impl Delivery {
     }
 
     /// What the project of a mail puts into it; `None` when the project is gone.
-    async fn letterhead(&self, number: ProjectNumber) -> Result<Option<Arc<Letterhead>>> {
+    async fn footers(&self, number: ProjectNumber) -> Result<Option<Arc<Footers>>> {
         let now = self.now();
-        if let Some((read_at, letterhead)) =
-            self.letterheads.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
+        if let Some((read_at, footers)) =
+            self.footer_cache.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
             && now.since(*read_at) < KEY_CACHE
         {
-            return Ok(Some(Arc::clone(letterhead)));
+            return Ok(Some(Arc::clone(footers)));
         }
         let found =
             self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
         let Some(project) = found else { return Ok(None) };
-        let letterhead = Arc::new(Letterhead::new(&project));
-        let mut letterheads = self.letterheads.lock().unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut letterheads, |(read_at, _)| now.since(*read_at) < KEY_CACHE);
-        letterheads.insert(number, (now, Arc::clone(&letterhead)));
-        Ok(Some(letterhead))
+        let footers = Arc::new(Footers::new(&project));
+        let mut footer_cache = self.footer_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        make_room(&mut footer_cache, |(read_at, _)| now.since(*read_at) < KEY_CACHE);
+        footer_cache.insert(number, (now, Arc::clone(&footers)));
+        Ok(Some(footers))
     }
 
     /// The DKIM key of a sender's domain, if mail may be signed with it.
@@ -388,7 +388,7 @@ struct CachedKey {
     key: (String, SigningKey),
 }
 
-fn reference(mail: &Claimed) -> ClaimRef {
+fn claim_ref(mail: &Claimed) -> ClaimRef {
     ClaimRef { project: mail.project, id: mail.id, claim: mail.claim }
 }
 

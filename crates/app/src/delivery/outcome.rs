@@ -147,7 +147,7 @@ fn entry(
         .map(|name| (name, event_data(mail, subject.unwrap_or_default(), name, now).to_string()));
     Record {
         outcome: Outcome {
-            claim: reference(mail),
+            claim: claim_ref(mail),
             campaign: mail.campaign,
             from: mail.status,
             status: verdict.status,
@@ -211,7 +211,7 @@ impl Verdict {
         if spent {
             return Self::failed(
                 Reason::Expired,
-                format!("Given up, it was tried for too long. Last: {error}"),
+                format!("Patch up, it was tried for too long. Last: {error}"),
             );
         }
         Self::new(EmailStatus::Pending, "deferred", Some(error.to_owned()))

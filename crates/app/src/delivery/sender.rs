@@ -15,12 +15,12 @@ use mailwright_store::sending::email::{ClaimRef, Claimed};
 use tokio::sync::oneshot;
 
 use super::hand_over::HandOver;
-use super::hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
 use super::ledger::Record;
+use super::next_hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
 use super::outcome::Circumstances;
 use super::refusal::Objection;
 use super::worker::Message;
-use super::{Delivery, reference};
+use super::{Delivery, claim_ref};
 
 /// How long an unused connection is kept.
 const IDLE: Duration = Duration::from_secs(30);
@@ -100,7 +100,7 @@ impl<'d> Sender<'d> {
 
     /// A mail that makes us panic must not take the worker with it.
     async fn hand_over_safely(&mut self, mail: Arc<Claimed>, busy: Busy) {
-        let claim: ClaimRef = reference(&mail);
+        let claim: ClaimRef = claim_ref(&mail);
         if AssertUnwindSafe(self.hand_over(mail, &busy)).catch_unwind().await.is_err() {
             self.delivery.panicked(claim);
             self.line = None;
@@ -177,7 +177,7 @@ impl<'d> Sender<'d> {
     /// Gives mails back that are not to be tried yet.
     async fn give_back(&self, withdrawn: Vec<Withdrawn>) {
         for Withdrawn { mails, wait, why } in withdrawn {
-            let claims: Vec<_> = mails.iter().map(reference).collect();
+            let claims: Vec<_> = mails.iter().map(claim_ref).collect();
             self.delivery.hold_back(&claims, self.delivery.now().plus(wait), why).await;
         }
     }
@@ -255,7 +255,7 @@ impl<'d> Sender<'d> {
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             Judgement::NotOwn(_, reply) => {
-                let text = format!("Given up, it waited for too long. Last: {reply}");
+                let text = format!("Patch up, it waited for too long. Last: {reply}");
                 self.give_up(&mail, &rendered.subject, (Reason::Expired, text), tls);
             }
             Judgement::Own { overtaken } => {
@@ -294,7 +294,7 @@ impl<'d> Sender<'d> {
     /// Gives back a mail of which nothing was tried.
     async fn put_back(&mut self, mail: &Claimed) {
         self.flush();
-        self.delivery.release(&[reference(mail)], self.delivery.now()).await;
+        self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;
     }
 
     /// Sends the envelope. While a slow server thinks about it, the last mail's outcome is recorded.

@@ -15,7 +15,7 @@ use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::reputation::{Health, Level};
 use mailwright_core::time::Timestamp;
-use mailwright_store::delivery::reception;
+use mailwright_store::delivery::delivery_stats;
 use mailwright_store::delivery::suspension as store;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::project::member;
@@ -25,10 +25,10 @@ use serde_json::json;
 use crate::App;
 use crate::background::runner::{Next, Runner, Waker, Work};
 use crate::background::tasks::Tasks;
-use crate::delivery::security::evidence;
+use crate::delivery::reputation::evidence;
 use crate::error::{Error, Resource, Result};
 use crate::project::member::MOST;
-use crate::sending::platform::{Platform, enqueue};
+use crate::sending::system_mail::{Platform, enqueue};
 
 /// The shortest time between two judgements of a project.
 const ROUND: Duration = Duration::from_millis(100);
@@ -39,13 +39,13 @@ const TOLD_EVERY: Duration = Duration::from_hours(1);
 
 /// Projects whose mail came back, to be judged.
 #[derive(Debug, Default)]
-pub(crate) struct Docket {
+pub(crate) struct ReputationQueue {
     noted: Mutex<BTreeSet<ProjectNumber>>,
     waker: Waker,
     told: Mutex<HashMap<ProjectNumber, Timestamp>>,
 }
 
-impl Docket {
+impl ReputationQueue {
     /// Notes that a mail of a project bounced, or that somebody complained about it.
     pub(crate) fn note(&self, project: ProjectNumber) {
         if self.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(project) {
@@ -71,7 +71,7 @@ impl Docket {
 struct Judging(App);
 
 pub(crate) fn start(app: &App, tasks: &Tasks) {
-    let runner = Runner::new(app, "reputation", SWEEP).woken_by(&app.0.docket.waker).resting(ROUND);
+    let runner = Runner::new(app, "reputation", SWEEP).woken_by(&app.0.reputation_queue.waker).resting(ROUND);
     runner.start(tasks, Judging(app.clone()));
 }
 
@@ -80,12 +80,12 @@ impl Work for Judging {
     async fn round(&mut self) -> Result<Next> {
         let Self(app) = self;
         let mut failed = None;
-        for number in app.0.docket.take() {
+        for number in app.0.reputation_queue.take() {
             match AssertUnwindSafe(app.judge(number)).catch_unwind().await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     tracing::warn!(%error, project = number.0, "a project could not be judged, trying again");
-                    app.0.docket.note(number);
+                    app.0.reputation_queue.note(number);
                     failed = Some(error);
                 }
                 // housekeeping judges it again
@@ -97,13 +97,13 @@ impl Work for Judging {
 }
 
 impl App {
-    /// Disables a project whose figures are critical, unless the operator wants to be told only.
+    /// Disables a project whose stats are critical, unless the operator wants to be told only.
     pub(crate) async fn judge(&self, number: ProjectNumber) -> Result<()> {
         let now = self.0.clock.now();
         let found =
             self.0.db.read(move |rx| Box::pin(async move { evidence(rx, number, now).await })).await?;
-        let Some((project, figures)) = found else { return Ok(()) };
-        let health = Health::of(&figures);
+        let Some((project, stats)) = found else { return Ok(()) };
+        let health = Health::of(&stats);
         if project.disabled || project.is_platform() || health.worst() < Level::Critical {
             return Ok(());
         }
@@ -111,7 +111,7 @@ impl App {
         if self.settings().auto_project_disable {
             return self.suspend(&project, reason).await;
         }
-        if self.0.docket.is_to_tell(number, now) {
+        if self.0.reputation_queue.is_to_tell(number, now) {
             tracing::warn!(project = %project.id, reason, "a project should be disabled");
         }
         Ok(())
@@ -150,7 +150,7 @@ impl App {
         let stopped = self.write_in_background(move |tx| {
             Box::pin(async move {
                 // the operator may have looked at it and enabled it meanwhile
-                let health = evidence(tx, of.number, now).await?.map(|(_, figures)| Health::of(&figures));
+                let health = evidence(tx, of.number, now).await?.map(|(_, stats)| Health::of(&stats));
                 if health.is_none_or(|health| health.worst() < Level::Critical) {
                     return Ok(false);
                 }
@@ -196,8 +196,8 @@ impl App {
         let now = self.0.clock.now();
         self.as_operator(id, move |tx, number| {
             Box::pin(async move {
-                let forgiven = reception::read(tx, number, now).await?.forgiven();
-                if !store::end(tx, number, &forgiven, now).await? {
+                let baseline = delivery_stats::read(tx, number, now).await?.baseline();
+                if !store::end(tx, number, &baseline, now).await? {
                     return Ok(false);
                 }
                 let entry = Entry::of_project(Action::ProjectEnabled);
@@ -251,20 +251,22 @@ mod tests {
 
     #[test]
     fn a_project_is_noted_once_however_many_mails_came_back() {
-        let docket = Docket::default();
+        let reputation_queue = ReputationQueue::default();
         for number in [1, 2, 1, 1] {
-            docket.note(ProjectNumber(number));
+            reputation_queue.note(ProjectNumber(number));
         }
-        assert_eq!(docket.take().len(), 2);
-        assert!(docket.take().is_empty());
+        assert_eq!(reputation_queue.take().len(), 2);
+        assert!(reputation_queue.take().is_empty());
     }
 
     #[test]
     fn the_operator_is_told_once_an_hour() {
-        let (docket, now) = (Docket::default(), Timestamp(0));
+        let (reputation_queue, now) = (ReputationQueue::default(), Timestamp(0));
         let later = now.plus(TOLD_EVERY);
-        let told: Vec<bool> =
-            [now, now, later].into_iter().map(|at| docket.is_to_tell(ProjectNumber(1), at)).collect();
+        let told: Vec<bool> = [now, now, later]
+            .into_iter()
+            .map(|at| reputation_queue.is_to_tell(ProjectNumber(1), at))
+            .collect();
         assert_eq!(told, [true, false, true]);
     }
 }

@@ -80,7 +80,7 @@ const SENDING: &[&str] = &[
     "sending",
     "sender",
     "submission",
-    "outgoing",
+    "http",
     "outbound",
     "daily",
     "hourly",

@@ -13,9 +13,9 @@ use mailwright_store::sending::email::{ClaimRef, Claimed};
 use super::hand_over::HandOver;
 use super::ledger::{Kept, Record};
 use super::outcome::{self, Circumstances, Via};
-use super::press::Urgency;
+use super::render_pool::Urgency;
 use super::sender::Sender;
-use super::{Delivery, Signing, Transport, reference};
+use super::{Delivery, Signing, Transport, claim_ref};
 use crate::error::{Error, Result};
 use crate::sending::content::Prepared;
 use crate::sending::domain::Obstacle;
@@ -79,8 +79,8 @@ impl Delivery {
     /// Renders and signs a mail of a lane.
     async fn prepare(&self, mail: &Arc<Claimed>, lane: Lane) -> Result<Message, Unprepared> {
         let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
-        let letterhead = self.letterhead(mail.project).await?;
-        let letterhead = letterhead.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
+        let footers = self.footers(mail.project).await?;
+        let footers = footers.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
         let content = self.content(mail).await?;
         let domain = mail.from.domain();
         let (selector, key) = match self.signing_key(mail.project, domain).await? {
@@ -92,20 +92,15 @@ impl Delivery {
         };
         let date = mail.first_attempt_at.unwrap_or(mail.created_at);
         let (app, mail) = (self.app.clone(), Arc::clone(mail));
-        let printed = self.press.run(Urgency::of(lane), mail.project, move || {
-            let complete = app.with_link(&letterhead.project, &mail)?;
-            let rendered = render(
-                &app.settings().base_url,
-                &letterhead,
-                &complete,
-                &content,
-                &app.link_tag(mail.contact)?,
-            )
-            .map_err(|_| unrenderable(&outgrown(content.room)))?;
+        let printed = self.render_pool.run(Urgency::of(lane), mail.project, move || {
+            let complete = app.with_link(&footers.project, &mail)?;
+            let rendered =
+                render(&app.settings().base_url, &footers, &complete, &content, &app.link_tag(mail.contact)?)
+                    .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
                 .sign(mail.from.domain(), &selector, &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;
-            Ok(Message { rendered, signature, is_own: letterhead.project.is_platform() })
+            Ok(Message { rendered, signature, is_own: footers.project.is_platform() })
         });
         // a mail that makes it panic would do so the next time
         printed.await.unwrap_or_else(|| Err(unrenderable("The mail cannot be rendered.")))
@@ -139,7 +134,7 @@ impl Delivery {
             Err(Unprepared::Later(error)) => {
                 tracing::error!(%error, email = %mail.id, "a mail could not be prepared, trying again later");
                 let pause = if error.is_unavailable() { AFTER_FAILURE } else { self.backoff.base };
-                self.release(&[reference(mail)], self.now().plus(pause)).await;
+                self.release(&[claim_ref(mail)], self.now().plus(pause)).await;
                 None
             }
             Err(Unprepared::Withheld(obstacle)) => {
@@ -165,13 +160,13 @@ impl Delivery {
             if let Err(error) = self.app.withhold_campaigns(mail.project, domain.to_owned(), obstacle).await {
                 tracing::warn!(%error, "the campaigns of a domain could not be paused, trying again");
             }
-            return self.release(&[reference(mail)], self.now().plus(AFTER_FAILURE)).await;
+            return self.release(&[claim_ref(mail)], self.now().plus(AFTER_FAILURE)).await;
         }
         let wait = WITHHELD.min(self.backoff.max);
         if mail.waited + wait <= self.backoff.patience {
             return self.postpone(mail, wait, &error).await;
         }
-        let why = (Reason::Expired, format!("Given up, it waited for too long. {error}"));
+        let why = (Reason::Expired, format!("Patch up, it waited for too long. {error}"));
         self.record(self.unsendable(mail, None, why, Circumstances::default())).await;
     }
 
@@ -217,7 +212,7 @@ fn unrenderable(text: &str) -> Unprepared {
 /// Keeps mails instead of sending them.
 async fn capture(delivery: &Delivery) {
     while let Some((lane, mail)) = delivery.next().await {
-        let claim = reference(&mail);
+        let claim = claim_ref(&mail);
         if AssertUnwindSafe(keep(delivery, mail, lane)).catch_unwind().await.is_err() {
             delivery.panicked(claim);
         }
@@ -236,7 +231,7 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
         Ok(raw) => raw,
         Err(error) => {
             tracing::error!(%error, email = %mail.id, "a mail could not be kept, trying again later");
-            return delivery.release(&[reference(&mail)], delivery.now().plus(delivery.backoff.base)).await;
+            return delivery.release(&[claim_ref(&mail)], delivery.now().plus(delivery.backoff.base)).await;
         }
     };
     let kept = HandOver::Accepted(None);

@@ -3,13 +3,13 @@
 use mailwright_core::ids::{AuditId, ProjectId};
 use mailwright_core::project::Project;
 use mailwright_store::project;
-use mailwright_store::project::{audit, retired};
+use mailwright_store::project::{audit, purge};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
 pub use mailwright_store::project::audit::Recorded;
-pub use mailwright_store::project::retired::Deletion;
+pub use mailwright_store::project::purge::Deletion;
 
 /// What an operator finds out about a project.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl App {
                     if let Some(project) = project::by_id(rx, id).await? {
                         return Ok(Some(Trail::There(audit::list(rx, project.number, None, limit).await?)));
                     }
-                    Ok(retired::deletion(rx, id).await?.map(Trail::Deleted))
+                    Ok(purge::deletion(rx, id).await?.map(Trail::Deleted))
                 })
             })
             .await?;

@@ -14,7 +14,7 @@ use mailwright_core::name::without_links;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder, Role};
 use mailwright_core::time::Timestamp;
-use mailwright_store::account::login::{self, Counted};
+use mailwright_store::account::attempts::{self, Counted};
 use mailwright_store::account::user::{self, User};
 use mailwright_store::project::api_key;
 use mailwright_store::project::api_key::KeyHash;
@@ -27,8 +27,8 @@ use crate::App;
 use crate::account::session::digest;
 use crate::error::{Error, Resource, Result};
 use crate::project::key::{Token, hash};
-use crate::sending::platform::{Notice, Page, enqueue};
 use crate::sending::send::Operation;
+use crate::sending::system_mail::{Notice, Page, enqueue};
 
 pub use mailwright_store::project::member::{Invitation, Member, Opened};
 
@@ -163,7 +163,7 @@ impl Allowance {
         let by_one = digest("invitation to, by", &[to, by.as_bytes()]);
         counted.push(Counted { key: by_one, limit: MAILS_TO_ADDRESS_BY_ONE });
         counted.push(Counted { key: digest("invitation to", &[to]), limit: MAILS_TO_ADDRESS });
-        let refused = login::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
+        let refused = attempts::attempt(tx, &counted, self.now.minus(self.window), self.now).await?;
         Ok(refused.map(|began| {
             let wait = began.plus(self.window).since(self.now).as_secs().max(1);
             Error::TooManyMails { retry_after: wait as i64 }
@@ -420,7 +420,7 @@ async fn remove(
         (false, false) => manager.require(member.role)?,
     }
     if is_disabled && member.role == Role::Owner {
-        store::depart(tx, number, user).await?;
+        store::authorize(tx, number, user).await?;
     }
     store::remove(tx, number, user).await?;
     let told = json!({ "role": member.role.as_str(), "left": leaves });
@@ -478,7 +478,7 @@ async fn add_or_invite(
     };
     // counted, whether it is going to be mailed or not
     if wanted.mail.is_some() && !is_member {
-        let person = who_stands_for(tx, &manager.actor).await?;
+        let person = responsible_user(tx, &manager.actor).await?;
         if let Some(refused) = allowance.take(tx, person, &wanted.email).await? {
             return Ok(Outcome::Refused(refused));
         }
@@ -585,7 +585,7 @@ pub(crate) async fn still_may(
 }
 
 /// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
-async fn who_stands_for(tx: &mut Tx<'_>, actor: &Actor) -> Result<Option<UserId>> {
+async fn responsible_user(tx: &mut Tx<'_>, actor: &Actor) -> Result<Option<UserId>> {
     let Actor::User { id, .. } = actor else { return Ok(None) };
     let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
     person.map(|user| Some(user.id)).ok_or_else(unproven)
@@ -790,6 +790,6 @@ mod tests {
             .await
             .unwrap();
         assert!(matches!(refused, Err(Error::ProjectDisabled)), "{refused:?}");
-        assert_eq!(standing, (0, false), "who was not removed did not depart");
+        assert_eq!(standing, (0, false), "who was not removed did not authorize");
     }
 }

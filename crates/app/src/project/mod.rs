@@ -3,12 +3,12 @@
 pub mod audit;
 pub mod bootstrap;
 pub mod key;
-pub mod limit;
 pub mod member;
+pub mod rate_limit;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ApiKeyId, ProjectId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Role, Scopes};
@@ -17,7 +17,7 @@ use mailwright_store::account::user::{self, User};
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::api_key::{self, KeyKind, Listed};
 use mailwright_store::project::audit::Entry;
-use mailwright_store::project::retired;
+use mailwright_store::project::purge;
 use mailwright_store::project::{self as store, Change, Details};
 use mailwright_store::sending::{campaign, domain};
 use mailwright_store::{Error as StoreError, Tx};
@@ -141,9 +141,9 @@ impl App {
                         "publicKeyMayResubscribe": change.public_key_may_resubscribe,
                     });
                     let told = match change.sending_per_second {
-                        Given::Absent => given(told),
-                        Given::Null => with(given(told), "sendingPerSecond", Value::Null),
-                        Given::Value(rate) => with(given(told), "sendingPerSecond", rate.into()),
+                        Patch::Absent => given(told),
+                        Patch::Null => with(given(told), "sendingPerSecond", Value::Null),
+                        Patch::Value(rate) => with(given(told), "sendingPerSecond", rate.into()),
                     };
                     let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                     store::audit::record(tx, number, &actor, &entry, now).await?;
@@ -262,7 +262,7 @@ impl App {
             Box::pin(async move {
                 let number = store::lock(tx, number).await?.ok_or_else(gone)?;
                 still_may(tx, number, &actor, Capability::ManageProject).await?;
-                let new = retired::reset(tx, number, now).await?;
+                let new = purge::reset(tx, number, now).await?;
                 Ok(store::audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now)
                     .await?)
             })
@@ -278,7 +278,7 @@ impl App {
             Box::pin(async move {
                 let number = store::lock(tx, number).await?.ok_or_else(gone)?;
                 still_may(tx, number, &actor, Capability::ManageProject).await?;
-                Ok(retired::delete(tx, number, &actor, now).await?)
+                Ok(purge::delete(tx, number, &actor, now).await?)
             })
         });
         self.ended(project, by, deleted.await, "a project was deleted")
@@ -297,21 +297,18 @@ impl App {
     }
 
     /// Wipes the rows of projects that were reset or deleted.
-    pub(crate) async fn wipe_retired(&self) -> Result<()> {
+    pub(crate) async fn purge_retired(&self) -> Result<()> {
         let now = self.0.clock.now();
         loop {
-            let numbers = self
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { retired::due(rx, now, RETIRED).await }))
-                .await?;
+            let numbers =
+                self.0.db.read(move |rx| Box::pin(async move { purge::due(rx, now, RETIRED).await })).await?;
             if numbers.is_empty() {
                 return Ok(());
             }
             let mut failed = false;
             for retired in numbers {
-                if let Err(error) = retired::wipe(&self.0.db, retired, now).await {
-                    tracing::warn!(%error, project = retired.number.0, "a project could not be wiped, trying again later");
+                if let Err(error) = purge::purge(&self.0.db, retired, now).await {
+                    tracing::warn!(%error, project = retired.number.0, "a project could not be purged, trying again later");
                     self.0.db.ping().await?;
                     failed = true;
                 }

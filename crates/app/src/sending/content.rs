@@ -7,7 +7,7 @@ use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{self, Data};
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::template::TemplateType;
-use mailwright_core::templating::Template;
+use mailwright_core::template_language::Template;
 use mailwright_mail::message::Attachment;
 use mailwright_store::sending::content::{self, Bytes, Content, ContentHash};
 use mailwright_store::{Db, json_text};

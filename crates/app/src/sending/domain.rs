@@ -125,7 +125,7 @@ impl App {
         vouched: bool,
     ) -> Result<Domain> {
         // a key costs a second of a processor, so what cannot be added is refused before
-        let _place = self.0.forge.place(project)?.wait().await;
+        let _place = self.0.key_pool.place(project)?.wait().await;
         let known = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await })).await?;
         if known.iter().any(|domain| domain.name == name) {
             return Err(taken(&name));
@@ -134,7 +134,7 @@ impl App {
             return Err(too_many());
         }
         let kind = self.settings().domains.key_type;
-        let (private, public_key) = self.0.forge.make(kind).await?;
+        let (private, public_key) = self.0.key_pool.make(kind).await?;
         let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
         let now = self.0.clock.now();
         let domain = Domain {
@@ -270,7 +270,7 @@ impl App {
             self.0.db.read(move |rx| Box::pin(async move { store::get(rx, project, id).await })).await?;
         let Some(known) = known else { return Ok(false) };
         let kind = self.settings().domains.key_type;
-        let (private, public_key) = self.0.forge.make(kind).await?;
+        let (private, public_key) = self.0.key_pool.make(kind).await?;
         let sealed = self.0.secret.seal(crate::secret::DKIM, &private)?;
         let now = self.0.clock.now();
         let domain = Domain {

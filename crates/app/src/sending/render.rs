@@ -6,13 +6,13 @@
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::template::TemplateType;
-use mailwright_core::templating::{Escape, Scope, Template, escape_html};
+use mailwright_core::template_language::{Escape, Scope, Template, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
 use mailwright_mail::text::html_to_text;
 use mailwright_store::sending::email::Claimed;
 
 use crate::sending::content::Prepared;
-use crate::sending::letterhead::Letterhead;
+use crate::sending::footer::Footers;
 
 /// The longest list identifier (RFC 2919 section 2).
 const MAX_LIST_ID: usize = 255;
@@ -48,7 +48,7 @@ pub(crate) struct Outgrown;
 /// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry.
 pub(crate) fn render(
     base_url: &str,
-    letterhead: &Letterhead,
+    footers: &Footers,
     mail: &Claimed,
     content: &Prepared,
     tag: &str,
@@ -76,7 +76,7 @@ pub(crate) fn render(
         let locale = mail.variables.get("locale").or_else(|| content.shared.get("locale"));
         let locale = locale.and_then(|locale| locale.as_str());
         let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
-        let footer = letterhead.footer(locale);
+        let footer = footers.footer(locale);
         footer.insert(&mut html, &unsubscribe, &manage);
         let has_own_text = text.is_some();
         let text = text.get_or_insert_with(|| html_to_text(&html));
@@ -89,7 +89,7 @@ pub(crate) fn render(
         }
     }
     let from_name = mail.from_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
-    let from_name = from_name.unwrap_or(letterhead.project.name.trim()).to_owned();
+    let from_name = from_name.unwrap_or(footers.project.name.trim()).to_owned();
     let sender = format!("{from_name} <{}>", mail.from);
     let message = Message {
         from: Mailbox { name: Some(from_name), address: mail.from.to_string() },
@@ -98,7 +98,7 @@ pub(crate) fn render(
         subject: &subject,
         html: &html,
         text: text.as_deref(),
-        headers: &headers(mail, content, &links, letterhead.project.id),
+        headers: &headers(mail, content, &links, footers.project.id),
         attachments: &content.attachments,
         message_id: &mail.message_id,
         date: mail.first_attempt_at.unwrap_or(mail.created_at),

@@ -15,7 +15,7 @@ use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
-use mailwright_core::templating::MAX_OUTPUT;
+use mailwright_core::template_language::MAX_OUTPUT;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};

@@ -2,12 +2,12 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
-use mailwright_core::templating;
+use mailwright_core::template_language;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Door;
 use mailwright_store::project::audit::{self, Entry};
@@ -23,7 +23,7 @@ pub struct Fields {
     /// Internal name.
     pub name: Option<String>,
     /// Internal note.
-    pub description: Given<String>,
+    pub description: Patch<String>,
     /// Subject.
     pub subject: Option<String>,
     /// HTML.
@@ -31,9 +31,9 @@ pub struct Fields {
     /// Sender address.
     pub from: Option<EmailAddress>,
     /// Sender name.
-    pub from_name: Given<String>,
+    pub from_name: Patch<String>,
     /// Reply address.
-    pub reply_to: Given<EmailAddress>,
+    pub reply_to: Patch<EmailAddress>,
     /// Kind of mail.
     pub kind: Option<TemplateType>,
 }
@@ -176,7 +176,7 @@ impl App {
 pub(crate) fn syntax_issues(subject: Option<&str>, body: Option<&str>) -> Vec<Issue> {
     let fields = [("subject", subject), ("body", body)];
     let issue = |(name, source): (&str, Option<&str>)| {
-        let error = templating::Template::parse(source?).err()?;
+        let error = template_language::Template::parse(source?).err()?;
         Some(Issue::new(name, "invalid_template", error.to_string()))
     };
     fields.into_iter().filter_map(issue).collect()

@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use super::date::Moment;
 use super::{
-    Comparison, Condition, DataPath, DataTest, EventTest, Facts, Group, Logic, Operand, Ordered, TextTest,
-    TimeField, TimeTest, Tree,
+    Comparison, Condition, DataPath, DataTest, EventTest, Facts, Filter, Group, Logic, Operand, Ordered,
+    TextTest, TimeField, TimeTest,
 };
 use crate::custom_data::Data;
 use crate::time::Timestamp;
 
 const DAY: Duration = Duration::from_hours(24);
 
-impl Tree {
+impl Filter {
     /// Whether the filter holds for a contact at an instant.
     pub fn matches(&self, facts: &impl Facts, now: Timestamp) -> bool {
         match self.logic {

@@ -1,7 +1,7 @@
 //! Filters: conditions on contacts, of segments and of audiences (contract, Filter tree).
 //!
-//! A [`Tree`] is parsed and checked once ([`Tree::parse`]) and then judged in two places that must agree: here, for one
-//! contact whose [`Facts`] are in memory ([`Tree::matches`]), and in the database, where `store::filter` makes SQL of
+//! A [`Filter`] is parsed and checked once ([`Filter::parse`]) and then judged in two places that must agree: here, for one
+//! contact whose [`Facts`] are in memory ([`Filter::matches`]), and in the database, where `store::filter` makes SQL of
 //! it. What both rest on:
 //!
 //! - A condition on a key that is missing or null is false, the negative ones included; only `notExists` is true then.
@@ -33,7 +33,7 @@ pub use parse::{MAX_CONDITIONS, MAX_DEPTH, MAX_TEXT, operator_names};
 
 /// A filter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tree {
+pub struct Filter {
     /// How the groups are combined.
     pub logic: Logic,
     /// One at least.
@@ -55,7 +55,7 @@ pub struct Group {
     /// The conditions of the group itself.
     pub conditions: Vec<Condition>,
     /// A tree that must hold as well.
-    pub nested: Option<Box<Tree>>,
+    pub nested: Option<Box<Filter>>,
 }
 
 /// One condition on a contact.
@@ -337,14 +337,14 @@ pub trait Facts {
 #[derive(Debug)]
 pub struct Resolved<'a, F> {
     facts: &'a F,
-    trees: &'a BTreeMap<SegmentId, Arc<Tree>>,
+    trees: &'a BTreeMap<SegmentId, Arc<Filter>>,
     now: Timestamp,
     known: RefCell<BTreeMap<SegmentId, bool>>,
 }
 
 impl<'a, F: Facts> Resolved<'a, F> {
     /// `trees` are the filters of the segments whose members are stored nowhere; `facts` answers for all others.
-    pub fn new(facts: &'a F, trees: &'a BTreeMap<SegmentId, Arc<Tree>>, now: Timestamp) -> Self {
+    pub fn new(facts: &'a F, trees: &'a BTreeMap<SegmentId, Arc<Filter>>, now: Timestamp) -> Self {
         Self { facts, trees, now, known: RefCell::default() }
     }
 }
@@ -399,7 +399,7 @@ pub enum WindowSource {
     Activity(Activity),
 }
 
-impl Tree {
+impl Filter {
     /// What the filter names, nested trees included.
     pub fn references(&self) -> References {
         let mut references = References::default();

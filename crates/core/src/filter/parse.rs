@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use super::date::Moment;
 use super::{
-    Activity, Comparison, Condition, DataPath, DataTest, EventTest, Group, Logic, Operand, Ordered, TextTest,
-    TimeField, TimeTest, Tree,
+    Activity, Comparison, Condition, DataPath, DataTest, EventTest, Filter, Group, Logic, Operand, Ordered,
+    TextTest, TimeField, TimeTest,
 };
 use crate::address::EmailAddress;
 use crate::custom_data::MAX_KEY;
@@ -30,7 +30,7 @@ const MAX_ISSUES: usize = 100;
 const FARTHEST: f64 = 8.64e15;
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-impl Tree {
+impl Filter {
     /// Reads a filter. Every issue names its path inside of the filter (`groups.0.filters.1.operator`); the path of the
     /// filter itself is empty.
     pub fn parse(json: &Value) -> Result<Self, Vec<Issue>> {
@@ -61,7 +61,7 @@ impl Reader {
         None
     }
 
-    fn tree(&mut self, json: &Value, at: &str, depth: usize) -> Option<Tree> {
+    fn tree(&mut self, json: &Value, at: &str, depth: usize) -> Option<Filter> {
         let object = self.object(json, at)?;
         if depth > MAX_DEPTH {
             let message = format!("Conditions must be nested at most {MAX_DEPTH} levels deep.");
@@ -69,7 +69,7 @@ impl Reader {
         }
         let logic = self.logic(object.get("logic"), &join(at, "logic"));
         let groups = self.groups(object.get("groups"), &join(at, "groups"), depth);
-        Some(Tree { logic: logic?, groups: groups? })
+        Some(Filter { logic: logic?, groups: groups? })
     }
 
     fn logic(&mut self, json: Option<&Value>, at: &str) -> Option<Logic> {
@@ -137,7 +137,7 @@ impl Reader {
             return self
                 .note(Issue::new(join(at, "operator"), "custom", message).received(operator.as_str()));
         }
-        Filter { reader: self, object, at, operator }.build(field)
+        RawFilter { reader: self, object, at, operator }.build(field)
     }
 
     fn operator(&mut self, json: Option<&Value>, at: &str) -> Option<Operator> {
@@ -346,14 +346,14 @@ impl Operator {
 }
 
 /// One filter whose field and operator are known, and fit.
-struct Filter<'r, 'j> {
+struct RawFilter<'r, 'j> {
     reader: &'r mut Reader,
     object: &'j Map<String, Value>,
     at: &'r str,
     operator: Operator,
 }
 
-impl<'j> Filter<'_, 'j> {
+impl<'j> RawFilter<'_, 'j> {
     fn build(mut self, field: Field) -> Option<Condition> {
         Some(match field {
             Field::Email => Condition::Email(self.email()?),

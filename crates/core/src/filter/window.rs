@@ -51,7 +51,7 @@ mod tests {
 
     use super::*;
     use crate::address::EmailAddress;
-    use crate::filter::{DataPath, Tree};
+    use crate::filter::{DataPath, Filter};
     use crate::ids::{ContactId, SegmentId};
 
     struct Alone(Contact);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     /// The filter changes sides at that very millisecond.
-    fn assert_flips(tree: &Tree, contact: &Contact, at: Timestamp) {
+    fn assert_flips(tree: &Filter, contact: &Contact, at: Timestamp) {
         let facts = Alone(contact.clone());
         assert!(tree.matches(&facts, Timestamp(at.0 - 1)), "{tree:?} before {at}");
         assert!(!tree.matches(&facts, at), "{tree:?} at {at}");
@@ -106,7 +106,7 @@ mod tests {
                 "2025-13-01",
                 "2025-01-01T27:00:00",
             ] {
-                let tree = Tree::parse(&json!({"logic": "AND", "groups": [{"filters": [
+                let tree = Filter::parse(&json!({"logic": "AND", "groups": [{"filters": [
                     {"field": field, "operator": "within", "value": 3, "unit": "hours"}]}]}))
                 .unwrap();
                 let contact = contact(renewal);

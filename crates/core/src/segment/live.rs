@@ -10,7 +10,7 @@ use super::graph::{Graph, Node};
 use super::{Segment, SegmentType, event_name};
 use crate::contact::Contact;
 use crate::event::event_of;
-use crate::filter::{Activity, Facts, References, Tree, Window, WindowSource};
+use crate::filter::{Activity, Facts, Filter, References, Window, WindowSource};
 use crate::ids::SegmentId;
 use crate::time::Timestamp;
 
@@ -30,7 +30,7 @@ pub struct Definition {
     /// Whether its members are stored.
     pub tracked: bool,
     /// Its condition.
-    pub tree: Arc<Tree>,
+    pub tree: Arc<Filter>,
 }
 
 /// A contact's joining or leaving of a segment.
@@ -50,7 +50,7 @@ pub struct Live {
     references: References,
     windows: BTreeSet<Window>,
     /// Whether a tracked segment looks at the events that tracked segments emit.
-    hears_itself: bool,
+    depends_on_own_events: bool,
 }
 
 impl Live {
@@ -73,7 +73,7 @@ impl Live {
             else {
                 continue;
             };
-            let Some(Ok(tree)) = condition(segment).map(Tree::parse) else { continue };
+            let Some(Ok(tree)) = condition(segment).map(Filter::parse) else { continue };
             needed.extend(tree.references().segments);
             definitions.push(Definition {
                 id,
@@ -88,8 +88,8 @@ impl Live {
             references.extend(definition.tree.references());
         }
         let windows = definitions.iter().flat_map(|d| d.tree.windows()).collect();
-        let hears_itself = references.events.iter().any(|name| name.starts_with("segment."));
-        Self { definitions, graph, references, windows, hears_itself }
+        let depends_on_own_events = references.events.iter().any(|name| name.starts_with("segment."));
+        Self { definitions, graph, references, windows, depends_on_own_events }
     }
 
     /// How many segments are judged.
@@ -172,7 +172,7 @@ impl Live {
                 break;
             }
             passes.push(changes);
-            if !self.hears_itself {
+            if !self.depends_on_own_events {
                 break;
             }
         }

@@ -104,7 +104,7 @@ impl Connection {
 }
 
 fn may_fall_back(config: &RelayConfig) -> bool {
-    config.security == Security::Plain && config.credentials.is_none()
+    config.security == Security::Opportunistic && config.credentials.is_none()
 }
 
 async fn dial(config: &RelayConfig, with_tls: bool) -> Result<Connection, OpenError> {
@@ -117,7 +117,7 @@ async fn dial(config: &RelayConfig, with_tls: bool) -> Result<Connection, OpenEr
     };
     let mut wire = Wire::new(match config.security {
         Security::ImplicitTls => handshake(tcp, config).await?,
-        Security::Plain | Security::StartTls | Security::None => Stream::Plain(tcp),
+        Security::Opportunistic | Security::StartTls | Security::None => Stream::Plain(tcp),
     });
     greeting(&mut wire, limit).await?;
     let (mut capabilities, mut offer) = hello(&mut wire, &helo, limit).await?;
@@ -127,7 +127,7 @@ async fn dial(config: &RelayConfig, with_tls: bool) -> Result<Connection, OpenEr
                 return Err(OpenError::lacking(OpenStage::Tls, "the server does not offer STARTTLS"));
             }
             Security::StartTls => true,
-            Security::Plain => offer.starttls,
+            Security::Opportunistic => offer.starttls,
             Security::ImplicitTls | Security::None => false,
         };
         if starts {

@@ -25,7 +25,7 @@ pub(super) fn parse(url: &str) -> Result<RelayConfig, ConfigError> {
     let security = match (implicit, &credentials) {
         (true, _) => Security::ImplicitTls,
         (false, Some(_)) => Security::StartTls,
-        (false, None) => Security::Plain,
+        (false, None) => Security::Opportunistic,
     };
     let mut config = RelayConfig::new(host, port.unwrap_or(if implicit { 465 } else { 587 }), security);
     config.credentials = credentials;
@@ -43,7 +43,7 @@ fn apply(config: &mut RelayConfig, name: &str, value: &str) -> Result<(), Config
         "tls" => {
             config.security = match value {
                 "required" => Security::StartTls,
-                "opportunistic" => Security::Plain,
+                "opportunistic" => Security::Opportunistic,
                 "none" => Security::None,
                 _ => return invalid("tls", "one of required, opportunistic and none"),
             }
@@ -135,11 +135,11 @@ mod tests {
     #[test]
     fn urls_are_read() {
         for (url, host, port, security, credentials) in [
-            ("smtp://relay.example.com", "relay.example.com", 587, Security::Plain, None),
-            ("smtp://localhost:1025/", "localhost", 1025, Security::Plain, None),
+            ("smtp://relay.example.com", "relay.example.com", 587, Security::Opportunistic, None),
+            ("smtp://localhost:1025/", "localhost", 1025, Security::Opportunistic, None),
             ("SMTPS://Relay.Example.com", "relay.example.com", 465, Security::ImplicitTls, None),
             ("smtp://u:p@h", "h", 587, Security::StartTls, Some(login("u", "p"))),
-            ("smtp://u:p@h?tls=opportunistic", "h", 587, Security::Plain, Some(login("u", "p"))),
+            ("smtp://u:p@h?tls=opportunistic", "h", 587, Security::Opportunistic, Some(login("u", "p"))),
             ("smtp://h:25?tls=none", "h", 25, Security::None, None),
             ("smtp://h?tls=required", "h", 587, Security::StartTls, None),
             ("smtps://u:p@h:2465", "h", 2465, Security::ImplicitTls, Some(login("u", "p"))),
@@ -152,9 +152,9 @@ mod tests {
             ),
             ("smtp://a@b.c:p:q@h", "h", 587, Security::StartTls, Some(login("a@b.c", "p:q"))),
             ("smtp://u:p/?#@q@h:25", "h", 25, Security::StartTls, Some(login("u", "p/?#@q"))),
-            ("smtp://[2001:db8::1]:2525", "2001:db8::1", 2525, Security::Plain, None),
-            ("smtp://[::1]", "::1", 587, Security::Plain, None),
-            ("smtp://192.0.2.1:25", "192.0.2.1", 25, Security::Plain, None),
+            ("smtp://[2001:db8::1]:2525", "2001:db8::1", 2525, Security::Opportunistic, None),
+            ("smtp://[::1]", "::1", 587, Security::Opportunistic, None),
+            ("smtp://192.0.2.1:25", "192.0.2.1", 25, Security::Opportunistic, None),
         ] {
             let config = RelayConfig::from_url(url).unwrap();
             assert_eq!((config.host.as_str(), config.port, config.security), (host, port, security), "{url}");

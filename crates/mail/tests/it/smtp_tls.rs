@@ -20,7 +20,7 @@ async fn messages_go_under_tls() {
     let end = format!("{HELLO}C: AUTH PLAIN AHUAcA==\nS: 235 in\n{MESSAGE}C: [content]\nS: 250 ok\n{QUIT}");
     for (security, script) in [
         (Security::StartTls, format!("{OFFER}{START}{end}")),
-        (Security::Plain, format!("{OFFER}{START}{end}")),
+        (Security::Opportunistic, format!("{OFFER}{START}{end}")),
         (Security::ImplicitTls, format!("S: [tls]\nS: 220 hi\n{end}")),
     ] {
         let server = Server::run(&[&script]).await;
@@ -46,7 +46,7 @@ async fn a_certificate_that_is_not_trusted_ends_it() {
     }
     // With credentials, opportunistic is no excuse: no second connection is made without TLS.
     let server = Server::run(&[&format!("{OFFER}{START}")]).await;
-    let mut config = server.config(Security::Plain);
+    let mut config = server.config(Security::Opportunistic);
     config.credentials = Some(credentials());
     let error = Connection::open(&config).await.unwrap_err();
     assert_eq!(error.stage, OpenStage::Tls, "{error}");
@@ -69,7 +69,7 @@ async fn any_certificate_does_when_asked_or_opportunistic() {
     assert!(connection.tls());
     connection.quit().await;
     let server = Server::run(&[&script]).await;
-    let connection = Connection::open(&server.config(Security::Plain)).await.unwrap();
+    let connection = Connection::open(&server.config(Security::Opportunistic)).await.unwrap();
     assert!(connection.tls());
     connection.quit().await;
 }
@@ -95,7 +95,7 @@ async fn opportunistic_tls_falls_back_but_never_with_credentials() {
         "C: STARTTLS\nS: 220 go\nS: [tls]\nC: EHLO client.test\nS: [close]",
     ] {
         let server = Server::run(&[&format!("{OFFER}{broken}"), &format!("{plain}{QUIT}")]).await;
-        let connection = Connection::open(&server.config(Security::Plain)).await.unwrap();
+        let connection = Connection::open(&server.config(Security::Opportunistic)).await.unwrap();
         assert!(!connection.tls());
         connection.quit().await;
         server.contents().await;
@@ -107,18 +107,18 @@ async fn opportunistic_tls_falls_back_but_never_with_credentials() {
     // and a server that says no under TLS says it about something else
     let refusal = format!("{OFFER}{START}C: EHLO client.test\nS: 421 too busy\nS: [hold]");
     let server = Server::run(&[&refusal]).await;
-    let error = Connection::open(&server.config(Security::Plain)).await.unwrap_err();
+    let error = Connection::open(&server.config(Security::Opportunistic)).await.unwrap_err();
     assert_eq!((error.stage, error.permanent), (OpenStage::Hello, false), "{error}");
     // a server that is silent about STARTTLS has the time of a handshake, not that of a reply
     let silent = format!("{OFFER}C: STARTTLS\nS: [hold]");
     let server = Server::run(&[&silent, &format!("{plain}{QUIT}")]).await;
-    let mut config = server.config(Security::Plain);
+    let mut config = server.config(Security::Opportunistic);
     config.timeouts.connect = std::time::Duration::from_millis(300);
     let connection = tokio::time::timeout(std::time::Duration::from_secs(5), Connection::open(&config)).await;
     connection.expect("the connection is opened in time").unwrap().quit().await;
     let server =
         Server::run(&["S: 220 hi\nC: EHLO client.test\nS: 250-hi\nS: 250 AUTH PLAIN\nS: [hold]"]).await;
-    let mut config = server.config(Security::Plain);
+    let mut config = server.config(Security::Opportunistic);
     config.credentials = Some(credentials());
     let error = Connection::open(&config).await.unwrap_err();
     assert_eq!((error.stage, error.permanent), (OpenStage::Auth, true), "{error}");

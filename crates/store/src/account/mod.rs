@@ -1,8 +1,8 @@
 //! People: how they sign up and in, and what proves who they are.
 
+pub mod attempts;
 pub mod identity;
-pub mod login;
-pub mod proof;
+pub mod one_time_link;
 pub mod session;
 pub mod totp;
 pub mod user;

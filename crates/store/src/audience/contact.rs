@@ -392,7 +392,7 @@ pub async fn change(
     let state = State { contact, id_told, stored, dirty: true };
     let (mut deltas, mut fields) = (Deltas::default(), Fields::new());
     count(project, &state, &mut deltas, &mut fields);
-    deltas.add(project, Counter::Moves, "", i64::from(state.contact.email != before.email));
+    deltas.add(project, Counter::AddressRevisions, "", i64::from(state.contact.email != before.email));
     deltas.touch(project, id, now);
     let touched = tx
         .execute(
@@ -542,7 +542,7 @@ pub async fn delete(
     segment::forget(tx, project, id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
-    deltas.add(project, Counter::Moves, "", 1);
+    deltas.add(project, Counter::AddressRevisions, "", 1);
     deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));
     for key in contact.data.keys() {
         deltas.add(project, Counter::Field, key, -1);

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::filter::{Condition, EventTest, Group, Logic, Tree};
+use mailwright_core::filter::{Condition, EventTest, Filter, Group, Logic};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -217,7 +217,7 @@ pub async fn unique_contacts(
     if total > FEW {
         let has_one = Condition::Event { name: name.to_owned(), test: EventTest::Triggered };
         let group = Group { conditions: vec![has_one], nested: None };
-        let tree = Tree { logic: Logic::And, groups: vec![group] };
+        let tree = Filter { logic: Logic::And, groups: vec![group] };
         return filter::count(rx, project, &tree, &Segments::new(), now).await;
     }
     rx.one(

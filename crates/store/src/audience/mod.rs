@@ -1,8 +1,8 @@
 //! Whom a project writes to: contacts and their data, events, segments, subscriptions.
 
-pub mod address_book;
 pub mod contact;
 pub mod contact_field;
+pub mod email_search_cache;
 pub mod event;
 pub mod event_day;
 pub mod filter;

@@ -89,6 +89,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "check of the secret",
         sql: include_str!("../../migrations/0020_secret_check.sql"),
     },
+    Migration { number: 21, name: "plain names", sql: include_str!("../../migrations/0021_plain_names.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

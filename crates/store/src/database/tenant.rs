@@ -6,9 +6,9 @@
 /// What becomes of a table's rows when the number of their project is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retirement {
-    /// They are wiped in the background. A reset copies first what it keeps of `domains` and `counters`.
-    Wiped(Rows),
-    /// They are moved in the background to the number that the project has after a reset, and wiped after a deletion.
+    /// They are purged in the background. A reset copies first what it keeps of `domains` and `counters`.
+    Purged(Rows),
+    /// They are moved in the background to the number that the project has after a reset, and purged after a deletion.
     Moved(Rows),
     /// They are found by other keys than their project's. In the transaction of a reset they get the project's new number,
     /// and in that of a deletion they go.
@@ -26,42 +26,42 @@ pub struct Rows {
     pub at_once: u32,
 }
 
-const fn wiped_by(key: &'static str, at_once: u32) -> Retirement {
-    Retirement::Wiped(Rows { key, at_once })
+const fn purged_by(key: &'static str, at_once: u32) -> Retirement {
+    Retirement::Purged(Rows { key, at_once })
 }
 
 pub(crate) const AUDIT: Rows = Rows { key: "id", at_once: 500 };
 
-/// Every table of projects' rows. Those that are wiped go in this order.
+/// Every table of projects' rows. Those that are purged go in this order.
 pub const TABLES: &[(&str, Retirement)] = &[
-    ("campaigns", wiped_by("id", 50)),
-    ("jobs", wiped_by("id", 100)),
-    ("job_inputs", wiped_by("job_id", 10)),
-    ("job_failures", wiped_by("job_id, position", 500)),
-    ("segments", wiped_by("id", 50)),
-    ("segment_upkeep", wiped_by("project_id", 1)),
-    ("segment_members", wiped_by("segment_id, contact_id", 500)),
-    ("segment_removals", wiped_by("segment_id", 500)),
-    ("segment_timers", wiped_by("contact_id", 500)),
-    ("contact_changes", wiped_by("id", 500)),
-    ("suppressions", wiped_by("email", 500)),
-    ("emails", wiped_by("id", 500)),
-    ("contacts", wiped_by("id", 500)),
-    ("contact_fields", wiped_by("name", 500)),
-    ("event_names", wiped_by("name", 500)),
-    ("counters", wiped_by("kind, name, shard", 500)),
-    ("events", wiped_by("id", 500)),
-    ("event_days", wiped_by("project_id", 1)),
-    ("idempotency_keys", wiped_by("key", 500)),
-    ("mailbox", wiped_by("id", 100)),
-    ("contents", wiped_by("hash", 50)),
-    ("attachments", wiped_by("hash", 10)),
-    ("templates", wiped_by("id", 50)),
-    ("domains", wiped_by("id", 100)),
-    ("rate_windows", wiped_by("project_id", 1)),
-    ("public_rate_windows", wiped_by("project_id", 1)),
-    ("throttles", wiped_by("project_id", 1)),
-    ("search_indexes", wiped_by("project_id", 1)),
+    ("campaigns", purged_by("id", 50)),
+    ("jobs", purged_by("id", 100)),
+    ("job_inputs", purged_by("job_id", 10)),
+    ("job_failures", purged_by("job_id, position", 500)),
+    ("segments", purged_by("id", 50)),
+    ("segment_upkeep", purged_by("project_id", 1)),
+    ("segment_members", purged_by("segment_id, contact_id", 500)),
+    ("segment_removals", purged_by("segment_id", 500)),
+    ("segment_timers", purged_by("contact_id", 500)),
+    ("contact_changes", purged_by("id", 500)),
+    ("suppressions", purged_by("email", 500)),
+    ("emails", purged_by("id", 500)),
+    ("contacts", purged_by("id", 500)),
+    ("contact_fields", purged_by("name", 500)),
+    ("event_names", purged_by("name", 500)),
+    ("counters", purged_by("kind, name, shard", 500)),
+    ("events", purged_by("id", 500)),
+    ("event_days", purged_by("project_id", 1)),
+    ("idempotency_keys", purged_by("key", 500)),
+    ("mailbox", purged_by("id", 100)),
+    ("contents", purged_by("hash", 50)),
+    ("attachments", purged_by("hash", 10)),
+    ("templates", purged_by("id", 50)),
+    ("domains", purged_by("id", 100)),
+    ("rate_windows", purged_by("project_id", 1)),
+    ("public_rate_windows", purged_by("project_id", 1)),
+    ("throttles", purged_by("project_id", 1)),
+    ("search_indexes", purged_by("project_id", 1)),
     ("audit", Retirement::Moved(AUDIT)),
     ("api_keys", Retirement::Following),
     ("memberships", Retirement::Following),
@@ -70,10 +70,10 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("departures", Retirement::Cascading),
 ];
 
-/// The tables that are wiped.
-pub(crate) fn wiped() -> impl Iterator<Item = (&'static str, Rows)> {
+/// The tables that are purged.
+pub(crate) fn purged() -> impl Iterator<Item = (&'static str, Rows)> {
     TABLES.iter().filter_map(|(table, retirement)| match retirement {
-        Retirement::Wiped(rows) => Some((*table, *rows)),
+        Retirement::Purged(rows) => Some((*table, *rows)),
         Retirement::Moved(_) | Retirement::Following | Retirement::Cascading => None,
     })
 }

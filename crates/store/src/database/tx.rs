@@ -193,7 +193,7 @@ impl<'c> Rx<'c> {
     }
 
     /// Every row of a query whose text is put together for the occasion: neither it nor its plan is kept.
-    pub(crate) async fn seldom<T: Send>(
+    pub(crate) async fn query_uncached<T: Send>(
         &self,
         sql: String,
         args: &[Arg<'_>],
@@ -203,7 +203,7 @@ impl<'c> Rx<'c> {
     }
 
     /// The same for a query that looks at most rows of a table. PostgreSQL may read it from one end to the other.
-    pub(crate) async fn scan<T: Send>(
+    pub(crate) async fn query_with_seqscan<T: Send>(
         &self,
         sql: String,
         args: &[Arg<'_>],

@@ -8,7 +8,7 @@ use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::ids::{
     ApiKeyId, AuditId, CampaignId, ChangeId, ContactId, DomainId, EmailId, EventId, InvitationId, JobId,
-    ProjectId, ProjectNumber, ProofId, SegmentId, SessionId, TemplateId, UserId,
+    OneTimeLinkId, ProjectId, ProjectNumber, SegmentId, SessionId, TemplateId, UserId,
 };
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
@@ -240,7 +240,7 @@ ids!(
     SessionId,
     InvitationId,
     AuditId,
-    ProofId,
+    OneTimeLinkId,
 );
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {

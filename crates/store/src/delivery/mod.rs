@@ -1,6 +1,6 @@
 //! How mails leave, and what becomes of them.
 
-pub mod hop;
+pub mod delivery_stats;
 pub mod mailbox;
-pub mod reception;
+pub mod next_hop;
 pub mod suspension;

@@ -1,7 +1,7 @@
 //! Disabled projects: why, and for how long.
 
 use mailwright_core::ids::{AuditId, ProjectNumber};
-use mailwright_core::reputation::Forgiven;
+use mailwright_core::reputation::ReputationBaseline;
 use mailwright_core::time::Timestamp;
 
 use serde_json::{Value as Json, json};
@@ -40,11 +40,11 @@ pub async fn start(tx: &mut Tx<'_>, project: ProjectNumber, reason: &str, now: T
     Ok(true)
 }
 
-/// Enables a project again, whose mail was received as it was: that is forgiven. False when it is not disabled.
+/// Enables a project again, whose mail was received as it was: that is baseline. False when it is not disabled.
 pub async fn end(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
-    forgiven: &Forgiven,
+    baseline: &ReputationBaseline,
     now: Timestamp,
 ) -> Result<bool> {
     let enabled = tx
@@ -55,18 +55,18 @@ pub async fn end(
         .await?;
     tx.execute("delete from departures where project_id = $1", args![project]).await?;
     tx.execute(
-        "update suspensions set ended_at = $2, forgiven = {json $3} where project_id = $1 and ended_at is null",
-        args![project, now, &json!(forgiven)],
+        "update suspensions set ended_at = $2, baseline = {json $3} where project_id = $1 and ended_at is null",
+        args![project, now, &json!(baseline)],
     )
     .await?;
     Ok(enabled == 1)
 }
 
-/// What was forgiven when the project was last enabled.
-pub async fn forgiven(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<Forgiven>> {
+/// What was baseline when the project was last enabled.
+pub async fn baseline(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<ReputationBaseline>> {
     let stored = rx
         .optional(
-            "select {json_out forgiven} from suspensions where project_id = $1 and forgiven is not null \
+            "select {json_out baseline} from suspensions where project_id = $1 and baseline is not null \
              order by id desc limit 1",
             args![project],
             |r| r.get::<Json>(0),
@@ -76,7 +76,7 @@ pub async fn forgiven(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<
         serde_json::from_value(stored).map_err(|error| Error::Corrupt {
             column: 0,
             expected: "totals",
-            detail: format!("suspensions.forgiven: {error}"),
+            detail: format!("suspensions.baseline: {error}"),
         })
     };
     stored.map(read).transpose()

@@ -18,7 +18,7 @@ pub enum Counter {
     /// Contacts; the name is empty.
     Contacts,
     /// Contacts that were removed or got another address; the name is empty. It only grows.
-    Moves,
+    AddressRevisions,
     /// Subscribed contacts; the name is empty.
     Subscribed,
     /// Contacts that have a custom field; the name is the field's.
@@ -37,15 +37,15 @@ pub enum Counter {
     Template,
     /// Mails of a campaign; see [`crate::sending::campaign::ledger`].
     Campaign,
-    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `crate::delivery::reception`).
-    Reception,
+    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `crate::delivery::delivery_stats`).
+    DeliveryStats,
 }
 
 impl Counter {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Contacts => "contacts",
-            Self::Moves => "moves",
+            Self::AddressRevisions => "address_revisions",
             Self::Subscribed => "subscribed",
             Self::Field => "field",
             Self::Event => "event",
@@ -55,7 +55,7 @@ impl Counter {
             Self::MailboxBytes => "mailbox_bytes",
             Self::Template => "template",
             Self::Campaign => "campaign",
-            Self::Reception => "reception",
+            Self::DeliveryStats => "delivery_stats",
         }
     }
 }

@@ -125,7 +125,7 @@ pub async fn offer(tx: &mut Tx<'_>, project: ProjectNumber, to: UserId, by: User
 }
 
 /// Notes that an owner leaves a disabled project, which goes on counting against the owner.
-pub async fn depart(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId) -> Result<()> {
+pub async fn authorize(tx: &mut Tx<'_>, project: ProjectNumber, user: UserId) -> Result<()> {
     tx.execute(
         "insert into departures (project_id, user_id) values ($1, $2) on conflict (project_id, user_id) do nothing",
         args![project, user],

@@ -3,11 +3,11 @@
 pub mod api_key;
 pub mod audit;
 pub mod member;
-pub mod rate;
-pub mod retired;
+pub mod purge;
+pub mod rate_limit;
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::given::Given;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::project::{self, Project};
 use mailwright_core::role::Role;
@@ -280,7 +280,7 @@ pub struct Change {
     /// Language of public pages and footers.
     pub language: Option<String>,
     /// Most mails a second; null for the instance's setting.
-    pub sending_per_second: Given<i64>,
+    pub sending_per_second: Patch<i64>,
     /// Whether an event with the public key may subscribe a contact again.
     pub public_key_may_resubscribe: Option<bool>,
 }
@@ -301,7 +301,7 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
             change.tracking,
             change.language.as_deref(),
             now,
-            change.sending_per_second != Given::Absent,
+            change.sending_per_second != Patch::Absent,
             rate,
             change.public_key_may_resubscribe,
         ],

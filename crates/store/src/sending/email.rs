@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, Settlement};
+use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -21,7 +21,7 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::delivery::reception;
+use crate::delivery::delivery_stats;
 use crate::insight::counter::{Counter, Deltas};
 use crate::project;
 use crate::sending::campaign::{self, ledger};
@@ -322,10 +322,10 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
     } else {
         (EmailStatus::Failed, Some(Reason::Unrenderable))
     };
-    let settlement = Settlement::of(status);
+    let recipient_state = RecipientState::of(status);
     let touched = tx
         .execute(
-            "update emails set claim = claim + 1, status = $4, due_at = null, reason = $5, settlement = $6, error = $7, \
+            "update emails set claim = claim + 1, status = $4, due_at = null, reason = $5, recipient_state = $6, error = $7, \
              in_doubt = in_doubt + $8, updated_at = $9, \
              variables = case when campaign_id is null then {json $10} else variables end \
              where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
@@ -335,7 +335,7 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
                 claim.claim,
                 status.as_str(),
                 reason.map(Reason::as_str),
-                row.campaign.map(|_| settlement.as_str()),
+                row.campaign.map(|_| recipient_state.as_str()),
                 format!("The stored mail cannot be read: {}.", row.column),
                 i64::from(row.is_doubtful),
                 now,
@@ -353,11 +353,11 @@ pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp
             &mut deltas,
             claim.project,
             campaign,
-            (Settlement::Waiting, None),
-            (settlement, reason),
+            (RecipientState::Waiting, None),
+            (recipient_state, reason),
         );
     }
-    reception::count(&mut deltas, claim.project, status, now);
+    delivery_stats::count(&mut deltas, claim.project, status, now);
     deltas.save(tx).await
 }
 
@@ -534,8 +534,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    fn settlement(&self) -> Settlement {
-        Settlement::of(self.status)
+    fn recipient_state(&self) -> RecipientState {
+        RecipientState::of(self.status)
     }
 }
 
@@ -581,7 +581,7 @@ pub async fn conclude(
             "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, \
              attempts = emails.attempts + 1, in_doubt = emails.in_doubt + r.doubts, \
              waited_ms = emails.waited_ms + r.waits, sent_claim = case when r.status = 'SENT' then r.claim end, \
-             settlement = r.settlement, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
+             recipient_state = r.recipient_state, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
              updated_at = $15, \
              variables = case when r.due_at is null and (r.status = 'SENT' or emails.campaign_id is null) \
              then {json $16} else emails.variables end, \
@@ -589,7 +589,7 @@ pub async fn conclude(
              error = case when emails.recipient = '' then null else r.error end, \
              subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, waits int, doubts int, \
-             attempt json, error text, subject text, sent_at int, bounced_at int, settlement text, reason text} \
+             attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
              and (emails.claim = r.claim or r.status = 'SENT') returning id, recipient = ''",
             &[
@@ -606,7 +606,7 @@ pub async fn conclude(
                 Arg::Ints(outcomes.iter().map(|o| o.sent_at.map(|t| t.0)).collect()),
                 Arg::Ints(outcomes.iter().map(|o| o.bounced_at.map(|t| t.0)).collect()),
                 Arg::Texts(
-                    outcomes.iter().map(|o| o.campaign.map(|_| o.settlement().as_str().into())).collect(),
+                    outcomes.iter().map(|o| o.campaign.map(|_| o.recipient_state().as_str().into())).collect(),
                 ),
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 now.into(),
@@ -619,11 +619,11 @@ pub async fn conclude(
     for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
         move_count(deltas, outcome.claim.project, outcome.from, outcome.status);
         if let Some(campaign) = outcome.campaign {
-            let (from, to) = ((Settlement::Waiting, None), (outcome.settlement(), outcome.reason));
+            let (from, to) = ((RecipientState::Waiting, None), (outcome.recipient_state(), outcome.reason));
             ledger::shift(deltas, outcome.claim.project, campaign, from, to);
             ledger::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
         }
-        reception::count(deltas, outcome.claim.project, outcome.status, now);
+        delivery_stats::count(deltas, outcome.claim.project, outcome.status, now);
     }
     let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
     Ok(Concluded { changed, without_contact })
@@ -679,10 +679,11 @@ pub async fn conclude_late(
         }
         move_count(deltas, project, ended.status, EmailStatus::Sent);
         if let Some(campaign) = outcome.campaign {
-            let (from, to) = ((Settlement::of(ended.status), ended.reason), (Settlement::Accepted, None));
+            let (from, to) =
+                ((RecipientState::of(ended.status), ended.reason), (RecipientState::Accepted, None));
             ledger::shift(deltas, project, campaign, from, to);
         }
-        reception::count(deltas, project, EmailStatus::Sent, now);
+        delivery_stats::count(deltas, project, EmailStatus::Sent, now);
         concluded.changed.insert(id);
         if ended.without_contact {
             concluded.without_contact.insert(id);
@@ -716,9 +717,9 @@ async fn append_sent(
 ) -> Result<()> {
     let status = if is_settled { ended.status } else { EmailStatus::Sent };
     let reason = if is_settled { ended.reason } else { None };
-    let settlement = outcome.campaign.map(|_| Settlement::of(status).as_str());
+    let recipient_state = outcome.campaign.map(|_| RecipientState::of(status).as_str());
     tx.execute_one(
-        "update emails set claim = claim + 1, status = $3, settlement = $4, reason = $5, due_at = null, \
+        "update emails set claim = claim + 1, status = $3, recipient_state = $4, reason = $5, due_at = null, \
          attempts = emails.attempts + 1, in_doubt = case when in_doubt > 0 then in_doubt else 1 end, sent_claim = $6, \
          sent_at = coalesce(sent_at, $7), updated_at = $8, error = case when $3 = 'SENT' then null else error end, \
          variables = case when $3 = 'SENT' then {json $11} else variables end, \
@@ -728,7 +729,7 @@ async fn append_sent(
             outcome.claim.project,
             outcome.claim.id,
             status.as_str(),
-            settlement,
+            recipient_state,
             reason.map(Reason::as_str),
             outcome.claim.claim,
             outcome.sent_at,
@@ -841,7 +842,7 @@ pub struct Email {
     /// Why it is not sent.
     pub reason: Option<Reason>,
     /// Where it stands in its campaign's ledger.
-    pub settlement: Option<Settlement>,
+    pub recipient_state: Option<RecipientState>,
     /// What happened so far: an array.
     pub log: Json,
     /// Opens counted.
@@ -858,7 +859,7 @@ pub struct Email {
 
 pub(crate) const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
      template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_or_raw log}, opens, clicks, \
-     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, settlement";
+     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, recipient_state";
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
     Ok(Email {
@@ -886,7 +887,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
         created_at: row.get(26)?,
         updated_at: row.get(27)?,
         reason: row.named_or_null(28, "emails.reason", Reason::from_name)?,
-        settlement: row.named_or_null(29, "emails.settlement", Settlement::from_name)?,
+        recipient_state: row.named_or_null(29, "emails.recipient_state", RecipientState::from_name)?,
     })
 }
 

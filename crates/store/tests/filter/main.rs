@@ -1,5 +1,5 @@
 //! The two evaluators of filters agree, on both engines: for random filters over random contacts, the compiled SQL finds
-//! those for whom [`Tree::matches`] is true.
+//! those for whom [`Filter::matches`] is true.
 
 #![expect(clippy::unwrap_used, reason = "what cannot go wrong in a test may panic")]
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::{Activity, Facts, Resolved, Tree};
+use mailwright_core::filter::{Activity, Facts, Filter, Resolved};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::filter::{self, EventCounts, FactsOf, Segments};
@@ -134,8 +134,8 @@ const STORED: [u128; 2] = [1, 2];
 const DYNAMIC: u128 = 3;
 const UNKNOWN: u128 = 4;
 
-fn parse(json: &Value) -> Tree {
-    Tree::parse(json).unwrap_or_else(|issues| panic!("{json}: {issues:?}"))
+fn parse(json: &Value) -> Filter {
+    Filter::parse(json).unwrap_or_else(|issues| panic!("{json}: {issues:?}"))
 }
 
 // Writing the contacts of a case.
@@ -208,7 +208,7 @@ const COUNTED: [i64; 3] = [1, 10_000, 1 << 40];
 async fn judged(
     db: &Db,
     project: ProjectNumber,
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     counted: i64,
 ) -> BTreeMap<ContactId, Option<i64>> {
@@ -320,7 +320,7 @@ async fn loaded(
 async fn listed(
     db: &Db,
     project: ProjectNumber,
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     members: Vec<ContactId>,
 ) -> Result<(), TestCaseError> {

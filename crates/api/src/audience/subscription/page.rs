@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use mailwright_app::audience::subscription::{Pass, PublicContact};
 use mailwright_core::locale::Locale;
 use mailwright_core::locale::texts::{Values, html};
-use mailwright_core::templating::escape_html;
+use mailwright_core::template_language::escape_html;
 
 use crate::page::Page;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mailwright_core::filter::Tree;
+use mailwright_core::filter::Filter;
 use mailwright_core::ids::SegmentId;
 use mailwright_core::issue::Issue;
 use mailwright_core::segment::{
@@ -13,12 +13,12 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 
 /// Reads a condition. Every issue names its path from `condition` on.
-pub(super) fn condition(json: &Value) -> Result<Tree> {
+pub(super) fn condition(json: &Value) -> Result<Filter> {
     if json.to_string().len() > MAX_CONDITION {
         let message = format!("Must have at most {} KB of JSON.", MAX_CONDITION / 1024);
         return Err(Error::Condition(vec![Issue::new("condition", "too_big", message)]));
     }
-    Tree::parse(json).map_err(|issues| Error::Condition(issues.into_iter().map(under_condition).collect()))
+    Filter::parse(json).map_err(|issues| Error::Condition(issues.into_iter().map(under_condition).collect()))
 }
 
 fn under_condition(issue: Issue) -> Issue {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mailwright_core::filter::{
-    Condition, DataTest, Group, Logic, TimeField, TimeTest, Tree, Window, WindowSource,
+    Condition, DataTest, Filter, Group, Logic, TimeField, TimeTest, Window, WindowSource,
 };
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
@@ -39,9 +39,9 @@ pub struct Computed {
 struct Judging {
     project: ProjectNumber,
     segment: SegmentId,
-    tree: Arc<Tree>,
+    tree: Arc<Filter>,
     /// Finds contacts that are to be remembered with the time at which they are judged again.
-    timed: Option<Arc<Tree>>,
+    timed: Option<Arc<Filter>>,
     state: State,
 }
 
@@ -98,13 +98,13 @@ impl App {
 
     /// `None` when there is no such tracked segment any more.
     async fn judging(&self, project: ProjectNumber, id: SegmentId) -> Result<Option<Judging>> {
-        let desk = self.0.segments.clone();
+        let live_segments = self.0.segments.clone();
         let read = self.0.db.read(move |rx| {
             Box::pin(async move {
                 // the state first: a change that comes between the two is noticed when it is compared
                 let Some(state) = store::state(rx, project, id).await? else { return Ok(None) };
                 let Some(upkeep) = store::upkeep(rx, project).await? else { return Ok(None) };
-                let live = desk.live(rx, project, upkeep.version).await?;
+                let live = live_segments.live(rx, project, upkeep.version).await?;
                 Ok(judging(project, id, state, &live))
             })
         });
@@ -152,11 +152,12 @@ impl App {
     ) -> Result<()> {
         let contacts: Arc<[ContactId]> = contacts.into();
         let once = || {
-            let (desk, contacts, now) = (self.0.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
+            let (live_segments, contacts, now) =
+                (self.0.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
             self.write_in_background(move |tx| {
                 Box::pin(async move {
                     let upkeep = store::lock(tx, project, now).await?;
-                    let live = desk.live(tx, project, upkeep.version).await?;
+                    let live = live_segments.live(tx, project, upkeep.version).await?;
                     let scope = live.with_dependents(segment);
                     let now = now.max(upkeep.swept_to);
                     Ok(live::judge(tx, project, &live, &contacts, Some(&scope), now).await?)
@@ -186,7 +187,7 @@ fn judging(project: ProjectNumber, segment: SegmentId, state: State, live: &Live
 }
 
 /// A filter for the contacts that are inside of one of the windows, and so will leave it.
-fn within_any(windows: BTreeSet<Window>) -> Option<Tree> {
+fn within_any(windows: BTreeSet<Window>) -> Option<Filter> {
     let groups: Vec<Group> = windows
         .into_iter()
         .filter_map(|window| {
@@ -200,5 +201,5 @@ fn within_any(windows: BTreeSet<Window>) -> Option<Tree> {
             Some(Group { conditions: vec![condition], nested: None })
         })
         .collect();
-    (!groups.is_empty()).then_some(Tree { logic: Logic::Or, groups })
+    (!groups.is_empty()).then_some(Filter { logic: Logic::Or, groups })
 }

@@ -30,7 +30,7 @@ const TOGETHER: usize = 4;
 
 /// What a process knows of the tracked segments.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Desk(Arc<Inner>);
+pub(crate) struct LiveSegments(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -45,7 +45,7 @@ impl Default for Inner {
     }
 }
 
-impl Desk {
+impl LiveSegments {
     /// The segments of a project as they were at `version`.
     pub(super) async fn live(
         &self,
@@ -80,7 +80,7 @@ impl Desk {
 
 impl App {
     /// Says that contacts may have changed, so that tracked segments look at once. Without it they look a little later.
-    pub(crate) fn hint(&self) {
+    pub(crate) fn wake_segments(&self) {
         self.0.segments.0.waker.wake();
     }
 }

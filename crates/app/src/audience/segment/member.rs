@@ -65,7 +65,7 @@ impl App {
             Box::pin(async move { add(tx, &wanted).await })
         });
         let found = found.await?;
-        self.hint();
+        self.wake_segments();
         let is_missing =
             |text: &String| EmailAddress::parse(text).is_none_or(|email| found.missing.contains(&email));
         Ok(Added {
@@ -90,7 +90,7 @@ impl App {
             Box::pin(async move { Ok(remove(tx, &wanted).await?) })
         });
         let found = found.await?;
-        self.hint();
+        self.wake_segments();
         Ok(found)
     }
 

@@ -4,13 +4,13 @@ mod check;
 mod compute;
 mod live;
 mod member;
-mod upkeep;
+mod refresher;
 mod usage;
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::Tree;
-use mailwright_core::given::Given;
+use mailwright_core::filter::Filter;
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType};
@@ -29,8 +29,8 @@ use crate::error::{Error, Resource, Result};
 pub use compute::Computed;
 pub use member::Added;
 
-pub(crate) use live::Desk;
-pub(crate) use upkeep::start;
+pub(crate) use live::LiveSegments;
+pub(crate) use refresher::start;
 
 /// A segment to create.
 #[derive(Debug, Clone)]
@@ -49,18 +49,18 @@ pub struct NewSegment {
 
 /// Changes to a segment.
 #[derive(Debug, Clone, Default)]
-pub struct Patch {
+pub struct SegmentPatch {
     /// A new name.
     pub name: Option<String>,
     /// A new note.
-    pub description: Given<String>,
+    pub description: Patch<String>,
     /// A new condition; ignored by static segments.
     pub condition: Option<Value>,
     /// Whether members are stored from now on.
     pub track_membership: Option<bool>,
 }
 
-impl Patch {
+impl SegmentPatch {
     fn apply(self, segment: &mut Segment, now: Timestamp) {
         segment.name = self.name.unwrap_or_else(|| std::mem::take(&mut segment.name));
         self.description.apply(&mut segment.description);
@@ -137,7 +137,12 @@ impl App {
     }
 
     /// Changes a segment. A change to the condition of a tracked one counts for its members as creating one does.
-    pub async fn update_segment(&self, project: &Project, id: SegmentId, patch: Patch) -> Result<Segment> {
+    pub async fn update_segment(
+        &self,
+        project: &Project,
+        id: SegmentId,
+        patch: SegmentPatch,
+    ) -> Result<Segment> {
         let (number, now) = (project.number, self.0.clock.now());
         let mut after = self.segment(project, id).await?;
         let may_mean_else = patch.condition.is_some() || patch.track_membership.is_some();
@@ -278,7 +283,7 @@ fn has_new_meaning(before: &Segment, after: &Segment) -> bool {
 async fn count(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    tree: &Tree,
+    tree: &Filter,
     now: Timestamp,
 ) -> mailwright_store::Result<i64> {
     let segments = store::resolve(rx, project, tree).await?;

@@ -1,17 +1,17 @@
-//! Campaigns: their records (here), what can be done with them (`state`), their figures (`figures`), and the background
+//! Campaigns: their records (here), what can be done with them (`state`), their stats (`stats`), and the background
 //! work that carries them out (`runner`).
 
-mod figures;
 pub(crate) mod runner;
 mod state;
+mod stats;
 
 use std::sync::Arc;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, AudienceType, Campaign, CampaignStatus, Ledger};
-use mailwright_core::filter::{References, Tree};
-use mailwright_core::given::Given;
+use mailwright_core::filter::{Filter, References};
+use mailwright_core::given::Patch;
 use mailwright_core::ids::{CampaignId, ProjectNumber, SegmentId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -30,7 +30,7 @@ use crate::error::{Error, Resource, Result, too_many_conditions};
 use crate::sending::domain::check_may_send;
 use crate::sending::template::syntax_issues;
 
-pub use figures::LedgerPage;
+pub use stats::LedgerPage;
 
 /// How often a change is begun again that another one got in the way of.
 const TRIES: u32 = 10;
@@ -41,7 +41,7 @@ pub struct Fields {
     /// Internal name.
     pub name: Option<String>,
     /// Internal note.
-    pub description: Given<String>,
+    pub description: Patch<String>,
     /// Subject.
     pub subject: Option<String>,
     /// HTML.
@@ -49,9 +49,9 @@ pub struct Fields {
     /// Sender address.
     pub from: Option<EmailAddress>,
     /// Sender name.
-    pub from_name: Given<String>,
+    pub from_name: Patch<String>,
     /// Reply address.
-    pub reply_to: Given<EmailAddress>,
+    pub reply_to: Patch<EmailAddress>,
     /// Kind of mail.
     pub kind: Option<TemplateType>,
     /// What kind of audience it is for.
@@ -116,13 +116,13 @@ fn check_condition(tree: &Value) -> Result<()> {
         issue.field = format!("audienceCondition{dot}{}", issue.field);
         issue
     };
-    match Tree::parse(tree) {
+    match Filter::parse(tree) {
         Ok(_) => Ok(()),
         Err(issues) => Err(Error::Invalid(issues.into_iter().map(named).collect())),
     }
 }
 
-/// A campaign with its figures.
+/// A campaign with its stats.
 #[derive(Debug, Clone)]
 pub struct Overview {
     /// The campaign.
@@ -337,7 +337,7 @@ impl App {
         let number = project.number;
         let read = self.0.db.read(move |rx| Box::pin(async move { store::audiences(rx, number).await }));
         let looks_at_it = |audience: &Audience| {
-            let tree = audience.condition().map(Tree::parse);
+            let tree = audience.condition().map(Filter::parse);
             tree.is_some_and(|tree| tree.is_ok_and(|tree| wanted(&tree.references())))
         };
         let mut found = read.await?;
@@ -409,7 +409,7 @@ async fn unknown_segment(
             Ok(found.is_none().then(|| Error::not_found(Resource::Segment, id)))
         }
         Audience::Filtered(condition) => {
-            let named = Tree::parse(condition).map(|tree| tree.references().segments).unwrap_or_default();
+            let named = Filter::parse(condition).map(|tree| tree.references().segments).unwrap_or_default();
             let found = segment::some(rx, project, &named).await?;
             let missing = named.into_iter().filter(|id| found.iter().all(|segment| segment.id != *id));
             let issues: Vec<_> = missing

@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
-use mailwright_core::email::{Lane, Settlement};
+use mailwright_core::email::{Lane, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::insight::counter::Deltas;
@@ -27,9 +27,9 @@ use tokio::sync::Semaphore;
 
 use super::state::{start as start_campaign, withhold as withhold_campaign};
 use crate::App;
+use crate::background::project_work::ProjectWork;
 use crate::background::runner::{Next, Runner, Waker, Work};
 use crate::background::tasks::Tasks;
-use crate::background::under_way::UnderWay;
 use crate::error::{Error, Result, too_many_conditions};
 use crate::sending::content::Prepared;
 use crate::sending::domain::sender_refused;
@@ -104,8 +104,8 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         app: app.clone(),
         holder: rand::random(),
         lease,
-        worked_on: UnderWay::new(tasks),
-        looked_up: UnderWay::new(tasks),
+        worked_on: ProjectWork::new(tasks),
+        looked_up: ProjectWork::new(tasks),
         turns: Semaphore::new(TOGETHER),
         too_slow: Mutex::default(),
         resting: Mutex::default(),
@@ -128,9 +128,9 @@ struct Campaigns {
     holder: i64,
     lease: Duration,
     /// The projects whose campaigns are worked on.
-    worked_on: UnderWay,
+    worked_on: ProjectWork,
     /// The projects whose audiences are being looked up by reads that may take long.
-    looked_up: UnderWay,
+    looked_up: ProjectWork,
     /// Turns to take steps, and to write what such a read found.
     turns: Semaphore,
     too_slow: Mutex<TooSlow>,
@@ -286,7 +286,7 @@ impl Campaigns {
                 })
             })
             .await?;
-        let waits = |id| ledgers.get(id).is_some_and(|ledger| ledger.count(Settlement::Waiting) > 0);
+        let waits = |id| ledgers.get(id).is_some_and(|ledger| ledger.count(RecipientState::Waiting) > 0);
         let (waiting, over): (Vec<_>, Vec<_>) = campaigns.iter().partition(|(id, _)| waits(id));
         let over = over.into_iter().filter(|(id, ending)| ending.is_some() || told.contains(id));
         let over = over.map(|(id, _)| *id).collect();
@@ -503,7 +503,7 @@ impl Campaigns {
     async fn is_ahead(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
         let ledgers =
             self.app.0.db.read(move |rx| Box::pin(async move { ledger::read(rx, project, &[id]).await }));
-        Ok(ledgers.await?.get(&id).is_some_and(|ledger| ledger.count(Settlement::Waiting) >= AHEAD))
+        Ok(ledgers.await?.get(&id).is_some_and(|ledger| ledger.count(RecipientState::Waiting) >= AHEAD))
     }
 
     /// Puts the next mails of a retry back into the queue.
@@ -712,7 +712,7 @@ async fn finish(
     let open = campaign.status == CampaignStatus::Sending
         && (campaign.frozen_at.is_none() || ledger::is_retrying(tx, number, id).await?);
     let ledger = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
-    if open || ledger.count(Settlement::Waiting) > 0 {
+    if open || ledger.count(RecipientState::Waiting) > 0 {
         return Ok(End::NotYet);
     }
     if !ledger.is_balanced() {

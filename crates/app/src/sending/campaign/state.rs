@@ -6,7 +6,7 @@ use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::Data;
-use mailwright_core::email::{Lane, Reason, Settlement};
+use mailwright_core::email::{Lane, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -52,7 +52,7 @@ impl App {
         };
         let (number, leaves) = (project.number, self.mail_leaves());
         let (sent, ()) = self
-            .change_campaign(number, id, Deed::new(actor, action, now), move |tx, campaign| {
+            .change_campaign(number, id, AuditedAction::new(actor, action, now), move |tx, campaign| {
                 Box::pin(async move {
                     check_editable(campaign)?;
                     check_may_send(tx, number, &campaign.from, leaves).await?;
@@ -122,9 +122,9 @@ impl App {
         actor: &Actor,
         id: CampaignId,
     ) -> Result<Overview> {
-        let deed = Deed::new(actor, Action::CampaignCancelled, self.0.clock.now());
+        let audited = AuditedAction::new(actor, Action::CampaignCancelled, self.0.clock.now());
         let cancelled = self
-            .change_state(project.number, id, deed, |campaign| {
+            .change_state(project.number, id, audited, |campaign| {
                 match campaign.status {
                     CampaignStatus::Scheduled => {
                         campaign.status = CampaignStatus::Draft;
@@ -152,8 +152,8 @@ impl App {
     /// Pauses a campaign that is being sent: no more of its mails are claimed. Those on the wire end as they end.
     pub async fn pause_campaign(&self, project: &Project, actor: &Actor, id: CampaignId) -> Result<Overview> {
         let now = self.0.clock.now();
-        let deed = Deed::new(actor, Action::CampaignPaused, now);
-        self.change_state(project.number, id, deed, move |campaign| {
+        let audited = AuditedAction::new(actor, Action::CampaignPaused, now);
+        self.change_state(project.number, id, audited, move |campaign| {
             if campaign.status != CampaignStatus::Sending || campaign.paused_at.is_some() {
                 return Err(not_now(campaign, "Only a campaign that is being sent can be paused."));
             }
@@ -172,8 +172,8 @@ impl App {
         id: CampaignId,
     ) -> Result<Overview> {
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let deed = Deed::new(actor, Action::CampaignResumed, now);
-        let resumed = self.change_campaign(number, id, deed, move |tx, campaign| {
+        let audited = AuditedAction::new(actor, Action::CampaignResumed, now);
+        let resumed = self.change_campaign(number, id, audited, move |tx, campaign| {
             Box::pin(async move {
                 if campaign.paused_at.is_none() {
                     return Err(not_now(campaign, "Only a campaign that is paused can be resumed."));
@@ -227,13 +227,13 @@ impl App {
         project: &Project,
         actor: &Actor,
         id: CampaignId,
-        settlement: Settlement,
+        recipient_state: RecipientState,
         reason: Option<Reason>,
     ) -> Result<(Overview, i64)> {
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let deed = Deed::new(actor, Action::CampaignRetried, now);
+        let audited = AuditedAction::new(actor, Action::CampaignRetried, now);
         let retried = self
-            .change_campaign(number, id, deed, move |tx, campaign| {
+            .change_campaign(number, id, audited, move |tx, campaign| {
                 Box::pin(async move {
                     if !matches!(campaign.status, CampaignStatus::Sending | CampaignStatus::Sent) {
                         let text = "Only a campaign that was sent, or is being sent, can be retried.";
@@ -246,8 +246,8 @@ impl App {
                     }
                     let totals = ledger::read(tx, number, &[id]).await?.remove(&id).unwrap_or_default();
                     let count = match reason {
-                        Some(reason) => totals.count_for(settlement, reason),
-                        None => totals.count(settlement),
+                        Some(reason) => totals.count_for(recipient_state, reason),
+                        None => totals.count(recipient_state),
                     };
                     if count == 0 {
                         return Err(Error::BadRequest("There is nothing to retry.".into()));
@@ -256,7 +256,7 @@ impl App {
                     campaign.finished_at = None;
                     campaign.updated_at = now;
                     store::save_state(tx, number, campaign).await?;
-                    let retry = Retry { settlement, reason, asked_at: now, after: None };
+                    let retry = Retry { recipient_state, reason, asked_at: now, after: None };
                     ledger::save_retry(tx, number, id, Some(&retry)).await?;
                     Ok(count)
                 })
@@ -271,11 +271,11 @@ impl App {
         &self,
         number: ProjectNumber,
         id: CampaignId,
-        deed: Deed,
+        audited: AuditedAction,
         rule: impl Fn(&mut Campaign) -> Result<()> + Clone + Send + Sync + 'static,
     ) -> Result<Overview> {
-        let now = deed.at;
-        let change = self.change_campaign(number, id, deed, move |tx, campaign| {
+        let now = audited.at;
+        let change = self.change_campaign(number, id, audited, move |tx, campaign| {
             let ruled = rule(campaign);
             Box::pin(async move {
                 ruled?;
@@ -293,7 +293,7 @@ impl App {
         &self,
         number: ProjectNumber,
         id: CampaignId,
-        deed: Deed,
+        audited: AuditedAction,
         change: impl for<'t> Fn(&'t mut Tx<'_>, &'t mut Campaign) -> BoxFuture<'t, Result<T>>
         + Clone
         + Send
@@ -304,11 +304,11 @@ impl App {
         T: Send + 'static,
     {
         let changed = self.write(move |tx| {
-            let (change, deed) = (change.clone(), deed.clone());
+            let (change, audited) = (change.clone(), audited.clone());
             Box::pin(async move {
                 let mut campaign = locked(tx, number, id).await?;
                 let outcome = change(tx, &mut campaign).await?;
-                audit::record(tx, number, &deed.actor, &deed.entry(&campaign), deed.at).await?;
+                audit::record(tx, number, &audited.actor, &audited.entry(&campaign), audited.at).await?;
                 Ok((known(tx, number, id).await?, outcome))
             })
         });
@@ -316,7 +316,7 @@ impl App {
     }
 
     /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
-    /// part of the campaign's figures.
+    /// part of the campaign's stats.
     pub async fn test_campaign(
         &self,
         project: &Project,
@@ -369,13 +369,13 @@ impl App {
 
 /// What somebody does with a campaign.
 #[derive(Debug, Clone)]
-struct Deed {
+struct AuditedAction {
     actor: Actor,
     action: Action,
     at: Timestamp,
 }
 
-impl Deed {
+impl AuditedAction {
     fn new(actor: &Actor, action: Action, at: Timestamp) -> Self {
         Self { actor: actor.clone(), action, at }
     }

@@ -3,7 +3,7 @@ mod reading;
 
 use serde_json::{Value, json};
 
-use super::Tree;
+use super::Filter;
 
 /// A filter.
 fn filter(field: &str, operator: &str, value: Value) -> Value {
@@ -20,6 +20,6 @@ fn tree(filters: &[Value]) -> Value {
     json!({ "logic": "AND", "groups": [{ "filters": filters }] })
 }
 
-fn parse(json: &Value) -> Tree {
-    Tree::parse(json).unwrap_or_else(|issues| panic!("{json}: {issues:?}"))
+fn parse(json: &Value) -> Filter {
+    Filter::parse(json).unwrap_or_else(|issues| panic!("{json}: {issues:?}"))
 }

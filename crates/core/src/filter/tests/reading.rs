@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::{filter, parse, timed, tree};
 use crate::filter::date::Moment;
 use crate::filter::{
-    Activity, Comparison, Condition, DataPath, DataTest, EventTest, Operand, Ordered, TextTest, TimeField,
-    TimeTest, Tree, Window, WindowSource,
+    Activity, Comparison, Condition, DataPath, DataTest, EventTest, Filter, Operand, Ordered, TextTest,
+    TimeField, TimeTest, Window, WindowSource,
 };
 use crate::ids::SegmentId;
 use crate::time::Timestamp;
@@ -18,7 +18,7 @@ const SEGMENT: &str = "0199a000-0000-7000-8000-000000000001";
 
 /// Fields and codes of what is wrong.
 fn issues(json: &Value) -> Vec<(String, &'static str)> {
-    let issues = Tree::parse(json).expect_err("the filter is valid");
+    let issues = Filter::parse(json).expect_err("the filter is valid");
     issues.into_iter().map(|issue| (issue.field, issue.code)).collect()
 }
 
@@ -226,7 +226,7 @@ fn every_mistake_in_a_filter_is_named() {
 #[test]
 fn missing_and_wrong_values_tell_what_was_received() {
     let given = tree(&[filter("data.a", "equals", json!(null)), filter("data.a", "equals", json!([]))]);
-    let found = Tree::parse(&given).unwrap_err();
+    let found = Filter::parse(&given).unwrap_err();
     let received: Vec<_> = found.iter().map(|issue| issue.received.as_deref()).collect();
     assert_eq!(received, [Some("undefined"), Some("array")]);
     assert_eq!(found[0].message, "equals needs a value.");

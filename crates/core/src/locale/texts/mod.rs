@@ -23,7 +23,7 @@ mod zh_hk;
 mod zh_tw;
 
 use super::Locale;
-use crate::templating::escape_html;
+use crate::template_language::escape_html;
 
 /// The texts of one language. `{project}` and `{email}` stand for values, see [`html`].
 #[derive(Debug)]

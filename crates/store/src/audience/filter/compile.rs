@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use mailwright_core::filter::{
-    Activity, Comparison, Condition, EventTest, Group, Logic, TextTest, TimeField, TimeTest, Tree,
+    Activity, Comparison, Condition, EventTest, Filter, Group, Logic, TextTest, TimeField, TimeTest,
 };
 use mailwright_core::ids::{EventId, SegmentId};
 use mailwright_core::time::Timestamp;
 
-use super::lead::Lead;
+use super::driving_event::DrivingEvent;
 use super::{EventCounts, MAX_COMPILED, Segments, custom_data};
 use crate::database::error::{Error, Result};
 use crate::database::value::Arg;
@@ -23,7 +23,7 @@ const MOST_JOINED: usize = 8;
 /// in turn, `counts` the events. Fails when segments refer to each other in a circle, or when they make the condition
 /// longer than [`MAX_COMPILED`].
 pub fn condition(
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     counts: &EventCounts,
     now: Timestamp,
@@ -33,16 +33,16 @@ pub fn condition(
     compile(tree, segments, counts, None, now, &mut Values::new(args, postgres))
 }
 
-/// The same for contacts of whom `lead` holds anyway.
+/// The same for contacts of whom `driving_event` holds anyway.
 pub(super) fn compile(
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     counts: &EventCounts,
-    lead: Option<Lead<'_>>,
+    driving_event: Option<DrivingEvent<'_>>,
     now: Timestamp,
     values: &mut Values<'_>,
 ) -> Result<String> {
-    Compiler { segments, counts, lead, now, values, within: Vec::new(), conditions: 0, elsewhere: 0 }
+    Compiler { segments, counts, driving_event, now, values, within: Vec::new(), conditions: 0, elsewhere: 0 }
         .tree(tree)
 }
 
@@ -84,7 +84,7 @@ impl<'a> Values<'a> {
 struct Compiler<'c, 'a> {
     segments: &'c Segments,
     counts: &'c EventCounts,
-    lead: Option<Lead<'c>>,
+    driving_event: Option<DrivingEvent<'c>>,
     now: Timestamp,
     values: &'c mut Values<'a>,
     /// The segments whose filters are being compiled, the outermost first.
@@ -95,7 +95,7 @@ struct Compiler<'c, 'a> {
 }
 
 impl Compiler<'_, '_> {
-    fn tree(&mut self, tree: &Tree) -> Result<String> {
+    fn tree(&mut self, tree: &Filter) -> Result<String> {
         let groups = tree.groups.iter().map(|group| self.group(group)).collect::<Result<Vec<_>>>()?;
         Ok(match tree.logic {
             Logic::And => join(&groups, "and", "true"),
@@ -184,7 +184,7 @@ impl Compiler<'_, '_> {
     }
 
     fn event(&mut self, name: &str, test: EventTest) -> String {
-        if self.lead.is_some_and(|lead| lead.implies(name, test)) {
+        if self.driving_event.is_some_and(|driving_event| driving_event.implies(name, test)) {
             return "true".to_owned();
         }
         let now = self.now;

@@ -1,23 +1,23 @@
-//! Filters in the database: the SQL that a [`Tree`] becomes, the contacts it finds, and the facts that let
-//! [`Tree::matches`] judge contacts in memory.
+//! Filters in the database: the SQL that a [`Filter`] becomes, the contacts it finds, and the facts that let
+//! [`Filter::matches`] judge contacts in memory.
 //!
 //! The SQL says what `core::filter` says; `tests/filter/` holds the two together on both engines. Every value and
 //! every name is a bound argument. Every condition is true or false, never null, so that nothing depends on where in
 //! a tree it stands.
 
 mod compile;
+mod created_range;
 mod custom_data;
-mod era;
+mod driving_event;
+mod event_sets;
 mod facts;
-mod gather;
-mod lead;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::{Condition, EventTest, References, Tree};
+use mailwright_core::filter::{Condition, EventTest, Filter, References};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 
@@ -28,8 +28,8 @@ use crate::database::tx::Rx;
 use crate::insight::counter::{self, Counter};
 
 use compile::Values;
-use era::Era;
-use lead::Lead;
+use created_range::CreatedRange;
+use driving_event::DrivingEvent;
 
 pub use compile::condition;
 pub use facts::{FactsOf, facts};
@@ -41,7 +41,7 @@ pub const MAX_COMPILED: usize = 2_000;
 #[derive(Debug, Clone, Default)]
 pub struct Segments {
     stored: BTreeSet<SegmentId>,
-    trees: BTreeMap<SegmentId, Arc<Tree>>,
+    trees: BTreeMap<SegmentId, Arc<Filter>>,
 }
 
 impl Segments {
@@ -56,24 +56,24 @@ impl Segments {
     }
 
     /// Adds a segment whose members are whoever its filter finds.
-    pub fn tree(&mut self, id: SegmentId, tree: Arc<Tree>) {
+    pub fn tree(&mut self, id: SegmentId, tree: Arc<Filter>) {
         self.trees.insert(id, tree);
     }
 
     /// The filters of those segments that have no stored members: for [`mailwright_core::filter::Resolved`].
-    pub fn trees(&self) -> &BTreeMap<SegmentId, Arc<Tree>> {
+    pub fn trees(&self) -> &BTreeMap<SegmentId, Arc<Filter>> {
         &self.trees
     }
 
     /// What a filter names, with what the filters of the segments name that are evaluated on the way.
-    pub fn references(&self, tree: &Tree) -> References {
+    pub fn references(&self, tree: &Filter) -> References {
         let mut references = References::default();
         self.reached(tree).into_iter().for_each(|tree| references.extend(tree.references()));
         references
     }
 
     /// A filter and those of the segments that are evaluated on the way, each once.
-    fn reached<'t>(&'t self, tree: &'t Tree) -> Vec<&'t Tree> {
+    fn reached<'t>(&'t self, tree: &'t Filter) -> Vec<&'t Filter> {
         let mut seen = BTreeSet::new();
         let mut reached = vec![tree];
         let mut next = 0;
@@ -170,7 +170,7 @@ async fn recent_events(
 }
 
 /// The windows of time in which a filter asks for events, or for none.
-fn windows<'t>(tree: &'t Tree, found: &mut BTreeSet<(&'t str, Duration)>) {
+fn windows<'t>(tree: &'t Filter, found: &mut BTreeSet<(&'t str, Duration)>) {
     for group in &tree.groups {
         for condition in &group.conditions {
             if let Condition::Event { name, test: EventTest::Within(length) | EventTest::NotWithin(length) } =
@@ -187,7 +187,7 @@ fn windows<'t>(tree: &'t Tree, found: &mut BTreeSet<(&'t str, Duration)>) {
 
 /// A filter made ready for one project.
 struct Query<'f> {
-    tree: &'f Tree,
+    tree: &'f Filter,
     segments: &'f Segments,
     now: Timestamp,
     counts: EventCounts,
@@ -197,7 +197,7 @@ impl<'f> Query<'f> {
     async fn new(
         rx: &mut Rx<'_>,
         project: ProjectNumber,
-        tree: &'f Tree,
+        tree: &'f Filter,
         segments: &'f Segments,
         now: Timestamp,
         few: i64,
@@ -215,16 +215,17 @@ impl<'f> Query<'f> {
     /// those that have an event that few have, where the filter asks for one.
     fn contacts(&self, after: Option<ContactId>, values: &mut Values<'_>) -> Result<(String, String)> {
         // SQLite walks a collected set from the newest anyway
-        let lead = if values.postgres { Lead::of(self.tree, &self.counts, self.now) } else { None };
-        let Some(lead) = lead else {
+        let driving_event =
+            if values.postgres { DrivingEvent::of(self.tree, &self.counts, self.now) } else { None };
+        let Some(driving_event) = driving_event else {
             let within = self.within("c.id", after, values);
             let condition = self.condition(None, values)?;
             return Ok(("contacts c".to_owned(), format!("c.project_id = $1{within} and {condition}")));
         };
         let within = self.within("e.contact_id", after, values);
-        let leading = lead.contacts(&within, values);
+        let leading = driving_event.contacts(&within, values);
         let tables = format!("({leading}) as l join contacts c on c.project_id = $1 and c.id = l.id");
-        Ok((tables, self.condition(Some(lead), values)?))
+        Ok((tables, self.condition(Some(driving_event), values)?))
     }
 
     /// The contacts that the filter finds after `after`, newest first; at most `limit`, when `offset` are passed over.
@@ -242,22 +243,22 @@ impl<'f> Query<'f> {
         let sql = format!(
             "select {COLUMNS} from {tables} where {condition} order by c.id desc limit {limit} offset {offset}"
         );
-        rx.seldom(sql, &args, read).await
+        rx.query_uncached(sql, &args, read).await
     }
 
     /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins with
     /// `and`.
     fn within(&self, column: &str, after: Option<ContactId>, values: &mut Values<'_>) -> String {
-        let era = Era::of(self.tree, self.now);
-        let end = era.end().into_iter().chain(after).min();
-        let first = era.first().map(|id| format!(" and {column} >= {}", values.bind(id)));
+        let created_range = CreatedRange::of(self.tree, self.now);
+        let end = created_range.end().into_iter().chain(after).min();
+        let first = created_range.first().map(|id| format!(" and {column} >= {}", values.bind(id)));
         let end = end.map(|id| format!(" and {column} < {}", values.bind(id)));
         first.into_iter().chain(end).collect()
     }
 
-    /// The filter's condition on `contacts c`, of whom `lead` holds anyway.
-    fn condition(&self, lead: Option<Lead<'_>>, values: &mut Values<'_>) -> Result<String> {
-        compile::compile(self.tree, self.segments, &self.counts, lead, self.now, values)
+    /// The filter's condition on `contacts c`, of whom `driving_event` holds anyway.
+    fn condition(&self, driving_event: Option<DrivingEvent<'_>>, values: &mut Values<'_>) -> Result<String> {
+        compile::compile(self.tree, self.segments, &self.counts, driving_event, self.now, values)
     }
 }
 
@@ -265,12 +266,12 @@ impl<'f> Query<'f> {
 pub async fn count(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     now: Timestamp,
 ) -> Result<i64> {
     if !rx.is_postgres()
-        && let Some(counted) = gather::count(rx, project, tree, now).await?
+        && let Some(counted) = event_sets::count(rx, project, tree, now).await?
     {
         return Ok(counted);
     }
@@ -283,7 +284,7 @@ pub async fn count(
     let condition = query.condition(None, &mut values)?;
     let sql =
         format!("select count(*) from contacts c where {plus}c.project_id = $1{within} and {condition}");
-    let counted = rx.scan(sql, &args, |r| r.get::<i64>(0)).await?;
+    let counted = rx.query_with_seqscan(sql, &args, |r| r.get::<i64>(0)).await?;
     counted.into_iter().next().ok_or(Error::NotFound)
 }
 
@@ -312,7 +313,7 @@ async fn contacts_of(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
 pub async fn page(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     now: Timestamp,
     after: Option<ContactId>,
@@ -326,7 +327,7 @@ pub async fn page(
 pub async fn page_at(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    tree: &Tree,
+    tree: &Filter,
     segments: &Segments,
     now: Timestamp,
     offset: usize,

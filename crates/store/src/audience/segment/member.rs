@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mailwright_core::contact::Contact;
-use mailwright_core::filter::Tree;
+use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 
@@ -247,8 +247,8 @@ pub async fn differing(
     project: ProjectNumber,
     segment: SegmentId,
     part: Part,
-    tree: &Tree,
-    also: Option<&Tree>,
+    tree: &Filter,
+    also: Option<&Filter>,
     now: Timestamp,
 ) -> Result<Vec<ContactId>> {
     let segments = resolve(rx, project, tree).await?;
@@ -275,7 +275,7 @@ pub async fn differing(
          where m.project_id = $1 and m.segment_id = $2 and m.contact_id = c.id and m.exited_at is null) \
          then 1 else 0 end{also}) order by c.id"
     );
-    rx.seldom(sql, &args, |r| r.get(0)).await
+    rx.query_uncached(sql, &args, |r| r.get(0)).await
 }
 
 fn of_segment(segment: SegmentId, contacts: &[ContactId]) -> Vec<Membership> {

@@ -7,12 +7,12 @@
 //! changes the meaning of its condition.
 
 mod member;
-mod upkeep;
+mod refresher;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use mailwright_core::filter::Tree;
+use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
 use mailwright_core::time::Timestamp;
@@ -29,8 +29,8 @@ pub use member::{
     Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, memberships, page,
     part, remove, report,
 };
-pub(crate) use upkeep::note_touched;
-pub use upkeep::{
+pub(crate) use refresher::note_touched;
+pub use refresher::{
     Swept, Taken, Upkeep, changed, created_between, events_between, is_timer_due, lock, lock_if_free,
     pending, set_timers, sweep_done, take, take_timers, tracking, upkeep,
 };
@@ -106,7 +106,7 @@ pub async fn some(
 }
 
 /// What the segments are that a filter names, those that these name included.
-pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Tree) -> Result<Segments> {
+pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Filter) -> Result<Segments> {
     let mut segments = Segments::new();
     let mut known = BTreeSet::new();
     let mut open = tree.references().segments;
@@ -127,8 +127,8 @@ pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Tree) -> Re
 }
 
 /// The stored condition of a dynamic segment.
-pub fn tree_of(segment: &Segment) -> Result<Tree> {
-    let tree = segment.condition.as_ref().map(Tree::parse);
+pub fn tree_of(segment: &Segment) -> Result<Filter> {
+    let tree = segment.condition.as_ref().map(Filter::parse);
     tree.and_then(std::result::Result::ok).ok_or_else(|| Error::Corrupt {
         column: 4,
         expected: "a condition",

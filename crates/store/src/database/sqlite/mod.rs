@@ -33,7 +33,7 @@ const GROUP: usize = 512;
 const QUEUE: usize = 8192;
 /// Answers a job's caller, told whether the group was committed.
 type Reply = Box<dyn FnOnce(Result<()>) + Send>;
-/// Given the connection, or why there is none.
+/// Patch the connection, or why there is none.
 type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
 
 pub(crate) struct Sqlite {

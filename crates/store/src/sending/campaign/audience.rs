@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mailwright_core::campaign::{Audience, excluded};
 use mailwright_core::email::Reason;
-use mailwright_core::filter::Tree;
+use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::template::TemplateType;
@@ -27,7 +27,7 @@ pub enum Members {
     /// The stored members of a segment.
     Stored(SegmentId),
     /// Whoever a filter finds.
-    Found(Arc<Tree>, Segments),
+    Found(Arc<Filter>, Segments),
 }
 
 /// Looks up what an audience means. A segment that is gone has no members; one whose members are not all stored yet is
@@ -53,8 +53,8 @@ async fn is_stored(rx: &mut Rx<'_>, project: ProjectNumber, segment: &Segment) -
     Ok(segment.track_membership && state.is_some_and(|state| state.settled))
 }
 
-fn parse(tree: &Json) -> Result<Tree> {
-    Tree::parse(tree).map_err(|issues| Error::Corrupt {
+fn parse(tree: &Json) -> Result<Filter> {
+    Filter::parse(tree).map_err(|issues| Error::Corrupt {
         column: 0,
         expected: "a filter",
         detail: issues
@@ -223,7 +223,8 @@ async fn split(rx: &mut Rx<'_>, source: &Source, tables: String) -> Result<Split
         "select cast(coalesce(sum(case when c.subscribed then 1 else 0 end), 0) as {{int}}), count(*) from {tables} where {}",
         source.condition
     );
-    let counted = rx.scan(sql, &source.args, |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))).await?;
+    let counted =
+        rx.query_with_seqscan(sql, &source.args, |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))).await?;
     let (subscribed, all) = counted.into_iter().next().ok_or(Error::NotFound)?;
     Ok(Split { subscribed, unsubscribed: all - subscribed })
 }
@@ -246,7 +247,7 @@ pub async fn has_recipients(
          (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email) limit 1",
         source.tables, source.condition
     );
-    Ok(!rx.seldom(sql, &source.args, |_| Ok(())).await?.is_empty())
+    Ok(!rx.query_uncached(sql, &source.args, |_| Ok(())).await?.is_empty())
 }
 
 /// The next contacts of an audience in the order of their ids, those before `beyond`.
@@ -267,7 +268,7 @@ pub async fn page(
         range += &format!(" and {id} > ${}", args.len());
     }
     let sql = format!("select c.id from {tables} where {condition}{range} order by {id} limit ${limit}");
-    rx.seldom(sql, &args, |r| r.get(0)).await
+    rx.query_uncached(sql, &args, |r| r.get(0)).await
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The ledger of a campaign: where the mail of each contact of its audience stands.
 //!
 //! The rows of `emails` are the ledger. Their sums are counters, changed in the transaction that changes a row:
-//! `<campaign>:<settlement>` with `:<reason>` where there is one, and `<campaign>:<figure>` for what is counted besides.
+//! `<campaign>:<recipient_state>` with `:<reason>` where there is one, and `<campaign>:<figure>` for what is counted besides.
 
 use std::collections::HashMap;
 
 use mailwright_core::campaign::Ledger;
-use mailwright_core::email::{EmailStatus, Reason, Settlement};
+use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use serde_json::{Value as Json, json};
@@ -20,7 +20,7 @@ use crate::insight::counter::{Counter, Deltas, end_of};
 use crate::sending::email::{self, Email, Illegible};
 
 /// Where a mail stands, and why.
-pub(crate) type State = (Settlement, Option<Reason>);
+pub(crate) type State = (RecipientState, Option<Reason>);
 
 const AUDIENCE: &str = "AUDIENCE";
 const RECIPIENTS: &str = "RECIPIENTS";
@@ -32,20 +32,20 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, what
 }
 
 fn count_state(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, state: State, delta: i64) {
-    let (settlement, reason) = state;
+    let (recipient_state, reason) = state;
     match reason {
         Some(reason) => {
-            let what = format!("{}:{}", settlement.as_str(), reason.as_str());
+            let what = format!("{}:{}", recipient_state.as_str(), reason.as_str());
             count(deltas, project, campaign, &what, delta);
         }
-        None => count(deltas, project, campaign, settlement.as_str(), delta),
+        None => count(deltas, project, campaign, recipient_state.as_str(), delta),
     }
 }
 
 /// Counts a contact that comes into the ledger.
 pub(crate) fn enter(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, state: State) {
     count(deltas, project, campaign, AUDIENCE, 1);
-    count(deltas, project, campaign, RECIPIENTS, i64::from(state.0 == Settlement::Waiting));
+    count(deltas, project, campaign, RECIPIENTS, i64::from(state.0 == RecipientState::Waiting));
     count_state(deltas, project, campaign, state, 1);
 }
 
@@ -105,8 +105,8 @@ pub async fn read(
 
 fn note(ledger: &mut Ledger, what: &str, value: i64) {
     let (head, reason) = what.split_once(':').unwrap_or((what, ""));
-    if let Some(settlement) = Settlement::from_name(head) {
-        ledger.totals.push((settlement, Reason::from_name(reason), value));
+    if let Some(recipient_state) = RecipientState::from_name(head) {
+        ledger.totals.push((recipient_state, Reason::from_name(reason), value));
         return;
     }
     match what {
@@ -135,7 +135,7 @@ pub struct Place {
 #[derive(Debug, Clone)]
 pub struct Page {
     /// Only the mails that stand so.
-    pub settlement: Settlement,
+    pub recipient_state: RecipientState,
     /// Only those for this reason.
     pub reason: Option<Reason>,
     /// The last row of the page before.
@@ -146,10 +146,10 @@ pub struct Page {
 
 impl Page {
     /// Whether rows that stand so have a reason.
-    fn has_reasons(settlement: Settlement) -> bool {
-        match settlement {
-            Settlement::Skipped | Settlement::Failed => true,
-            Settlement::Waiting | Settlement::Accepted | Settlement::InDoubt => false,
+    fn has_reasons(recipient_state: RecipientState) -> bool {
+        match recipient_state {
+            RecipientState::Skipped | RecipientState::Failed => true,
+            RecipientState::Waiting | RecipientState::Accepted | RecipientState::InDoubt => false,
         }
     }
 }
@@ -158,9 +158,9 @@ impl Page {
 /// order names the reason even where there is only one, or none: without it PostgreSQL reads all rows that stand so and
 /// sorts them.
 fn walk(page: &Page, args: &mut Vec<Arg<'_>>) -> String {
-    args.push(page.settlement.as_str().into());
-    let mut text = format!(" and settlement = ${}", args.len());
-    let one_reason = if Page::has_reasons(page.settlement) {
+    args.push(page.recipient_state.as_str().into());
+    let mut text = format!(" and recipient_state = ${}", args.len());
+    let one_reason = if Page::has_reasons(page.recipient_state) {
         page.reason.map(|reason| {
             args.push(reason.as_str().into());
             format!(" and reason = ${}", args.len())
@@ -208,7 +208,7 @@ pub async fn page(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retry {
     /// The mails that stand so.
-    pub settlement: Settlement,
+    pub recipient_state: RecipientState,
     /// Only those for this reason.
     pub reason: Option<Reason>,
     /// When it was asked for: a mail that fails again later is not tried once more.
@@ -221,7 +221,7 @@ impl Retry {
     /// As it is stored.
     fn to_json(&self) -> Json {
         json!({
-            "state": self.settlement.as_str(),
+            "state": self.recipient_state.as_str(),
             "reason": self.reason.map(Reason::as_str),
             "askedAt": self.asked_at.0,
             "after": self.after.as_ref().map(|place| json!([place.reason, place.id])),
@@ -232,7 +232,7 @@ impl Retry {
     pub(crate) fn from_json(stored: &Json) -> Option<Self> {
         let after = &stored["after"];
         Some(Self {
-            settlement: Settlement::from_name(stored["state"].as_str()?)?,
+            recipient_state: RecipientState::from_name(stored["state"].as_str()?)?,
             reason: stored["reason"].as_str().and_then(Reason::from_name),
             asked_at: Timestamp(stored["askedAt"].as_i64()?),
             after: match after[1].as_str() {
@@ -278,7 +278,12 @@ pub async fn requeue(
     limit: usize,
     now: Timestamp,
 ) -> Result<Option<Place>> {
-    let page = Page { settlement: retry.settlement, reason: retry.reason, after: retry.after.clone(), limit };
+    let page = Page {
+        recipient_state: retry.recipient_state,
+        reason: retry.reason,
+        after: retry.after.clone(),
+        limit,
+    };
     let mut args: Vec<Arg<'_>> = vec![project.into(), campaign.into(), limit.into(), retry.asked_at.into()];
     let walk = walk(&page, &mut args);
     let found = tx
@@ -303,12 +308,12 @@ pub async fn requeue(
     for (id, status, reason, _) in found.iter().filter(|(.., old)| *old) {
         ids.push(Some((*id).into()));
         email::move_count(&mut deltas, project, *status, EmailStatus::Pending);
-        let to = (Settlement::Waiting, None);
-        shift(&mut deltas, project, campaign, (retry.settlement, *reason), to);
+        let to = (RecipientState::Waiting, None);
+        shift(&mut deltas, project, campaign, (retry.recipient_state, *reason), to);
         count_bounces(&mut deltas, project, campaign, *status, -1);
     }
     tx.execute(
-        "update emails set status = 'PENDING', settlement = 'WAITING', reason = null, error = null, due_at = $3, \
+        "update emails set status = 'PENDING', recipient_state = 'WAITING', reason = null, error = null, due_at = $3, \
          waited_ms = 0, bounced_at = null, claim = claim + 1, updated_at = $3 where project_id = $1 and id {in $2}",
         &[project.into(), Arg::Ids(ids), now.into()],
     )
@@ -331,7 +336,7 @@ pub async fn cancel(
 ) -> Result<usize> {
     let ids = tx
         .all(
-            "select id from emails where project_id = $1 and campaign_id = $2 and settlement = 'WAITING' \
+            "select id from emails where project_id = $1 and campaign_id = $2 and recipient_state = 'WAITING' \
              and reason is null and status <> 'SENDING' order by reason, id limit $3 {for_update}",
             args![project, campaign, limit],
             |r| r.get::<EmailId>(0),
@@ -354,7 +359,7 @@ pub(crate) async fn skip(
     now: Timestamp,
 ) -> Result<()> {
     tx.each(
-        "update emails set status = 'SKIPPED', settlement = 'SKIPPED', reason = r.reason, due_at = null, error = null, \
+        "update emails set status = 'SKIPPED', recipient_state = 'SKIPPED', reason = r.reason, due_at = null, error = null, \
          claim = emails.claim + 1, updated_at = $4 \
          from {rows r: project_id int, email_id id, reason text} \
          where emails.project_id = r.project_id and emails.id = r.email_id",
@@ -368,7 +373,7 @@ pub(crate) async fn skip(
     .await?;
     for (_, reason) in mails {
         email::move_count(deltas, project, EmailStatus::Pending, EmailStatus::Skipped);
-        let (from, to) = ((Settlement::Waiting, None), (Settlement::Skipped, Some(*reason)));
+        let (from, to) = ((RecipientState::Waiting, None), (RecipientState::Skipped, Some(*reason)));
         shift(deltas, project, campaign, from, to);
     }
     Ok(())
@@ -453,11 +458,15 @@ mod tests {
     #[test]
     fn every_list_goes_in_the_order_of_its_index() {
         let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5), rand::random()) };
-        for settlement in [Settlement::Waiting, Settlement::Accepted, Settlement::Skipped, Settlement::Failed]
-        {
+        for recipient_state in [
+            RecipientState::Waiting,
+            RecipientState::Accepted,
+            RecipientState::Skipped,
+            RecipientState::Failed,
+        ] {
             for (reason, after) in [(None, None), (Some(Reason::Bounced), None), (None, Some(place.clone()))]
             {
-                let page = Page { settlement, reason, after, limit: 20 };
+                let page = Page { recipient_state, reason, after, limit: 20 };
                 let text = walk(&page, &mut Vec::new());
                 assert!(text.ends_with(" order by reason, id"), "{page:?}: {text}");
             }
@@ -468,7 +477,8 @@ mod tests {
     fn a_retry_is_read_back_as_it_was_stored() {
         let place = Place { reason: "bounced".into(), id: EmailId::new(Timestamp(5), rand::random()) };
         for (reason, after) in [(None, None), (Some(Reason::Bounced), Some(place))] {
-            let retry = Retry { settlement: Settlement::Failed, reason, asked_at: Timestamp(7), after };
+            let retry =
+                Retry { recipient_state: RecipientState::Failed, reason, asked_at: Timestamp(7), after };
             assert_eq!(Retry::from_json(&retry.to_json()), Some(retry));
         }
         assert_eq!(Retry::from_json(&json!({})), None);

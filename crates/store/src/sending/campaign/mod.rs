@@ -191,7 +191,7 @@ pub async fn save_state(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Camp
     .await
 }
 
-/// Removes a campaign with its figures. Its mails stay.
+/// Removes a campaign with its stats. Its mails stay.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId) -> Result<()> {
     tx.execute_one("delete from campaigns where project_id = $1 and id = $2", args![project, id]).await?;
     counter::forget_all(tx, project, Counter::Campaign, &format!("{id}:")).await
@@ -242,7 +242,7 @@ pub(crate) async fn leave_address(
     for campaign in under_way(tx, project).await? {
         tx.execute(
             "update emails set former = $4 where project_id = $1 and campaign_id = $2 and contact_id = $3 \
-             and claim > 0 and settlement <> 'SKIPPED'",
+             and claim > 0 and recipient_state <> 'SKIPPED'",
             args![project, campaign, contact, former(campaign, old)],
         )
         .await?;

@@ -6,7 +6,7 @@
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, Ledger};
 use mailwright_core::contact::Contact;
-use mailwright_core::email::{EmailStatus, Lane, Reason, Settlement};
+use mailwright_core::email::{EmailStatus, Lane, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -277,10 +277,10 @@ pub struct Entry {
 }
 
 impl Entry {
-    fn state(&self) -> (EmailStatus, Settlement, Option<Reason>) {
+    fn state(&self) -> (EmailStatus, RecipientState, Option<Reason>) {
         match self.skipped {
-            Some(reason) => (EmailStatus::Skipped, Settlement::Skipped, Some(reason)),
-            None => (EmailStatus::Pending, Settlement::Waiting, None),
+            Some(reason) => (EmailStatus::Skipped, RecipientState::Skipped, Some(reason)),
+            None => (EmailStatus::Pending, RecipientState::Waiting, None),
         }
     }
 }
@@ -300,13 +300,13 @@ pub async fn freeze(
     let source = Campaign::source(run.kind);
     let entered: std::collections::HashSet<EmailId> = tx
         .each_returning(
-            "insert into emails (project_id, id, contact_id, recipient, variables, message_id, status, settlement, reason, \
+            "insert into emails (project_id, id, contact_id, recipient, variables, message_id, status, recipient_state, reason, \
              due_at, campaign_id, from_address, from_name, reply_to, subject, content_hash, source, type, lane, \
              created_at, updated_at, deadline_at, claim, attempts, in_doubt, log, opens, clicks) \
-             select r.project_id, r.id, r.contact_id, r.recipient, r.variables, r.message_id, r.status, r.settlement, \
+             select r.project_id, r.id, r.contact_id, r.recipient, r.variables, r.message_id, r.status, r.recipient_state, \
              r.reason, r.due_at, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, 0, 0, 0, {json '[]'}, 0, 0 \
              from {rows r: project_id int, id id, contact_id id, recipient text, variables json, message_id text, \
-             status text, settlement text, reason text, due_at int} where true \
+             status text, recipient_state text, reason text, due_at int} where true \
              on conflict (project_id, campaign_id, contact_id) where campaign_id is not null do nothing returning id",
             &[
                 Arg::Ints(vec![Some(run.project.0); entries.len()]),
@@ -337,9 +337,9 @@ pub async fn freeze(
         .into_iter()
         .collect();
     for entry in entries.iter().filter(|entry| entered.contains(&entry.id)) {
-        let (status, settlement, reason) = entry.state();
+        let (status, recipient_state, reason) = entry.state();
         deltas.add(run.project, Counter::Email, status.as_str(), 1);
-        ledger::enter(deltas, run.project, run.id, (settlement, reason));
+        ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
     }
     Ok(())
 }
@@ -457,8 +457,8 @@ pub async fn ending(
 
 /// The equation of a ledger as it is stored and shown.
 pub fn equation(ledger: &Ledger) -> Json {
-    let by_reason = |settlement| {
-        let reasons = ledger.totals.iter().filter(|(s, ..)| *s == settlement);
+    let by_reason = |recipient_state| {
+        let reasons = ledger.totals.iter().filter(|(s, ..)| *s == recipient_state);
         let named = reasons.map(|(_, reason, count)| {
             (reason.map_or("other", Reason::as_str).to_owned(), Json::from(*count))
         });
@@ -466,11 +466,11 @@ pub fn equation(ledger: &Ledger) -> Json {
     };
     serde_json::json!({
         "audience": ledger.audience,
-        "waiting": ledger.count(Settlement::Waiting),
-        "accepted": ledger.count(Settlement::Accepted),
-        "skipped": by_reason(Settlement::Skipped),
-        "failed": by_reason(Settlement::Failed),
-        "inDoubt": ledger.count(Settlement::InDoubt),
+        "waiting": ledger.count(RecipientState::Waiting),
+        "accepted": ledger.count(RecipientState::Accepted),
+        "skipped": by_reason(RecipientState::Skipped),
+        "failed": by_reason(RecipientState::Failed),
+        "inDoubt": ledger.count(RecipientState::InDoubt),
         "balanced": ledger.is_balanced(),
     })
 }

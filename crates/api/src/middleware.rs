@@ -1,0 +1,359 @@
+//! What every request meets first, and every answer has in common: which host and which client, request id, error
+//! envelope, limit and security headers, CORS, stats.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use mailwright_app::App;
+use mailwright_app::account::session::ClientKey;
+use mailwright_app::project::rate_limit::Allowance;
+use mailwright_core::time::Timestamp;
+use tokio::sync::Semaphore;
+
+use crate::audience::subscription;
+use crate::auth::{self, FORWARDED_FOR, client_address};
+use crate::body::{self, Bodies};
+use crate::error::ApiError;
+use crate::host::{self, KnownHosts};
+
+/// Says that the service has no room for a request's connection: probes alone are answered, and preflights. As the error of a request's
+/// body it says that the rest is not waited for, since others need the place.
+#[derive(Debug, Clone, Copy)]
+pub struct NoRoom;
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no room for the connection")
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    app: App,
+    bodies: Arc<Bodies>,
+    pauses: Semaphore,
+    pub(crate) hosts: KnownHosts,
+    told_of_proxy: AtomicBool,
+}
+
+impl Edge {
+    pub(crate) fn new(app: App) -> Arc<Self> {
+        let settings = app.settings();
+        let bodies = Bodies::new(settings.bodies);
+        let hosts = KnownHosts::new(&settings.base_url, &settings.allowed_hosts);
+        let pauses = Semaphore::new(PAUSES);
+        Arc::new(Self { app, bodies, pauses, hosts, told_of_proxy: AtomicBool::new(false) })
+    }
+
+    /// Holds back the answer to a request beyond a limit, so that a client that goes on asking without a pause costs
+    /// others little.
+    async fn pause(&self) {
+        if let Ok(_one_of_few) = self.pauses.try_acquire() {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Says once that there is a proxy of which the operator has not told us.
+    fn look_for_proxy(&self, headers: &HeaderMap) {
+        if headers.contains_key(FORWARDED_FOR) && !self.told_of_proxy.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "requests have X-Forwarded-For, and MAILWRIGHT_TRUSTED_PROXIES is 0: if there is a proxy, all who come through \
+                 it count as one client"
+            );
+        }
+    }
+}
+
+/// What is known of a request before anybody looks at it; an extension of each.
+#[derive(Debug, Clone)]
+pub(crate) struct Visit {
+    pub(crate) edge: Arc<Edge>,
+    /// Who sends it.
+    pub(crate) client: ClientKey,
+}
+
+impl Visit {
+    fn new(edge: &Arc<Edge>, request: &Request) -> Self {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        let proxies = edge.app.settings().accounts.trusted_proxies;
+        if proxies == 0 {
+            edge.look_for_proxy(request.headers());
+        }
+        let client = ClientKey::of(client_address(request.headers(), peer, proxies));
+        Self { edge: Arc::clone(edge), client }
+    }
+
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.edge.bodies
+    }
+}
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest request id taken over from a client.
+const MAX_REQUEST_ID: usize = 128;
+
+/// How long the answer to a request beyond a limit on requests is held back.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many answers are held back at once. Others beyond a limit leave right away.
+const PAUSES: usize = 256;
+
+/// What the limiter said about a request, carried from the extractor to the answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestLimit(Arc<OnceLock<Allowance>>);
+
+impl RequestLimit {
+    pub(crate) fn note(&self, allowance: Allowance) {
+        let _ = self.0.set(allowance);
+    }
+}
+
+/// Wraps every request.
+pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
+    let app = &edge.app;
+    let started = Instant::now();
+    let now = app.clock().now();
+    let request_id = request_id(request.headers(), now);
+    let public = request.uri().path().starts_with("/v1/");
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let limit = RequestLimit::default();
+    let visit = Visit::new(&edge, &request);
+    let no_room = request.extensions().get::<NoRoom>().is_some();
+    let rest = body::watch(&mut request, &edge.bodies, visit.client);
+    auth::watch(&mut request, app);
+    let mut response = if public && method == Method::OPTIONS {
+        StatusCode::OK.into_response()
+    } else if let Err(refused) = admit(&visit, &request, &limit) {
+        refused.into_response()
+    } else {
+        request.extensions_mut().insert(limit.clone());
+        request.extensions_mut().insert(visit);
+        next.run(request).await
+    };
+    let goes_on = match rest {
+        Some(_) if no_room => false,
+        Some(rest) => rest.read().await,
+        None => true,
+    };
+    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+        response = with_envelope(response, error, &request_id, now);
+    }
+    let headers = response.headers_mut();
+    if !goes_on {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    if let Some(allowance) = limit.0.get() {
+        limit_headers(headers, allowance);
+    }
+    if public {
+        cors_headers(headers);
+    }
+    security_headers(headers, app.settings().base_url.starts_with("https://"));
+    let seconds = started.elapsed().as_secs_f64();
+    app.metrics().request(
+        method_label(&method),
+        route.as_deref().unwrap_or("none"),
+        response.status().as_u16(),
+        seconds,
+    );
+    tracing::debug!(%request_id, %method, route, status = response.status().as_u16(), seconds, "request answered");
+    if limit.0.get().is_some_and(|allowance| !allowance.allowed) {
+        edge.pause().await;
+    }
+    response
+}
+
+/// What asks whether the service works; it is answered whatever the state of affairs.
+const PROBES: [&str; 3] = ["/health", "/ready", "/metrics"];
+/// What acts without a key for whoever asks: signing in, and pages for people.
+const KEYLESS: [&str; 8] =
+    ["/", "/auth", "/config", "/docs", "/inbox", "/inbox.js", "/oauth", "/openapi.json"];
+
+/// How the frame treats requests for a path, whatever their credentials. The API document says so too.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+pub(crate) struct Manner {
+    /// It is answered whatever the state of affairs.
+    pub(crate) is_probe: bool,
+    /// It acts without a key: only under a name of ours, whatever the request brings.
+    is_keyless: bool,
+    /// It is for recipients of mails, whose links may have an old name.
+    pub(crate) is_for_recipients: bool,
+    /// Its requests are counted by client.
+    pub(crate) is_counted: bool,
+}
+
+impl Manner {
+    /// How a request for a path is treated, or one for an operation whose path is this template.
+    pub(crate) fn of(method: &Method, path: &str) -> Self {
+        let (is_keyless, is_for_recipients) =
+            (is_under(path, &KEYLESS), is_under(path, &subscription::PATHS));
+        Self {
+            is_probe: is_under(path, &PROBES),
+            is_keyless,
+            is_for_recipients,
+            is_counted: (is_keyless || is_for_recipients) && !subscription::is_way_out(method, path),
+        }
+    }
+
+    /// Whether a request can be refused for the name under which it reaches us.
+    pub(crate) fn minds_its_host(self) -> bool {
+        !self.is_probe && !self.is_for_recipients
+    }
+}
+
+/// Whether a path is one of these or below it.
+fn is_under(path: &str, roots: &[&str]) -> bool {
+    roots.iter().any(|root| match path.strip_prefix(root) {
+        Some(rest) => rest.is_empty() || (rest.starts_with('/') && *root != "/"),
+        None => false,
+    })
+}
+
+/// Refuses what is not for this service, or too much.
+fn admit(visit: &Visit, request: &Request, limit: &RequestLimit) -> Result<(), ApiError> {
+    let manner = Manner::of(request.method(), request.uri().path());
+    if manner.is_probe {
+        return Ok(());
+    }
+    if request.extensions().get::<NoRoom>().is_some() {
+        return Err(ApiError::no_room());
+    }
+    let headers = request.headers();
+    // a key is no use to a page that does not have it; and links in old mails may have an old name
+    let by_cookie = headers.contains_key(header::COOKIE) && !headers.contains_key(header::AUTHORIZATION);
+    if manner.minds_its_host() && (manner.is_keyless || by_cookie) {
+        let host = host::of(request.uri(), headers).unwrap_or_default();
+        if !visit.edge.hosts.knows(host) {
+            return Err(ApiError::misdirected(host));
+        }
+    }
+    if manner.is_counted
+        && let Some(allowance) = visit.edge.app.limiter().take_keyless(visit.client)
+        && !allowance.allowed
+    {
+        limit.note(allowance);
+        return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
+    }
+    Ok(())
+}
+
+/// The method as a label. Any token is a method in HTTP, and each value of a label is kept for good.
+fn method_label(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "HEAD" => "HEAD",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// The client's own id, if it is one that can be logged and echoed; otherwise a new one.
+fn request_id(headers: &HeaderMap, now: Timestamp) -> String {
+    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
+    let fine = |id: &&str| {
+        (1..=MAX_REQUEST_ID).contains(&id.len())
+            && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+    };
+    given
+        .filter(fine)
+        .map_or_else(|| mailwright_core::ids::EventId::new(now, rand::random()).to_string(), str::to_owned)
+}
+
+fn with_envelope(response: Response, error: ApiError, request_id: &str, now: Timestamp) -> Response {
+    let (mut parts, _) = response.into_parts();
+    let body = serde_json::to_vec(&error.envelope(request_id, now)).unwrap_or_default();
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Response::from_parts(parts, body.into())
+}
+
+fn limit_headers(headers: &mut HeaderMap, allowance: &Allowance) {
+    for (name, value) in [
+        ("ratelimit-limit", allowance.limit),
+        ("ratelimit-remaining", allowance.remaining),
+        ("ratelimit-reset", allowance.reset),
+    ] {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from(value));
+    }
+}
+
+/// Browsers may call the public API from anywhere; it carries no cookies.
+fn cors_headers(headers: &mut HeaderMap) {
+    for (name, value) in [
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST, PUT, DELETE, OPTIONS"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "Content-Type, Authorization, Idempotency-Key, X-Request-ID"),
+        (
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            "X-Request-ID, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After",
+        ),
+        (header::ACCESS_CONTROL_MAX_AGE, "86400"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}
+
+/// Pages set a policy of their own before this; answers of the API load nothing at all.
+fn security_headers(headers: &mut HeaderMap, https: bool) {
+    let mut default = |name: HeaderName, value: &'static str| {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    };
+    // answers hold keys, tokens and people's addresses; what may be kept says so itself
+    default(header::CACHE_CONTROL, "no-store");
+    default(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    default(header::X_FRAME_OPTIONS, "DENY");
+    default(header::REFERRER_POLICY, "no-referrer");
+    default(header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
+    default(HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
+    if https {
+        default(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_under_its_root_alone() {
+        for (path, keyless) in [
+            ("/", true),
+            ("/auth/login", true),
+            ("/oauth/github/callback", true),
+            ("/docs", true),
+            ("/authors", false),
+            ("/contacts", false),
+            ("/v1/send", false),
+        ] {
+            assert_eq!(is_under(path, &KEYLESS), keyless, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_method_of_the_clients_own_is_no_label() {
+        for (method, label) in
+            [("GET", "GET"), ("OPTIONS", "OPTIONS"), ("get", "other"), ("TRACE", "other"), ("X7", "other")]
+        {
+            assert_eq!(method_label(&Method::from_bytes(method.as_bytes()).unwrap()), label);
+        }
+    }
+}

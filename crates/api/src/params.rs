@@ -1,0 +1,304 @@
+//! Parameters in path and query. Those in the query are read as leniently as the contract says: what cannot be read counts as absent.
+//!
+//! The bounds of a number and the names of a choice are written once, as a type: it serves reading and the API document.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use axum::extract::FromRequestParts;
+use axum::extract::{Path, Query};
+use axum::http::request::Parts;
+use mailwright_app::Resource;
+use mailwright_app::project::MOST_LISTED;
+use mailwright_core::issue::Issue;
+use mailwright_core::time::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::de::value::{Error, StrDeserializer};
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::error::{ApiError, Result};
+use crate::fields::clip;
+
+/// The parameters of a request; of several with one name the last counts.
+pub(crate) struct Params(HashMap<String, String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Params {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, Infallible> {
+        Ok(Self(Query::try_from_uri(&parts.uri).map_or_else(|_| HashMap::new(), |Query(map)| map)))
+    }
+}
+
+impl Params {
+    /// A parameter that is not empty and holds no NUL, which no stored text has.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty() && !text.contains('\0'))
+    }
+
+    /// The leading integer of a parameter; the nearest one that fits when it has too many digits.
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        let text = self.0.get(name)?.trim();
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        if end == 0 {
+            return None;
+        }
+        let number = digits[..end].parse().unwrap_or(i64::MAX);
+        Some(if text.starts_with('-') { -number } else { number })
+    }
+
+    /// An integer within bounds; absent, unreadable and 0 give the default.
+    pub(crate) fn bounded<B: Bounded>(&self) -> i64 {
+        match self.integer(B::NAME) {
+            None | Some(0) => B::DEFAULT,
+            Some(number) => number.clamp(1, B::MOST),
+        }
+    }
+
+    /// One of the names of a type; any other counts as absent.
+    pub(crate) fn choice<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        T::deserialize(StrDeserializer::<Error>::new(self.text(name)?)).ok()
+    }
+
+    /// `true` or `false`, literally.
+    pub(crate) fn boolean(&self, name: &str) -> Option<bool> {
+        match self.0.get(name).map(String::as_str) {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        }
+    }
+
+    /// An instant or a date. One that cannot be read is refused: leaving it out would answer another question.
+    pub(crate) fn instant(&self, name: &str) -> Result<Option<Timestamp>> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let refused =
+            || ApiError::bad_request(format!("{name} must be a date such as 2025-01-31T10:20:30Z."));
+        Timestamp::parse(text).map(Some).ok_or_else(refused)
+    }
+
+    /// Whether `dir` asks for descending order, which is the default.
+    pub(crate) fn descending(&self) -> bool {
+        !matches!(self.choice("dir"), Some(Direction::Asc))
+    }
+
+    /// The cursor of a list. One that cannot be read is refused: going on from the start would repeat rows silently.
+    pub(crate) fn cursor<T: FromStr>(&self) -> Result<Option<T>> {
+        let Some(text) = self.0.get("cursor").filter(|text| !text.is_empty()) else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| {
+            ApiError::bad_request("The cursor does not belong to this list. Start again without a cursor.")
+        })
+    }
+}
+
+/// A request without parameters: one that was meant to change what is done must not be ignored.
+pub(crate) struct NoParams;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoParams {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        let mut given = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let Some((name, _)) = given.next() else { return Ok(Self) };
+        let name = clip(&name);
+        let message = format!("There is no parameter {name}. Put fields into the body, as JSON.");
+        Err(ApiError::invalid(vec![Issue::new(name, "unrecognized_keys", message)]))
+    }
+}
+
+/// A whole number in a query: from 1 up to a bound. What is no number, and 0, counts as the default, and what lies outside
+/// of the bounds as the nearest one.
+pub(crate) trait Bounded {
+    /// The parameter.
+    const NAME: &'static str;
+    /// What counts where there is none.
+    const DEFAULT: i64;
+    /// The greatest.
+    const MOST: i64;
+}
+
+macro_rules! bounded {
+    ($(#[$doc:meta])* $type:ident, $name:literal, $default:expr, $most:expr) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub(crate) struct $type;
+
+        impl Bounded for $type {
+            const NAME: &'static str = $name;
+            const DEFAULT: i64 = $default;
+            const MOST: i64 = $most;
+        }
+
+        impl PartialSchema for $type {
+            fn schema() -> RefOr<Schema> {
+                whole_number::<Self>()
+            }
+        }
+
+        impl ToSchema for $type {}
+    };
+}
+
+bounded!(
+    /// Which page of a list, from 1.
+    PageNumber, "page", 1, 1_000_000_000
+);
+bounded!(
+    /// Rows of a page whose number is given.
+    PageSize, "pageSize", 20, 100
+);
+bounded!(
+    /// Projects of a page.
+    ProjectsPageSize, "pageSize", MOST_LISTED, MOST_LISTED
+);
+bounded!(
+    /// Rows of a page that a cursor leads to.
+    RowLimit, "limit", 20, 100
+);
+bounded!(
+    /// Events of a project.
+    EventLimit, "limit", 100, 1000
+);
+bounded!(
+    /// Events of a contact.
+    ContactEventLimit, "limit", 50, 1000
+);
+bounded!(
+    /// Values of a field.
+    ValueLimit, "limit", 100, 200
+);
+
+fn whole_number<B: Bounded>() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(1.0))
+        .maximum(Some(B::MOST))
+        .default(Some(B::DEFAULT.into()))
+        .into()
+}
+
+/// Which way a list is sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(default = "desc")]
+pub(crate) enum Direction {
+    /// From the greatest, or the newest.
+    Desc,
+    /// From the least, or the oldest.
+    Asc,
+}
+
+/// By what templates and campaigns are sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(default = "createdAt")]
+pub(crate) enum NamedSort {
+    /// When it was created.
+    CreatedAt,
+    /// When it last changed.
+    UpdatedAt,
+    /// Its name.
+    Name,
+}
+
+/// By what contacts are sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(default = "createdAt")]
+pub(crate) enum ContactSort {
+    /// When it was created.
+    CreatedAt,
+    /// Its address.
+    Email,
+}
+
+/// The one parameter of a path. What is not UTF-8 is not the name of anything.
+pub(crate) struct PathText(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(text)) => Ok(Self(text)),
+            Err(_) => Err(ApiError::no_such_route(parts.uri.path())),
+        }
+    }
+}
+
+/// An id in a path. Whatever is not the id of something is not found.
+pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
+    text.parse().map_err(|_| ApiError::not_found(resource, text))
+}
+
+/// An id in a path whose form is part of the contract.
+pub(crate) fn uuid<T: FromStr>(text: &str) -> Result<T> {
+    text.parse().map_err(|_| {
+        ApiError::invalid(vec![
+            Issue::new("id", "invalid_string", "Must be an id, which is a UUID, and not a name.")
+                .received(clip(text)),
+        ])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::http::{Request, StatusCode};
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_clamped_however_long_they_are() {
+        let digits = "9".repeat(400);
+        for (text, expected) in [
+            ("", 20),
+            ("x", 20),
+            ("0", 20),
+            ("-", 20),
+            ("000", 20),
+            ("7", 7),
+            (" 7x", 7),
+            ("-5", 1),
+            ("101", 100),
+            ("9223372036854775807", 100),
+            ("9223372036854775808", 100),
+            ("18446744073709551616", 100),
+            ("-9223372036854775809", 1),
+            (&digits, 100),
+        ] {
+            let params = Params(HashMap::from([("limit".to_owned(), text.to_owned())]));
+            assert_eq!(params.bounded::<RowLimit>(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_choice_that_there_is_not_counts_as_none() {
+        for (text, expected) in
+            [("", true), ("desc", true), ("asc", false), ("ASC", true), ("up", true), ("\0", true)]
+        {
+            let params = Params(HashMap::from([("dir".to_owned(), text.to_owned())]));
+            assert_eq!(params.descending(), expected, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_path_that_is_not_utf8_is_not_found() {
+        let router: Router =
+            Router::new().route("/{id}", get(|PathText(text): PathText| async move { text }));
+        let answer = |path: &str| router.clone().oneshot(Request::get(path).body(Body::empty()).unwrap());
+        assert_eq!(answer("/%C3%A9").await.unwrap().status(), StatusCode::OK);
+        let answer = answer("/%FF").await.unwrap();
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+        let error = answer.extensions().get::<ApiError>().unwrap().clone();
+        let body = serde_json::to_value(error.envelope("id", mailwright_core::time::Timestamp(0))).unwrap();
+        assert_eq!(body["error"]["code"], "RESOURCE_NOT_FOUND");
+    }
+}

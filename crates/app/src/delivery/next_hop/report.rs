@@ -1,0 +1,297 @@
+//! Tells the operator what is known of the next hop: in the log, and in the database for `mailwright doctor` and for the
+//! next start.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+use mailwright_store::delivery::next_hop::{self as store, Known};
+use mailwright_store::project;
+
+use super::super::Delivery;
+use super::{Extent, NextHop, Trouble};
+
+/// What is told is at least this old, so that what follows from one event is told together.
+const SETTLED: Duration = Duration::from_millis(500);
+/// The shortest time between two lines about the same subject.
+const APART: Duration = Duration::from_mins(1);
+/// The shortest time between two lines that say the same of the same project.
+const PROJECT_APART: Duration = Duration::from_mins(10);
+/// Most projects that lines are written about at a time, and most that are remembered.
+const MOST_LINES: usize = 16;
+const REMEMBERED: usize = 1_000;
+/// In the database, that mail is refused.
+const REFUSED: &str = "refused";
+
+/// What is worth telling.
+#[derive(Debug, Clone, PartialEq)]
+struct Facts {
+    allowed: usize,
+    trouble: Option<Trouble>,
+    /// Whose mail waits because none of it is taken.
+    refused: Extent,
+    rate: Option<f64>,
+    error: String,
+}
+
+/// What is to be told of single projects.
+#[derive(Debug, Default)]
+pub(super) struct News(Vec<(ProjectNumber, Line, String)>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Line {
+    Slowed,
+    Held,
+}
+
+impl News {
+    /// A project is slowed down.
+    pub(super) fn slowed(&mut self, project: ProjectNumber, codes: String) {
+        self.add(project, Line::Slowed, codes);
+    }
+
+    /// Mail of a project waits.
+    pub(super) fn held(&mut self, project: ProjectNumber, codes: String) {
+        self.add(project, Line::Held, codes);
+    }
+
+    fn add(&mut self, project: ProjectNumber, line: Line, codes: String) {
+        if self.0.len() < MOST_LINES {
+            self.0.push((project, line, codes));
+        }
+    }
+}
+
+impl NextHop {
+    fn facts(&self) -> Facts {
+        let now = self.now();
+        let state = self.state();
+        Facts {
+            allowed: state.pool.allowed(),
+            trouble: state.pool.trouble(),
+            refused: state.refusals.extent(now),
+            rate: state.paces.rate(now),
+            error: state.error.clone(),
+        }
+    }
+}
+
+/// What was told last.
+struct Told {
+    facts: Facts,
+    limit_at: Option<Timestamp>,
+    trouble_at: Option<Timestamp>,
+    rate_at: Option<Timestamp>,
+    projects: HashMap<(ProjectNumber, Line), Timestamp>,
+}
+
+/// Loads what was learnt of the next hop before, and tells what is learnt from now on.
+pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: String) {
+    let hop = Arc::clone(&delivery.hop);
+    let mut stored = load(&delivery, &name).await;
+    if let Some(limit) = stored.known.connections {
+        hop.restore(limit.clamp(1, 1000) as usize);
+    }
+    let mut told = Told {
+        facts: hop.facts(),
+        limit_at: None,
+        trouble_at: None,
+        rate_at: None,
+        projects: HashMap::new(),
+    };
+    let mut counted_at = None;
+    loop {
+        if counted_at.is_none_or(|at| hop.now().since(at) >= APART) {
+            count_projects(&delivery).await;
+            hop.forget();
+            counted_at = Some(hop.now());
+        }
+        tokio::select! {
+            () = hop.news.notified() => {}
+            // what was held back to keep lines apart
+            () = tokio::time::sleep(APART) => {}
+            () = delivery.tasks.stopping() => break,
+        }
+        let goes_on = delivery.tasks.pause(SETTLED).await;
+        let news = std::mem::take(&mut hop.state().news);
+        told.tell_of_projects(news, &name, hop.now());
+        told.tell(&hop.facts(), hop.configured, &name, hop.now());
+        keep(&delivery, &name, &mut stored).await;
+        if !goes_on {
+            break;
+        }
+    }
+}
+
+/// Looks whether there are several projects: one that is alone need not leave connections to others.
+async fn count_projects(delivery: &Delivery) {
+    match delivery.app.0.db.read(|rx| Box::pin(async move { project::count(rx).await })).await {
+        Ok(count) => delivery.hop.set_alone(count <= 1),
+        Err(error) => tracing::debug!(%error, "the projects could not be counted"),
+    }
+}
+
+/// What is stored, and when this process wrote it last.
+struct Stored {
+    known: Known,
+    at: Timestamp,
+}
+
+impl Stored {
+    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble that
+    /// nobody speaks of is over, and another process may have written what it knows itself.
+    fn is_behind(&self, known: &Known, now: Timestamp) -> bool {
+        self.known != *known || (known.trouble.is_some() && now.since(self.at) >= APART)
+    }
+}
+
+async fn load(delivery: &Delivery, name: &str) -> Stored {
+    let (name, now) = (name.to_owned(), delivery.now());
+    let found = delivery.app.0.db.read(move |rx| Box::pin(async move { store::get(rx, &name, now).await }));
+    let known = found.await.unwrap_or_else(|error| {
+        tracing::warn!(%error, "what was learnt of the next hop before could not be read");
+        None
+    });
+    Stored { known: known.unwrap_or_default(), at: delivery.hop.now() }
+}
+
+/// Stores what is known where that has to be said, again or for the first time.
+async fn keep(delivery: &Delivery, name: &str, stored: &mut Stored) {
+    let facts = delivery.hop.facts();
+    let refused = (facts.refused != Extent::Nobody).then_some(REFUSED);
+    let trouble = facts.trouble.map(Trouble::as_str).or(refused);
+    let known = Known {
+        connections: (facts.allowed < delivery.hop.configured).then_some(facts.allowed as i64),
+        trouble: trouble.map(str::to_owned),
+        detail: trouble.map(|_| facts.error),
+    };
+    if !stored.is_behind(&known, delivery.hop.now()) {
+        return;
+    }
+    let (name, now, row) = (name.to_owned(), delivery.now(), known.clone());
+    let written = delivery
+        .app
+        .0
+        .db
+        .write(move |tx| Box::pin(async move { store::put(tx, &name, &row, now).await }))
+        .await;
+    match written {
+        Ok(()) => *stored = Stored { known, at: delivery.hop.now() },
+        // written with the next change; only the doctor and the next start miss it
+        Err(error) => tracing::debug!(%error, "what was learnt of the next hop could not be stored"),
+    }
+}
+
+impl Told {
+    fn tell(&mut self, facts: &Facts, configured: usize, hop: &str, now: Timestamp) {
+        let due = |at: Option<Timestamp>| at.is_none_or(|at| now.since(at) >= APART);
+        let told = &mut self.facts;
+        if (facts.trouble, facts.refused) != (told.trouble, told.refused) {
+            let is_over = facts.trouble.is_none() && facts.refused == Extent::Nobody;
+            if is_over && told.trouble.is_none() {
+                // taken, or gone without another try
+                tracing::info!(
+                    hop,
+                    "no mail waits any more because the next hop refuses that of its project"
+                );
+            } else if is_over {
+                tracing::info!(hop, "the next hop takes mail again");
+            } else if due(self.trouble_at) {
+                warn(facts, hop);
+                self.trouble_at = Some(now);
+            }
+            if is_over || self.trouble_at == Some(now) {
+                (told.trouble, told.refused) = (facts.trouble, facts.refused);
+            }
+        }
+        if facts.allowed != self.facts.allowed && due(self.limit_at) {
+            tracing::info!(
+                hop,
+                allowed = facts.allowed,
+                configured,
+                "the next hop allows {} connections at a time, {configured} are configured",
+                facts.allowed
+            );
+            self.facts.allowed = facts.allowed;
+            self.limit_at = Some(now);
+        }
+        if facts.rate.is_some() != self.facts.rate.is_some() && due(self.rate_at) {
+            if facts.rate.is_some() {
+                tracing::warn!(hop, "the next hop takes mail more slowly than it comes, sending slows down");
+            } else {
+                tracing::info!(hop, "the next hop takes mail as fast as it comes");
+            }
+            self.facts.rate = facts.rate;
+            self.rate_at = Some(now);
+        }
+    }
+
+    fn tell_of_projects(&mut self, news: News, hop: &str, now: Timestamp) {
+        self.projects.retain(|_, at| now.since(*at) < PROJECT_APART);
+        for (project, line, error) in news.0 {
+            if self.projects.len() >= REMEMBERED || self.projects.contains_key(&(project, line)) {
+                continue;
+            }
+            self.projects.insert((project, line), now);
+            match line {
+                Line::Slowed => tracing::warn!(
+                    hop,
+                    project = project.0,
+                    error,
+                    "the next hop takes no more mail of a project for now, the project slows down"
+                ),
+                Line::Held => tracing::warn!(
+                    hop,
+                    project = project.0,
+                    error,
+                    "the next hop refuses mail of a project, which waits"
+                ),
+            }
+        }
+    }
+}
+
+fn warn(facts: &Facts, hop: &str) {
+    let error = facts.error.as_str();
+    match (facts.trouble, facts.refused) {
+        (Some(Trouble::Unreachable), _) => {
+            tracing::warn!(hop, error, "the next hop cannot be used, mail waits");
+        }
+        (Some(Trouble::Login), _) => tracing::warn!(
+            hop,
+            error,
+            "the next hop refuses the login, mail waits: correct name and password in MAILWRIGHT_TRANSPORT"
+        ),
+        (None, Extent::All) => tracing::warn!(
+            hop,
+            error,
+            "the next hop refuses all our mail, it waits: may this machine and these senders use it?"
+        ),
+        (None, Extent::Some | Extent::Nobody) => tracing::warn!(
+            hop,
+            error,
+            "the next hop refuses all mail of a project, it waits: may the project's senders use it?"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_is_said_again_before_it_no_longer_counts() {
+        let known = Known { trouble: Some(REFUSED.into()), ..Known::default() };
+        let stored = Stored { known: known.clone(), at: Timestamp(0) };
+        assert!(!stored.is_behind(&known, Timestamp(1)));
+        assert!(stored.is_behind(&known, Timestamp(0).plus(APART)));
+        // a few times, so that one that fails does no harm
+        assert!(3 * APART <= store::TROUBLE_COUNTS);
+        let fine = Known::default();
+        assert!(stored.is_behind(&fine, Timestamp(1)));
+        let stored = Stored { known: fine.clone(), at: Timestamp(0) };
+        assert!(!stored.is_behind(&fine, Timestamp(0).plus(APART)));
+    }
+}

@@ -1,0 +1,306 @@
+//! The limits on requests a minute: of a project (contract, Limits), and of a client that has no key or a wrong one.
+//!
+//! What a project used is counted in the database, so it holds across processes. A process takes a handful of requests
+//! at a time and counts them down in memory; the handful shrinks towards the limit, so the limit is exact. Requests with
+//! the public key, which anybody can read in a web page, are counted apart: they cannot use up those of the project's
+//! servers. What a client does is counted in memory, by each process.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::{Clock, Timestamp};
+use mailwright_store::project::rate_limit::{self, Bucket};
+use mailwright_store::{Db, Error as StoreError};
+use quick_cache::sync::Cache;
+
+use crate::account::session::ClientKey;
+use crate::settings::RequestLimits;
+
+const MINUTE_MS: i64 = 60_000;
+/// Most requests taken at a time.
+const HANDFUL: i64 = 256;
+/// Most clients of each kind that are remembered: the least used are forgotten.
+const REMEMBERED: usize = 100_000;
+/// How often the subscription of a contact may be changed in an hour without a key. Unsubscribing is not counted.
+const RESUBSCRIPTIONS: i64 = 10;
+const HOUR_MS: i64 = 3_600_000;
+
+/// What a request may know of its limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// Whether the request may go on.
+    pub allowed: bool,
+    /// Requests in a window.
+    pub limit: i64,
+    /// Requests left in this window, as far as this process knows.
+    pub remaining: i64,
+    /// Seconds until the next window.
+    pub reset: i64,
+}
+
+/// The limits on requests.
+#[derive(Debug)]
+pub struct Limiter {
+    clock: Clock,
+    limits: RequestLimits,
+    projects: Shared,
+    public: Shared,
+    /// What clients take beyond the limit of a public key, and how much of that there was for each project.
+    shares: Counts<(ProjectNumber, ClientKey)>,
+    shared_out: Counts<ProjectNumber>,
+    keyless: Counts<ClientKey>,
+    invalid_keys: Counts<ClientKey>,
+    resubscriptions: Counts<ContactId>,
+}
+
+impl Limiter {
+    pub(crate) fn new(db: &Db, clock: Clock, limits: RequestLimits) -> Self {
+        Self {
+            clock,
+            projects: Shared::new(db, Bucket::Secret, limits.per_project),
+            public: Shared::new(db, Bucket::Public, limits.public),
+            shares: Counts::new(limits.public_share, MINUTE_MS),
+            shared_out: Counts::new(limits.public, MINUTE_MS),
+            keyless: Counts::new(limits.keyless, MINUTE_MS),
+            invalid_keys: Counts::new(limits.invalid_keys, MINUTE_MS),
+            resubscriptions: Counts::new(RESUBSCRIPTIONS, HOUR_MS),
+            limits,
+        }
+    }
+
+    fn is_off(&self) -> bool {
+        self.limits.per_project <= 0
+    }
+
+    /// Counts a request of a project with a secret key, or by a member. `None` when limits are switched off.
+    ///
+    /// A request is let through when the count cannot be read: if the database is gone, the request itself will say so.
+    pub async fn take(&self, project: ProjectNumber) -> Option<Allowance> {
+        if self.is_off() {
+            return None;
+        }
+        Some(self.projects.take(project, self.clock.now()).await)
+    }
+
+    /// Counts a request with a project's public key. Where others have used up the limit, a client that made few
+    /// requests itself may go on: nobody can keep all other visitors of a web page from being heard. There is as
+    /// much for all of these together as the limit has.
+    pub async fn take_public(&self, project: ProjectNumber, client: ClientKey) -> Option<Allowance> {
+        if self.is_off() {
+            return None;
+        }
+        let now = self.clock.now();
+        let allowance = self.public.take(project, now).await;
+        let share = self.shares.take((project, client), now);
+        if allowance.allowed || !share.allowed || !self.shared_out.take(project, now).allowed {
+            return Some(allowance);
+        }
+        Some(share)
+    }
+
+    /// Counts a request of a client without a key.
+    pub fn take_keyless(&self, client: ClientKey) -> Option<Allowance> {
+        (!self.is_off()).then(|| self.keyless.take(client, self.clock.now()))
+    }
+
+    /// How many more keys that are not valid a client may try; `None` when limits are switched off.
+    pub fn invalid_keys(&self, client: ClientKey) -> Option<Allowance> {
+        (!self.is_off()).then(|| self.invalid_keys.look(&client, self.clock.now()))
+    }
+
+    /// Notes that a client came with a key that is not valid.
+    pub fn note_invalid_key(&self, client: ClientKey) {
+        if !self.is_off() {
+            self.invalid_keys.take(client, self.clock.now());
+        }
+    }
+
+    /// Counts that a contact is subscribed again without a key.
+    pub(crate) fn take_resubscription(&self, contact: ContactId) -> Allowance {
+        self.resubscriptions.take(contact, self.clock.now())
+    }
+}
+
+/// A limit of each project that all processes share.
+#[derive(Debug)]
+struct Shared {
+    db: Db,
+    bucket: Bucket,
+    limit: i64,
+    projects: Mutex<Projects>,
+}
+
+#[derive(Debug, Default)]
+struct Projects {
+    held: HashMap<ProjectNumber, Arc<tokio::sync::Mutex<Held>>>,
+    /// The window in which projects that are silent were last forgotten.
+    swept: i64,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    window: i64,
+    tokens: i64,
+    /// What was left in the database after the last handful.
+    left: i64,
+    /// Nothing is left in this window.
+    spent: bool,
+}
+
+impl Shared {
+    fn new(db: &Db, bucket: Bucket, limit: i64) -> Self {
+        Self { db: db.clone(), bucket, limit, projects: Mutex::default() }
+    }
+
+    async fn take(&self, project: ProjectNumber, now: Timestamp) -> Allowance {
+        let window = now.0 - now.0.rem_euclid(MINUTE_MS);
+        let held = self.held(project, window);
+        let mut held = held.lock().await;
+        if held.window != window {
+            *held = Held { window, ..Held::default() };
+        }
+        if held.tokens == 0 && !held.spent {
+            self.refill(project, &mut held, now).await;
+        }
+        let allowed = held.tokens > 0;
+        held.tokens -= i64::from(allowed);
+        let reset = seconds_until(window + MINUTE_MS, now);
+        Allowance { allowed, limit: self.limit, remaining: held.left + held.tokens, reset }
+    }
+
+    /// What this process holds of a project's requests. Once a window, projects that were silent in it are forgotten.
+    fn held(&self, project: ProjectNumber, window: i64) -> Arc<tokio::sync::Mutex<Held>> {
+        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
+        if projects.swept != window {
+            let last = std::mem::replace(&mut projects.swept, window);
+            projects.held.retain(|_, held| held.try_lock().map_or(true, |held| held.window >= last));
+        }
+        Arc::clone(projects.held.entry(project).or_default())
+    }
+
+    async fn refill(&self, project: ProjectNumber, held: &mut Held, now: Timestamp) {
+        let (bucket, limit) = (self.bucket, self.limit);
+        let times = [Timestamp(held.window), now];
+        let taken = self
+            .db
+            .write(move |tx| {
+                Box::pin(async move {
+                    let taken = rate_limit::take_requests(tx, bucket, project, times, limit, HANDFUL).await?;
+                    Ok::<_, StoreError>((taken, rate_limit::requests_left(tx, bucket, project, limit).await?))
+                })
+            })
+            .await;
+        match taken {
+            Ok((0, _)) => (held.spent, held.left) = (true, 0),
+            Ok((tokens, left)) => (held.tokens, held.left) = (tokens, left),
+            Err(error) => {
+                tracing::warn!(%error, "the request count could not be read, a request was let through");
+                held.tokens = 1;
+            }
+        }
+    }
+}
+
+/// What each of many did in a window of time, in the memory of this process.
+#[derive(Debug)]
+struct Counts<K> {
+    limit: i64,
+    window_ms: i64,
+    of: Cache<K, Arc<Mutex<Count>>>,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    window: i64,
+    done: i64,
+}
+
+impl<K: Hash + Eq + Clone> Counts<K> {
+    fn new(limit: i64, window_ms: i64) -> Self {
+        Self { limit, window_ms, of: Cache::new(REMEMBERED) }
+    }
+
+    /// Counts one more. What is beyond the limit is not counted.
+    fn take(&self, who: K, now: Timestamp) -> Allowance {
+        let count = self.of.get(&who).unwrap_or_else(|| {
+            let count = Arc::<Mutex<Count>>::default();
+            self.of.insert(who, Arc::clone(&count));
+            count
+        });
+        let (window, reset) = self.window(now);
+        let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
+        if count.window != window {
+            *count = Count { window, done: 0 };
+        }
+        let allowed = count.done < self.limit;
+        count.done += i64::from(allowed);
+        Allowance { allowed, limit: self.limit, remaining: self.limit - count.done, reset }
+    }
+
+    /// What may still be done, without counting.
+    fn look(&self, who: &K, now: Timestamp) -> Allowance {
+        let (window, reset) = self.window(now);
+        let done = self.of.get(who).map_or(0, |count| {
+            let count = count.lock().unwrap_or_else(PoisonError::into_inner);
+            if count.window == window { count.done } else { 0 }
+        });
+        Allowance { allowed: done < self.limit, limit: self.limit, remaining: self.limit - done, reset }
+    }
+
+    fn window(&self, now: Timestamp) -> (i64, i64) {
+        let window = now.0 - now.0.rem_euclid(self.window_ms);
+        (window, seconds_until(window + self.window_ms, now))
+    }
+}
+
+/// Whole seconds until a time, at least one.
+fn seconds_until(then: i64, now: Timestamp) -> i64 {
+    let wait = Duration::from_millis(then.saturating_sub(now.0).max(0).unsigned_abs());
+    i64::try_from(wait.as_millis().div_ceil(1000)).unwrap_or(i64::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_has_its_limit_and_the_next_one_a_new_one() {
+        let counts = Counts::new(2, MINUTE_MS);
+        let take = |who, at| counts.take(who, Timestamp(at)).allowed;
+        assert!(take("a", 0) && take("a", 59_999) && !take("a", 59_999));
+        assert!(take("b", 59_999), "another one has a count of its own");
+        assert!(!counts.look(&"a", Timestamp(59_999)).allowed && counts.look(&"c", Timestamp(0)).allowed);
+        assert!(take("a", 60_000));
+        // a clock that was set back begins another window as well
+        assert!(take("a", 0) && take("a", 0) && !take("a", 0));
+        assert_eq!(counts.take("a", Timestamp(58_500)).reset, 2);
+    }
+
+    #[test]
+    fn counts_are_bounded() {
+        let counts = Counts::new(1, MINUTE_MS);
+        for who in 0..3 * REMEMBERED {
+            counts.take(who, Timestamp(0));
+        }
+        assert!(counts.of.len() <= REMEMBERED);
+    }
+
+    #[tokio::test]
+    async fn projects_that_are_silent_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = mailwright_store::Location::Sqlite(folder.path().join("limit.db"));
+        let db = Db::open(&location, mailwright_store::StoreMetrics::default()).unwrap();
+        mailwright_store::database::migrate::migrate(&db, Timestamp(0)).await.unwrap();
+        let shared = Shared::new(&db, Bucket::Public, 3);
+        for project in 1..=5 {
+            assert!(shared.take(ProjectNumber(project), Timestamp(0)).await.allowed);
+        }
+        assert_eq!(shared.projects.lock().unwrap().held.len(), 5);
+        shared.take(ProjectNumber(1), Timestamp(MINUTE_MS)).await;
+        shared.take(ProjectNumber(1), Timestamp(2 * MINUTE_MS)).await;
+        assert_eq!(shared.projects.lock().unwrap().held.len(), 1);
+    }
+}

@@ -1,0 +1,321 @@
+//! The instance's own mails: links that prove an address, and invitations.
+//!
+//! They go the way of all mail, from a project that nobody is a member of. Its id is fixed, it is made when the first
+//! mail is due, and the operator vouches for its domain.
+//!
+//! What a link carries is not stored, not even in the mail that waits: it is derived from the link's id with the
+//! instance's secret, when the link is made and again when the mail is rendered.
+
+use std::borrow::Cow;
+
+use mailwright_core::address::{DomainName, EmailAddress};
+use mailwright_core::audit::Actor;
+use mailwright_core::custom_data::Data;
+use mailwright_core::email::Lane;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::name::without_links;
+use mailwright_core::project::{self as core, Project};
+use mailwright_store::sending::domain;
+use mailwright_store::sending::email::Claimed;
+use mailwright_store::{Tx, project};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::App;
+use crate::delivery::mailbox::Message;
+use crate::error::{Error, Result};
+use crate::project::key::Token;
+use crate::sending::send::{self, Operation};
+
+/// Name of the project and of the sender.
+const NAME: &str = "Mailwright";
+/// What the derivation of tokens is for.
+const PURPOSE: &str = "link";
+/// Captured mails that are looked through for those to an address.
+const LOOKED_THROUGH: usize = 500;
+
+/// Where a link leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Page {
+    VerifyEmail,
+    ResetPassword,
+    Invitation,
+}
+
+impl Page {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::VerifyEmail => "verify-email",
+            Self::ResetPassword => "reset-password",
+            Self::Invitation => "invitation",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        [Self::VerifyEmail, Self::ResetPassword, Self::Invitation]
+            .into_iter()
+            .find(|page| page.as_str() == name)
+    }
+}
+
+/// A mail to be sent: a link, and what is said around it.
+#[derive(Debug, Clone)]
+pub(crate) struct Notice {
+    pub(crate) to: EmailAddress,
+    pub(crate) page: Page,
+    /// Identifies the link: its token is derived from it.
+    pub(crate) id: Uuid,
+    /// Values of other variables.
+    pub(crate) values: Vec<(&'static str, String)>,
+}
+
+/// From where the instance's own mails are sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Platform {
+    project: Project,
+    from: EmailAddress,
+}
+
+impl App {
+    /// Whether the instance can send mails of its own.
+    pub fn sends_own_mail(&self) -> bool {
+        self.settings().platform.from.is_some()
+    }
+
+    /// What a link carries.
+    pub(crate) fn link_token(&self, page: Page, id: Uuid) -> Result<Token> {
+        let signed = format!("{} {id}", page.as_str());
+        Ok(Token::from_bytes(&self.0.secret.sign(PURPOSE, signed.as_bytes())?))
+    }
+
+    /// From where own mails are sent; `None` when there is no sender.
+    pub(crate) async fn platform(&self) -> Result<Option<Platform>> {
+        let Some(from) = self.settings().platform.from.clone() else { return Ok(None) };
+        let project = self.0.platform.get_or_try_init(|| self.create_platform(&from)).await?.clone();
+        Ok(Some(Platform { project, from }))
+    }
+
+    async fn create_platform(&self, from: &EmailAddress) -> Result<Project> {
+        let now = self.0.clock.now();
+        let project = self
+            .0
+            .db
+            .write(move |tx| Box::pin(async move { project::platform(tx, NAME, now).await }))
+            .await?;
+        let name = DomainName::parse(from.domain())
+            .ok_or_else(|| Error::Internal("the sender of own mails has no domain".into()))?;
+        self.vouched_domain(project.number, name.clone()).await?;
+        self.tell_record(&project, &name).await?;
+        Ok(project)
+    }
+
+    /// Tells the operator which DNS record makes signatures of own mails count.
+    async fn tell_record(&self, project: &Project, name: &DomainName) -> Result<()> {
+        let domains = self.domains(project).await?;
+        let records =
+            domains.iter().filter(|known| known.domain.name == *name).flat_map(|known| &known.records);
+        for record in records.filter(|record| record.purpose == "dkim") {
+            tracing::info!(
+                kind = record.kind,
+                name = record.name,
+                value = record.value,
+                "own mails are signed with the key of this DNS record"
+            );
+        }
+        Ok(())
+    }
+
+    /// Makes a domain that the operator answers for, or notes that he answers for one that is there.
+    pub(crate) async fn vouched_domain(&self, project: ProjectNumber, name: DomainName) -> Result<()> {
+        if self.vouch_if_there(project, &name).await? {
+            return Ok(());
+        }
+        match self.create_domain(project, &Actor::Operator, name.clone(), true).await {
+            Ok(_) => Ok(()),
+            // another process may have been first
+            Err(error) => {
+                if self.vouch_if_there(project, &name).await? {
+                    Ok(())
+                } else {
+                    Err(error)
+                }
+            }
+        }
+    }
+
+    async fn vouch_if_there(&self, project: ProjectNumber, name: &DomainName) -> Result<bool> {
+        let (name, now) = (name.clone(), self.0.clock.now());
+        let known = self
+            .0
+            .db
+            .read(move |rx| Box::pin(async move { domain::by_name(rx, project, &name).await }))
+            .await?;
+        let Some(known) = known else { return Ok(false) };
+        if !known.vouched {
+            let id = known.id;
+            self.0
+                .db
+                .write(move |tx| Box::pin(async move { domain::vouch(tx, project, id, now).await }))
+                .await?;
+        }
+        Ok(true)
+    }
+
+    /// A mail, to be put into the outbox by [`enqueue`] in the transaction that makes its link.
+    pub(crate) fn notice(&self, platform: &Platform, notice: &Notice) -> Operation {
+        let (subject, body) = content(notice.page);
+        let mut values = Data::new();
+        values.insert("link".into(), json!({ "page": notice.page.as_str(), "id": notice.id }));
+        values.insert("instance".into(), self.settings().base_url.clone().into());
+        for (name, value) in &notice.values {
+            values.insert((*name).into(), value.as_str().into());
+        }
+        let (project, from) = (&platform.project, platform.from.clone());
+        self.own_operation(project, from, notice.to.clone(), (subject, body), values)
+    }
+
+    /// A mail that tells a member why the project was disabled. It carries no link.
+    pub(crate) fn suspension_notice(
+        &self,
+        platform: &Platform,
+        to: EmailAddress,
+        name: &str,
+        reason: &str,
+    ) -> Operation {
+        let mut values = Data::new();
+        for (variable, value) in [
+            ("instance", self.settings().base_url.as_str()),
+            ("project", &*without_links(name)),
+            ("reason", reason),
+        ] {
+            values.insert(variable.into(), value.into());
+        }
+        self.own_operation(&platform.project, platform.from.clone(), to, suspension_content(), values)
+    }
+
+    /// Tells the workers that own mails are due.
+    pub(crate) fn wake_platform(&self, platform: &Platform) {
+        self.0.dispatcher.wake(Lane::Transactional, platform.project.number);
+    }
+
+    /// Writes the link of an own mail out, now that the mail is rendered.
+    pub(crate) fn with_link<'m>(&self, project: &Project, mail: &'m Claimed) -> Result<Cow<'m, Claimed>> {
+        if !project.is_platform() {
+            return Ok(Cow::Borrowed(mail));
+        }
+        let Some(link) = mail.variables.get("link") else { return Ok(Cow::Borrowed(mail)) };
+        let (page, id) = (link["page"].as_str().and_then(Page::from_name), link["id"].as_str());
+        let (Some(page), Some(id)) = (page, id.and_then(|id| id.parse().ok())) else {
+            return Err(Error::Internal("a mail of the instance names no link".into()));
+        };
+        let token = self.link_token(page, id)?;
+        let url = format!("{}/auth/{}?token={}", self.settings().base_url, page.as_str(), token.reveal());
+        let mut mail = mail.clone();
+        mail.variables.insert("link".into(), url.into());
+        Ok(Cow::Owned(mail))
+    }
+
+    /// The instance's own mails that were captured, newest first: for the operator of an instance that sends none.
+    pub async fn own_captured(&self, to: Option<&EmailAddress>, limit: usize) -> Result<Vec<Message>> {
+        let found =
+            self.0.db.read(|rx| Box::pin(async move { project::by_id(rx, core::platform()).await })).await?;
+        let Some(project) = found else { return Ok(Vec::new()) };
+        let listed = self.captured(&project, None, LOOKED_THROUGH).await?.mails;
+        let wanted = listed.into_iter().filter(|mail| to.is_none_or(|to| mail.recipient == to.as_str()));
+        let mut messages = Vec::new();
+        for mail in wanted.take(limit) {
+            match self.captured_message(&project, mail.id).await {
+                Ok(message) => messages.push(message),
+                // sealed with another secret; the others are shown all the same
+                Err(error) => tracing::warn!(%error, email = %mail.id, "a captured mail cannot be shown"),
+            }
+        }
+        Ok(messages)
+    }
+}
+
+/// Puts own mails into the outbox.
+pub(crate) async fn enqueue(tx: &mut Tx<'_>, mails: &[Operation]) -> Result<()> {
+    if mails.is_empty() {
+        return Ok(());
+    }
+    let outcomes = send::run(tx, mails).await?;
+    // refused only when the domain that the operator vouches for was removed
+    if outcomes.iter().all(std::result::Result::is_ok) { Ok(()) } else { Err(Error::NoOwnSender) }
+}
+
+/// Subject and HTML of a mail.
+fn content(page: Page) -> (&'static str, String) {
+    let (subject, heading, text, button, after) = match page {
+        Page::VerifyEmail => (
+            "Confirm your email address",
+            "Confirm your email address",
+            "Somebody, hopefully you, created an account at {{instance}} with this address.",
+            "Confirm the address",
+            "The link works once, for a short time. If it was not you, it also lets you take the account over, or \
+             delete it.",
+        ),
+        Page::ResetPassword => (
+            "Reset your password",
+            "Reset your password",
+            "Somebody, hopefully you, asked for another password for your account at {{instance}}.",
+            "Choose a password",
+            "The link works once, for a short time. If it was not you, ignore this email: your password stays as it is.",
+        ),
+        Page::Invitation => (
+            // whoever has an account gives projects names: no subject is theirs to write
+            "You are invited to a project",
+            "You are invited to a project",
+            "{{inviter}} invites you to work on the project \u{201c}{{project}}\u{201d} at {{instance}}.",
+            "Accept the invitation",
+            "The link works once, for 14 days. If you do not know what this is about, ignore this email.",
+        ),
+    };
+    let button = format!(
+        "<p><a href=\"{{{{link}}}}\" style=\"display:inline-block;padding:.6rem 1.2rem;border-radius:8px;\
+         background:#1c1c1e;color:#fff;text-decoration:none\">{button}</a></p>"
+    );
+    (subject, letter(heading, text, &button, after))
+}
+
+/// Subject and HTML of the mail that tells a member why the project was disabled.
+fn suspension_content() -> (&'static str, String) {
+    let text = "The project {{project}} at {{instance}} was disabled. {{reason}} Until its operator enables it again \
+                nothing is sent and nothing can be changed; what is there can still be read.";
+    let after = "Look at whom the project writes to before you ask the operator: addresses that nobody entered, \
+                 bought or old lists, and recipients who did not ask for the mail.";
+    ("{{project}} was disabled", letter("{{project}} was disabled", text, "", after))
+}
+
+fn letter(heading: &str, text: &str, button: &str, after: &str) -> String {
+    format!(
+        "<!doctype html><html><body style=\"margin:0;background:#f6f6f7;font:16px/1.5 system-ui,sans-serif;color:#1c1c1e\">\
+         <div style=\"max-width:28rem;margin:2rem auto;padding:2rem;background:#fff;border-radius:12px\">\
+         <h1 style=\"font-size:1.3rem;margin:0 0 1rem\">{heading}</h1><p>{text}</p>{button}\
+         <p style=\"font-size:13px;color:#6b6b6b\">{after}</p></div></body></html>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::template_language::Template;
+
+    use super::*;
+
+    #[test]
+    fn the_mails_use_the_values_they_are_given() {
+        for (page, names) in [
+            (Page::VerifyEmail, &["instance", "link"][..]),
+            (Page::ResetPassword, &["instance", "link"]),
+            (Page::Invitation, &["instance", "inviter", "link", "project"]),
+        ] {
+            let (_, html) = content(page);
+            let used: Vec<String> = Template::parse_lenient(&html).variables().into_iter().collect();
+            assert_eq!(used, names);
+            assert_eq!(Page::from_name(page.as_str()), Some(page));
+        }
+        let (_, html) = suspension_content();
+        let used: Vec<String> = Template::parse_lenient(&html).variables().into_iter().collect();
+        assert_eq!(used, ["instance", "project", "reason"]);
+    }
+}

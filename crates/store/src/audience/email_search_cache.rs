@@ -1,0 +1,251 @@
+//! The addresses of large projects in memory, to count those that hold a common substring.
+//!
+//! The trigram index finds a rare substring. How many addresses hold a common one only a scan can tell, which takes a
+//! database 100 ns an address and memory a few. So the first common search of a large project has its addresses read
+//! in the background, and the searches that follow are counted here.
+//!
+//! A cache is never trusted: before each count it takes in the contacts that were added since, and it is thrown away
+//! unless the project then has exactly as many contacts as the cache has addresses, and none was removed or got another
+//! address meanwhile.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use memchr::memchr;
+use memchr::memmem::Finder;
+use tokio::task::AbortHandle;
+
+use crate::args;
+use crate::database::db::Db;
+use crate::database::error::{Error, Result};
+use crate::database::tx::Rx;
+use crate::database::value::Arg;
+
+/// Most bytes of all caches together.
+const BYTES: usize = 64 * 1024 * 1024;
+/// A cache that nobody asked for this long is thrown away.
+const IDLE: Duration = Duration::from_mins(5);
+/// Addresses read at a time.
+const STEP: i64 = 20_000;
+
+/// The addresses of a project, one a line, in the order of the contacts' ids.
+#[derive(Debug)]
+struct Cache {
+    lines: Vec<u8>,
+    count: i64,
+    newest: ContactId,
+    /// How many contacts of the project had been removed or got another address.
+    moves: i64,
+}
+
+impl Cache {
+    fn new(moves: i64) -> Self {
+        Self { lines: Vec::new(), count: 0, newest: ContactId::first_of(Timestamp(0)), moves }
+    }
+
+    fn add(&mut self, contacts: &[(ContactId, String)]) {
+        for (id, email) in contacts {
+            self.lines.extend_from_slice(email.as_bytes());
+            self.lines.push(b'\n');
+            self.newest = *id;
+        }
+        self.count += contacts.len() as i64;
+    }
+
+    /// How many addresses hold a text.
+    fn holding(&self, text: &str) -> i64 {
+        if text.contains('\n') {
+            return 0;
+        }
+        let finder = Finder::new(text);
+        let (mut rest, mut count) = (&self.lines[..], 0);
+        while let Some(at) = finder.find(rest) {
+            count += 1;
+            // the rest of this address counts no second time
+            let end = memchr(b'\n', &rest[at..]).map_or(rest.len(), |end| at + end + 1);
+            rest = &rest[end..];
+        }
+        count
+    }
+}
+
+/// The caches of this process.
+#[derive(Debug)]
+pub struct EmailSearchCaches {
+    db: Db,
+    slot: Arc<Mutex<Slot>>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    caches: Vec<Kept>,
+    writing: Vec<(ProjectNumber, AbortHandle)>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    project: ProjectNumber,
+    /// As it was written; what is added later is little.
+    bytes: usize,
+    used: Instant,
+    cache: Arc<tokio::sync::Mutex<Cache>>,
+}
+
+impl Slot {
+    fn take_out(&mut self, project: ProjectNumber) -> Option<Arc<tokio::sync::Mutex<Cache>>> {
+        self.caches.retain(|kept| kept.used.elapsed() < IDLE);
+        let kept = self.caches.iter_mut().find(|kept| kept.project == project)?;
+        kept.used = Instant::now();
+        Some(Arc::clone(&kept.cache))
+    }
+
+    fn throw_away(&mut self, project: ProjectNumber) {
+        self.caches.retain(|kept| kept.project != project);
+    }
+
+    /// Where there is no room, the caches that were not asked for the longest go.
+    fn put(&mut self, project: ProjectNumber, cache: Cache) {
+        self.throw_away(project);
+        let bytes = cache.lines.len();
+        let cache = Arc::new(tokio::sync::Mutex::new(cache));
+        self.caches.push(Kept { project, bytes, used: Instant::now(), cache });
+        self.caches.sort_by_key(|kept| std::cmp::Reverse(kept.used));
+        let mut sum = 0;
+        self.caches.retain(|kept| {
+            sum += kept.bytes;
+            sum <= BYTES
+        });
+    }
+}
+
+impl Drop for EmailSearchCaches {
+    fn drop(&mut self) {
+        for (_, task) in &lock(&self.slot).writing {
+            task.abort();
+        }
+    }
+}
+
+fn lock(slot: &Mutex<Slot>) -> MutexGuard<'_, Slot> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl EmailSearchCaches {
+    /// An empty slot.
+    pub fn new(db: Db) -> Self {
+        Self { db, slot: Arc::default() }
+    }
+
+    /// How many contacts of a project hold a text in their address; `None` when there is no cache to tell.
+    pub async fn count(&self, project: ProjectNumber, text: &str) -> Result<Option<i64>> {
+        let Some(cache) = lock(&self.slot).take_out(project) else { return Ok(None) };
+        let mut cache = cache.lock_owned().await;
+        let (moves, newest, held) = (cache.moves, cache.newest, cache.count);
+        let added = self
+            .db
+            .read_slow(project, move |rx| {
+                Box::pin(async move { added(rx, project, moves, newest, held).await })
+            })
+            .await?;
+        let Some(added) = added else {
+            lock(&self.slot).throw_away(project);
+            return Ok(None);
+        };
+        cache.add(&added);
+        let text = text.to_owned();
+        let count = tokio::task::spawn_blocking(move || cache.holding(&text)).await;
+        count.map(Some).map_err(|e| Error::Panicked(e.to_string()))
+    }
+
+    /// Has a project's cache written in the background, unless it is being written already.
+    pub fn write_soon(&self, project: ProjectNumber) {
+        let mut kept = lock(&self.slot);
+        kept.writing.retain(|(_, task)| !task.is_finished());
+        if kept.writing.iter().any(|(number, _)| *number == project) {
+            return;
+        }
+        let (db, to) = (self.db.clone(), Arc::clone(&self.slot));
+        let task = tokio::spawn(async move {
+            match write(&db, project).await {
+                Ok(Some(cache)) => lock(&to).put(project, cache),
+                Ok(None) => {}
+                Err(error) => tracing::debug!(%error, "the addresses of a project could not be read"),
+            }
+        });
+        kept.writing.push((project, task.abort_handle()));
+    }
+}
+
+async fn write(db: &Db, project: ProjectNumber) -> Result<Option<Cache>> {
+    let moves = db.read(move |rx| Box::pin(async move { sums(rx, project).await })).await?.1;
+    let mut cache = Cache::new(moves);
+    loop {
+        let newest = cache.newest;
+        let step = db.read_in_background(project, move |rx| {
+            Box::pin(async move { after(rx, project, newest, STEP).await })
+        });
+        let step = step.await?;
+        cache.add(&step);
+        if step.len() < STEP as usize {
+            return Ok(Some(cache));
+        }
+        if cache.lines.len() > BYTES {
+            return Ok(None);
+        }
+    }
+}
+
+async fn after(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    newest: ContactId,
+    limit: i64,
+) -> Result<Vec<(ContactId, String)>> {
+    rx.all(
+        "select id, email from contacts where project_id = $1 and id > $2 order by id limit $3",
+        args![project, newest, limit],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// How many contacts a project has, and how many of them were removed or got another address so far.
+async fn sums(rx: &Rx<'_>, project: ProjectNumber) -> Result<(i64, i64)> {
+    rx.one(
+        "select cast(coalesce(sum(case when kind = 'contacts' then value end), 0) as {int}), \
+         cast(coalesce(sum(case when kind = 'moves' then value end), 0) as {int}) \
+         from counters where project_id = $1 and kind {in $2} and name = ''",
+        &[project.into(), Arg::Texts(vec![Some("contacts".into()), Some("moves".into())])],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// What has to be added to a cache for it to be complete; `None` when that is not enough.
+async fn added(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    moves: i64,
+    newest: ContactId,
+    held: i64,
+) -> Result<Option<Vec<(ContactId, String)>>> {
+    let added = after(rx, project, newest, STEP).await?;
+    let (contacts, moves_now) = sums(rx, project).await?;
+    Ok((moves == moves_now && held + added.len() as i64 == contacts).then_some(added))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_holds_a_text_twice_counts_once() {
+        let mut cache = Cache::new(0);
+        let id = ContactId::first_of(Timestamp(1));
+        cache.add(&[(id, "anna@anna.example".into()), (id, "bob@host.example".into())]);
+        assert_eq!([cache.holding("anna"), cache.holding("example"), cache.holding("bob")], [1, 2, 1]);
+        assert_eq!([cache.holding("nobody"), cache.holding("e\nbob")], [0, 0]);
+    }
+}

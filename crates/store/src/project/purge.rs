@@ -1,0 +1,343 @@
+//! Wiping: how a project is reset or deleted.
+//!
+//! Rows carry their project's number. A reset gives the project another number, and a deletion none: the old number is
+//! retired, which takes its rows out of sight and out of every worker's hands in one small transaction. The rows
+//! themselves go in bounded steps afterwards, by whatever process comes along; a step that is interrupted or done twice
+//! does no harm. The number is looked through for a day, for the sake of requests that were under way.
+
+use std::time::Duration;
+
+use mailwright_core::audit::Actor;
+use mailwright_core::ids::{ProjectId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use uuid::Uuid;
+
+use crate::args;
+use crate::audience::search;
+use crate::database::db::Db;
+use crate::database::error::{Error, Result};
+use crate::database::tenant::{self, Rows};
+use crate::database::tx::{Rx, Tx};
+use crate::project;
+use crate::project::audit;
+
+/// How long a retired number is looked through.
+const KEPT: Duration = Duration::from_hours(24);
+
+/// Takes the project away from its number: nothing finds it there any more. Fails with a conflict when another
+/// transaction did so already.
+async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Result<()> {
+    let retired = tx
+        .execute(
+            "update projects set id = $2, retired_at = $3, purge_at = $3, disabled_at = $3 \
+             where number = $1 and retired_at is null and disabled_at is null",
+            args![number, ProjectId::new(now, rand::random()), now],
+        )
+        .await?;
+    if retired == 1 {
+        Ok(())
+    } else {
+        Err(Error::Conflict("the project was reset, deleted or disabled".into()))
+    }
+}
+
+/// Resets a project: what its number has is retired, and keys, members, invitations, suspensions, domains and the sums
+/// of how its mail was received go on under another number, which is returned. A reset is no way to be judged anew.
+pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Result<ProjectNumber> {
+    let found = project::get(tx, old).await?.ok_or(Error::NotFound)?;
+    if found.disabled {
+        return Err(Error::Conflict("the project is disabled".into()));
+    }
+    retire(tx, old, now).await?;
+    let new = tx
+        .one(
+            "insert into projects (id, name, language, tracking, sending_per_second, bootstrap_name, \
+             public_key_may_resubscribe, disabled_at, created_at, updated_at) \
+             select $2, name, language, tracking, sending_per_second, bootstrap_name, \
+             public_key_may_resubscribe, null, created_at, $3 \
+             from projects where number = $1 returning number",
+            args![old, found.id, now],
+            |r| r.get::<ProjectNumber>(0),
+        )
+        .await?;
+    tx.execute_one("update projects set successor = $2 where number = $1", args![old, new]).await?;
+    for table in tenant::following() {
+        tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
+            .await?;
+    }
+    tx.execute(
+        "insert into domains (project_id, id, name, verified, vouched, selector, key_type, public_key, private_key, \
+         last_check, check_at, created_at, updated_at) select $2, id, name, verified, vouched, selector, key_type, \
+         public_key, private_key, last_check, check_at, created_at, updated_at from domains where project_id = $1",
+        args![old, new],
+    )
+    .await?;
+    tx.execute(
+        "insert into counters (project_id, kind, name, shard, value) select $2, kind, name, shard, value \
+         from counters where project_id = $1 and kind = 'delivery_stats'",
+        args![old, new],
+    )
+    .await?;
+    Ok(new)
+}
+
+/// Deletes a project: keys and members are gone at once, its rows follow. What stays is who did it. Fails with a
+/// conflict when the project is disabled: nobody gets rid of what an operator is to look at.
+pub async fn delete(tx: &mut Tx<'_>, number: ProjectNumber, actor: &Actor, now: Timestamp) -> Result<()> {
+    let found = project::get(tx, number).await?.ok_or(Error::NotFound)?;
+    if found.disabled {
+        return Err(Error::Conflict("the project is disabled".into()));
+    }
+    retire(tx, number, now).await?;
+    let (kind, id, name) = audit::stored(actor);
+    tx.execute_one(
+        "insert into deletions (id, name, actor_type, actor_id, actor_name, deleted_at) \
+         values ($1, $2, $3, $4, $5, $6)",
+        args![found.id, &found.name, kind, id, name, now],
+    )
+    .await?;
+    for table in tenant::following() {
+        tx.execute(format!("delete from {table} where project_id = $1"), args![number]).await?;
+    }
+    Ok(())
+}
+
+/// What is known of a deleted project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    /// The name it had.
+    pub name: String,
+    /// Who deleted it.
+    pub actor: Actor,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Who deleted a project; `None` when nobody did.
+pub async fn deletion(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Deletion>> {
+    rx.optional(
+        "select name, actor_type, actor_id, actor_name, deleted_at from deletions where id = $1",
+        args![id],
+        |r| {
+            let (kind, by, name): (String, Option<Uuid>, Option<String>) = (r.get(1)?, r.get(2)?, r.get(3)?);
+            Ok(Deletion { name: r.get(0)?, actor: audit::read(&kind, by, name), at: r.get(4)? })
+        },
+    )
+    .await
+}
+
+/// A number to be purged.
+#[derive(Debug, Clone, Copy)]
+pub struct Retired {
+    /// The number.
+    pub number: ProjectNumber,
+    /// The number that the project has now; `None` when it was deleted.
+    pub successor: Option<ProjectNumber>,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// Retired numbers that are to be looked through now.
+pub async fn due(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<Retired>> {
+    rx.all(
+        "select number, successor, retired_at from projects where retired_at is not null and purge_at <= $1 \
+         order by purge_at limit $2",
+        args![now, limit],
+        |r| Ok(Retired { number: r.get(0)?, successor: r.get(1)?, at: r.get(2)? }),
+    )
+    .await
+}
+
+/// Wipes a retired number, step by step. Harmless when repeated, also by several processes at once.
+pub async fn purge(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
+    search::drop_index(db, retired.number).await?;
+    if let Some(successor) = retired.successor {
+        while db.write_in_background(move |tx| Box::pin(move_audit(tx, retired.number, successor))).await? > 0
+        {
+        }
+    } else {
+        let audit = ("audit", tenant::AUDIT);
+        while db.write_in_background(move |tx| Box::pin(purge_step(tx, retired.number, audit))).await? > 0 {}
+    }
+    for table in tenant::purged() {
+        while db.write_in_background(move |tx| Box::pin(purge_step(tx, retired.number, table))).await? > 0 {}
+    }
+    db.write_in_background(move |tx| Box::pin(purged(tx, retired, now))).await
+}
+
+/// Looks again after as long as the number has been retired: often in the beginning, when requests may still be under
+/// way, and query_uncached later.
+async fn purged(tx: &mut Tx<'_>, retired: Retired, now: Timestamp) -> Result<()> {
+    let age = now.since(retired.at);
+    if age > KEPT {
+        tx.execute(
+            "delete from projects where number = $1 and retired_at is not null",
+            args![retired.number],
+        )
+        .await?;
+        return Ok(());
+    }
+    let next = now.plus(age.max(Duration::from_secs(1)));
+    tx.execute("update projects set purge_at = $2 where number = $1", args![retired.number, next]).await?;
+    Ok(())
+}
+
+async fn purge_step(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    (table, Rows { key, at_once }): (&str, Rows),
+) -> Result<u64> {
+    tx.execute(
+        format!(
+            "delete from {table} where project_id = $1 and ({key}) in \
+             (select {key} from {table} where project_id = $1 limit {at_once})"
+        ),
+        args![number],
+    )
+    .await
+}
+
+/// Moves some of the audit log to the number that the project has now.
+async fn move_audit(tx: &mut Tx<'_>, old: ProjectNumber, new: ProjectNumber) -> Result<u64> {
+    tx.execute(
+        "insert into audit (project_id, id, actor_type, actor_id, actor_name, action, target, details, created_at) \
+         select $2, id, actor_type, actor_id, actor_name, action, target, details, created_at \
+         from audit where project_id = $1 order by id limit 500 on conflict (project_id, id) do nothing",
+        args![old, new],
+    )
+    .await?;
+    tx.execute(
+        "delete from audit where project_id = $1 and id in \
+         (select old.id from audit old join audit new on new.project_id = $2 and new.id = old.id \
+         where old.project_id = $1 order by old.id limit 500)",
+        args![old, new],
+    )
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::audit::Action;
+    use mailwright_core::ids::ContactId;
+
+    use super::*;
+    use crate::database::db::{Location, StoreMetrics};
+    use crate::database::migrate::migrate;
+    use crate::project::audit::Entry;
+
+    const NOW: Timestamp = Timestamp(1_763_000_000_000);
+
+    async fn filled() -> (tempfile::TempDir, Db, ProjectNumber) {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("test.sqlite"));
+        let db = Db::open(&location, StoreMetrics::default()).unwrap();
+        migrate(&db, NOW).await.unwrap();
+        let fill = db.write(|tx| {
+            Box::pin(async move {
+                let number = project::create(tx, "Acme", "en", NOW).await?.number;
+                for n in 0..1200 {
+                    tx.execute(
+                        "insert into contacts (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
+                         values ($1, $2, $3, true, {json $5}, 0, $4, $4)",
+                        args![number, ContactId::new(NOW, rand::random()), format!("c{n}@example.com"), NOW, serde_json::json!({})],
+                    )
+                    .await?;
+                    let entry = Entry::of_project(Action::ProjectUpdated);
+                    audit::record(tx, number, &Actor::Operator, &entry, NOW).await?;
+                }
+                Ok::<_, Error>(number)
+            })
+        });
+        let number = fill.await.unwrap();
+        (folder, db, number)
+    }
+
+    async fn rows(db: &Db, table: &'static str, number: ProjectNumber) -> i64 {
+        db.read(move |rx| {
+            Box::pin(async move {
+                let count = format!("select count(*) from {table} where project_id = $1");
+                rx.one(count, args![number], |r| r.get(0)).await
+            })
+        })
+        .await
+        .unwrap()
+    }
+
+    async fn due_at(db: &Db, now: Timestamp) -> Vec<Retired> {
+        db.read(move |rx| Box::pin(async move { due(rx, now, 10).await })).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_reset_leaves_nothing_but_the_audit_log() {
+        let (_folder, db, old) = filled().await;
+        let new = db.write(move |tx| Box::pin(async move { reset(tx, old, NOW).await })).await.unwrap();
+        let again = db.write(move |tx| Box::pin(async move { reset(tx, old, NOW).await })).await;
+        assert!(matches!(again, Err(Error::NotFound | Error::Conflict(_))), "{again:?}");
+        assert_eq!(rows(&db, "contacts", new).await, 0);
+
+        let [retired] = due_at(&db, NOW).await[..] else { panic!("one number is retired") };
+        purge(&db, retired, NOW).await.unwrap();
+        assert_eq!((rows(&db, "contacts", old).await, rows(&db, "audit", old).await), (0, 0));
+        assert_eq!(rows(&db, "audit", new).await, 1200);
+        // it is looked through again, and forgotten after a day
+        assert!(due_at(&db, NOW).await.is_empty());
+        let later = NOW.plus(KEPT).plus(Duration::from_secs(1));
+        let [retired] = due_at(&db, later).await[..] else { panic!("it is looked through again") };
+        purge(&db, retired, later).await.unwrap();
+        assert!(due_at(&db, later.plus(KEPT)).await.is_empty());
+        assert_eq!(rows(&db, "audit", new).await, 1200);
+    }
+
+    #[tokio::test]
+    async fn what_was_about_a_project_finds_it_after_resets_and_not_after_its_deletion() {
+        let (_folder, db, old) = filled().await;
+        let locked = async || db.write(move |tx| Box::pin(project::lock(tx, old))).await.unwrap();
+        assert_eq!(locked().await, Some(old));
+        let mut last = old;
+        for _ in 0..2 {
+            last = db.write(move |tx| Box::pin(reset(tx, last, NOW))).await.unwrap();
+            assert_eq!(locked().await, Some(last));
+        }
+        let deleted =
+            db.write(move |tx| Box::pin(async move { delete(tx, last, &Actor::Operator, NOW).await }));
+        deleted.await.unwrap();
+        assert_eq!(locked().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_deletion_leaves_nothing_but_who_did_it() {
+        let (_folder, db, number) = filled().await;
+        let id = db
+            .read(move |rx| Box::pin(async move { project::get(rx, number).await }))
+            .await
+            .unwrap()
+            .unwrap()
+            .id;
+        let by = Actor::User {
+            id: mailwright_core::ids::UserId::new(NOW, rand::random()),
+            email: "ada@example.com".into(),
+        };
+        let actor = by.clone();
+        db.write(move |tx| Box::pin(async move { delete(tx, number, &actor, NOW).await })).await.unwrap();
+        let known = db.read(move |rx| Box::pin(async move { deletion(rx, id).await })).await.unwrap();
+        assert_eq!(known, Some(Deletion { name: "Acme".into(), actor: by, at: NOW }));
+        let [retired] = due_at(&db, NOW).await[..] else { panic!("one number is retired") };
+        purge(&db, retired, NOW).await.unwrap();
+        assert_eq!((rows(&db, "contacts", number).await, rows(&db, "audit", number).await), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn a_disabled_project_is_not_deleted() {
+        let (_folder, db, number) = filled().await;
+        db.write(move |tx| {
+            Box::pin(async move { crate::delivery::suspension::start(tx, number, "Unpaid", NOW).await })
+        })
+        .await
+        .unwrap();
+        let refused = db
+            .write(move |tx| Box::pin(async move { delete(tx, number, &Actor::Operator, NOW).await }))
+            .await;
+        assert!(matches!(refused, Err(Error::Conflict(_))), "{refused:?}");
+        assert_eq!(rows(&db, "contacts", number).await, 1200);
+    }
+}

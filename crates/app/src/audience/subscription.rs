@@ -28,6 +28,11 @@ pub struct Pass {
     pub tag: Option<String>,
 }
 
+/// What a tag says that is that of its contact.
+struct Tagged {
+    project: Option<ProjectNumber>,
+}
+
 /// A contact as the public pages know it.
 #[derive(Debug, Clone)]
 pub struct PublicContact {
@@ -46,32 +51,40 @@ pub struct PublicContact {
 }
 
 impl App {
-    /// What the links in mails to a contact carry, so that they lead to the contact's pages.
-    pub(crate) fn link_tag(&self, id: ContactId) -> Result<String> {
-        let mut signature = self.0.secret.sign(PURPOSE, id.as_uuid().as_bytes())?;
-        signature.truncate(TAG);
-        Ok(hex::encode(signature))
+    /// What the links in mails to a contact carry: a signature of the contact's id, and the number of its project, which
+    /// nobody else can read.
+    pub(crate) fn link_tag(&self, project: ProjectNumber, id: ContactId) -> Result<String> {
+        let signature = self.0.secret.sign(PURPOSE, id.as_uuid().as_bytes())?;
+        let (tag, mask) = signature.split_at(TAG);
+        Ok(hex::encode([tag, &masked(project.0.to_be_bytes(), mask)].concat()))
     }
 
-    /// Whether a tag is that of a contact. The time taken tells nothing.
-    fn is_tag(&self, id: ContactId, given: &str) -> bool {
-        let Ok(right) = self.link_tag(id) else { return false };
-        let differs = right.bytes().zip(given.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
-        right.len() == given.len() && differs == 0
+    /// Reads a tag; `None` when it is not that of the contact. The time taken tells nothing of the right one.
+    fn read_tag(&self, id: ContactId, given: &str) -> Option<Tagged> {
+        let signature = self.0.secret.sign(PURPOSE, id.as_uuid().as_bytes()).ok()?;
+        let (right, mask) = signature.split_at(TAG);
+        let given = hex::decode(given).ok()?;
+        let (tag, number) = given.split_at_checked(TAG)?;
+        let differs = right.iter().zip(tag).fold(0, |all, (a, b)| all | (a ^ b));
+        let project = <[u8; 8]>::try_from(number).ok();
+        let project = project.map(|number| ProjectNumber(i64::from_be_bytes(masked(number, mask))));
+        // tags made by earlier versions name no project
+        (differs == 0 && (project.is_some() || number.is_empty())).then_some(Tagged { project })
     }
 
     /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the public
     /// key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
     pub async fn public_contact(&self, id: ContactId, pass: &Pass) -> Result<PublicContact> {
-        let tagged = pass.tag.as_deref().is_some_and(|tag| self.is_tag(id, tag));
+        let tagged = pass.tag.as_deref().and_then(|tag| self.read_tag(id, tag));
         let mail = pass.mail;
         let found = self
             .0
             .db
             .read(move |rx| {
                 Box::pin(async move {
-                    let Some(number) = contact::project_of(rx, id).await? else { return Ok(None) };
-                    if !tagged
+                    let named = tagged.as_ref().and_then(|tagged| tagged.project);
+                    let Some(number) = find(rx, named, id).await? else { return Ok(None) };
+                    if tagged.is_none()
                         && contact::is_id_told(rx, number, id).await?
                         && sent_to(rx, number, id, mail).await?.is_none()
                     {
@@ -139,6 +152,26 @@ impl App {
         changed.await?;
         Ok(PublicContact { subscribed, ..before })
     }
+}
+
+/// A project's number, hidden or shown by a mask.
+fn masked(mut number: [u8; 8], mask: &[u8]) -> [u8; 8] {
+    number.iter_mut().zip(mask).for_each(|(byte, mask)| *byte ^= mask);
+    number
+}
+
+/// The project of a contact: the one that the link names, or any, where the link does not.
+async fn find(
+    rx: &mut Rx<'_>,
+    named: Option<ProjectNumber>,
+    id: ContactId,
+) -> mailwright_store::Result<Option<ProjectNumber>> {
+    if let Some(number) = named
+        && contact::get(rx, number, id).await?.is_some()
+    {
+        return Ok(Some(number));
+    }
+    contact::project_of(rx, id).await
 }
 
 /// A mail, if it was sent to a contact.

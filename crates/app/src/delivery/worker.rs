@@ -95,7 +95,7 @@ impl Delivery {
         let printed = self.render_pool.run(Urgency::of(lane), mail.project, move || {
             let complete = app.with_link(&footers.project, &mail)?;
             let rendered =
-                render(&app.settings().base_url, &footers, &complete, &content, &app.link_tag(mail.contact)?)
+                render(&app.settings().base_url, &footers, &complete, &content, &app.link_tag(mail.project, mail.contact)?)
                     .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
                 .sign(mail.from.domain(), &selector, &rendered.raw, date)

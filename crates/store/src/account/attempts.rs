@@ -1,4 +1,4 @@
-//! Failed logins, counted for all nodes together, and the clients that accounts signed in from.
+//! Failed logins and other attempts, counted for all nodes together, and the clients that accounts signed in from.
 
 use mailwright_core::ids::UserId;
 use mailwright_core::time::Timestamp;

@@ -1,4 +1,5 @@
-//! Links that prove an address: whoever opens one receives mail there.
+//! Links that prove an address: a person who opens one receives mail there. A link is stored as a hash, for a short
+//! time, and works once. Using one uses up all links of its kind.
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{OneTimeLinkId, UserId};

@@ -1,4 +1,5 @@
-//! Events: append-only.
+//! Events. They are only appended; removing an event name removes its events. The service's own events cannot be
+//! removed, because they show why somebody gets mail, or none.
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;

@@ -1,5 +1,5 @@
 //! How many events of each name happened on each day: sums that are kept in the transactions that append and remove
-//! events. Events from before they were kept are counted by the upkeep, in steps, the oldest first.
+//! events. Older events, from before these sums existed, are counted by the maintenance in steps, the oldest first.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Addresses that no campaign writes to.
+//! Addresses that campaigns do not write to.
 
 use std::collections::BTreeMap;
 

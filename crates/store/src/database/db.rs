@@ -1,4 +1,17 @@
 //! The database handle: opening, reading, writing.
+//!
+//! A write is a body that awaits nothing but its transaction. If the body ends with `Err`, nothing that it wrote is
+//! kept. The error may be a failure of the store or a refusal of the caller, which comes back as it was ([`Refusal`]).
+//!
+//! On PostgreSQL a write may meet a lock that another transaction holds. A request's write ([`Db::write`]) waits for a
+//! moment, then gives its connection back and runs again in its turn. All writes that are held up share a quarter of
+//! the connections, so other requests find connections however many wait for one row. Work that comes again anyway
+//! ([`Db::write_in_background`]) waits for a moment only and fails, so that a round over all projects goes on.
+//!
+//! A read takes one of three ways ([`Door`]). [`Db::read`] is for a few rows by their keys. A read that may look at
+//! every row of a project uses [`Db::read_slow`], or [`Db::read_in_background`] if no client waits for it. The slow
+//! reads have threads or connections of their own; [`slow`](super::slow) shares them out.
+//! `docs/adr/0007-doors-for-reads.md` has the reasons.
 
 use std::any::Any;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
-//! The tables whose rows belong to projects, and what becomes of the rows when a project is reset or deleted.
+//! The tables whose rows belong to projects, and what happens to the rows when a project is reset or deleted.
 //!
-//! A test derives these tables from the migrated database, so that none can be forgotten here: a table with a column
-//! `project_id` that is missing from [`TABLES`] fails it.
+//! A test derives these tables from the migrated database and fails for a table with a column `project_id` that is
+//! missing from [`TABLES`]. Keys and indexes of these tables begin with `project_id`, so that the schema can be divided
+//! by project. Tables whose rows are found by other keys are [`Retirement::Following`] or [`Retirement::Cascading`].
 
 /// What becomes of a table's rows when the number of their project is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

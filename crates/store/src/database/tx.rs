@@ -1,4 +1,9 @@
-//! Transactions and what runs in them.
+//! Transactions, and the statements that run in them.
+//!
+//! On PostgreSQL, statements that do not need each other's results can be awaited together (`join`). They reach the
+//! server in one round trip, in the order given, and `begin` goes with the first of them. If one fails, the server
+//! refuses those behind it without saying why. So a transaction reports its first error, whichever answer its body
+//! looked at ([`Failure`]).
 
 use std::future::ready;
 use std::ops::{Deref, DerefMut, Range};

@@ -1,4 +1,4 @@
-//! The captured mailbox: what the capture transport kept instead of sending it.
+//! The captured mailbox: mails that the capture transport kept instead of sending them.
 
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;

@@ -1,4 +1,5 @@
-//! Disabled projects: why, and for how long.
+//! Disabled projects: why, and for how long. Enabling a project stores its totals so far as a `baseline`, which later
+//! judgements subtract. A reset keeps the baseline.
 
 use mailwright_core::ids::{AuditId, ProjectNumber};
 use mailwright_core::reputation::ReputationBaseline;

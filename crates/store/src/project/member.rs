@@ -1,4 +1,5 @@
-//! Members of projects, and invitations to become one.
+//! Members of projects, and invitations. An invitation with a `key_id` was asked for by a key and opens nothing: every
+//! statement that redeems one says `key_id is null`.
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ApiKeyId, InvitationId, ProjectNumber, UserId};

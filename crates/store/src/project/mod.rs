@@ -1,4 +1,7 @@
 //! Projects.
+//!
+//! A change of keys, members or settings locks the project ([`lock`]) and goes on with the number that it has by then,
+//! since a reset may have changed the number meanwhile.
 
 pub mod api_key;
 pub mod audit;

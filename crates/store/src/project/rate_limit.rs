@@ -1,4 +1,5 @@
-//! The request limit and the sending throttle of a project, shared by every process on the database.
+//! The request limits and the sending throttle of a project, and the rate of the instance: shared by all processes on
+//! the database.
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;

@@ -1,4 +1,6 @@
-//! What mails say, stored once for everybody who is sent the same.
+//! The contents of mails: each is stored once, under its hash, however many recipients it has. The rows of mails name
+//! the hash. A content that was not used for seven days is removed (`forget`), unless a campaign or a waiting mail has
+//! it.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,10 +1,20 @@
-//! Mails: outbox, ledger and delivery log in one table.
+//! Mails: outbox, ledger and delivery log in one table, with one row for each recipient.
 //!
-//! `due_at` drives everything. A mail that waits is due at some time; a claim moves that time into the future, which is
-//! the lease; a terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+//! `due_at` drives everything. A waiting mail is due at some time. A claim moves that time into the future, which is
+//! the lease. A terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+//! A claim waits for the locks of other transactions for a moment only.
 //!
-//! The mails of campaigns wait by campaign (see [`crate::sending::campaign::queue`]); the functions here that take a lane are
-//! about all others.
+//! Attempts, doubts and the log grow in SQL ([`conclude`]): a worker adds one attempt and does not write the whole log,
+//! so nothing that another owner stored is overwritten. A process that comes back after its lease, and knows that its
+//! mail was taken, records that ([`conclude_late`]). A refusal that is not about the mail gives it back without an
+//! attempt ([`postpone`]). A mail that is found `SENDING` after its lease has ended had an owner that died: it is in
+//! doubt.
+//!
+//! The values of a mail are blanked when the mail is settled. A campaign's mail that did not go out keeps them, for a
+//! retry.
+//!
+//! The mails of campaigns wait by campaign (see [`crate::sending::campaign::queue`]). The functions here that take a
+//! lane are about all others.
 
 use std::collections::HashSet;
 use std::time::Duration;

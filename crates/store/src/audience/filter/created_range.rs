@@ -1,7 +1,8 @@
-//! When the contacts that a filter finds can have been created, as far as the filter says so by itself.
+//! The range of creation times of the contacts that a filter can find, as far as the filter alone limits it.
 //!
-//! The id of a contact begins with the time of its creation, so a query need not look at contacts of another time. A
-//! condition that asks for something long past says so too: what happens to a contact happens after its creation.
+//! The id of a contact begins with its creation time, so a query can skip contacts of other times. A condition on
+//! something long ago limits the range too, because nothing happens to a contact before it is created. An hour of slack
+//! ([`SLACK`]) allows for clocks that differ; if they differ by more, a contact is found that much later.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is known of the contacts of a batch.
+//! Loads the facts about a batch of contacts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

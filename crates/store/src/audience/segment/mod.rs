@@ -1,10 +1,10 @@
 //! Segments.
 //!
-//! How many members a segment has is shown from one of two sums: `member_count` is kept with the stored memberships,
-//! and `counted` is what a count by the condition found last. The first is shown once `settled`: always for static
-//! segments, never for dynamic ones that are not tracked, and for tracked ones as soon as every contact was judged by
-//! the condition as it is now. `due_at` is when the background work looks at a segment next, and `revision` counts what
-//! changes the meaning of its condition.
+//! The number of members that a segment shows is one of two sums. `member_count` is kept with the stored memberships,
+//! and `counted` is the result of the last count by the condition. The first is shown once the segment is `settled`:
+//! always for static segments, never for dynamic segments that are not tracked, and for tracked segments as soon as
+//! every contact was judged by the current condition. `due_at` is when the background work looks at a segment next.
+//! `revision` counts the changes to the meaning of its condition.
 
 mod member;
 mod refresher;

@@ -1,9 +1,10 @@
-//! What keeps tracked segments current: the contacts to judge again, and how far time was followed.
+//! The state that keeps tracked segments current: the contacts to judge again, and how far the passing of time was
+//! followed.
 //!
-//! `contact_changes` is a queue without a lock: every transaction that changes a contact adds rows of its own, and only
-//! the holder of the project's row in `segment_upkeep` takes some away. A row that the holder sees was committed with
-//! the change it tells of, so whatever the holder reads afterwards has the change in it; a change that comes later has
-//! a later row.
+//! `contact_changes` is a queue without a lock. Every transaction that changes a contact adds rows, so no writer waits
+//! for another; only the holder of the project's row in `segment_upkeep` removes rows. A row that the holder sees was
+//! committed together with its change, so everything that the holder reads afterwards includes that change. A later
+//! change has a later row.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! A connection beside the pools, for migrations and the building of indexes: what takes long there is right to.
+//! A connection beside the pools, for migrations and for building indexes, which may take long.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,17 @@
-//! PostgreSQL: a pool of connections, and another one for slow reads; a transaction is a transaction.
+//! PostgreSQL: a pool of connections, and another one for slow reads.
 //!
-//! Whatever is given up here ends in the server as well: statements have a `statement_timeout`, and what nobody waits for
-//! any more is cancelled. A connection that is merely closed would leave its statement running.
+//! **Statements end in the server.** They have a `statement_timeout`, and a statement that nobody waits for any more is
+//! cancelled. A connection that is merely closed would leave its statement running. The commit alone has no timeout: if
+//! a commit that waits for a standby is stopped, the server reports it as done. If a process freezes inside a
+//! transaction, the server ends the transaction after [`IDLE`]; a process that wakes up finds its connection closed.
+//!
+//! **Plans.** Sequential scans, hash joins and merge joins are disabled for our sessions: every statement is served by
+//! an index, and a query that should scan asks for it (`Rx::query_with_seqscan`). Cached plans are discarded after
+//! [`PLANS_KEPT`], because a plan that was made for a small table reads the whole table after it has grown. Coalesced
+//! statements keep their plans: they find every row by its key, and planning takes longer than running them
+//! ([`Plans`]).
+//!
+//! [`Apart`] is a connection beside the pools, without a timeout, for migrations and for building indexes.
 
 mod apart;
 

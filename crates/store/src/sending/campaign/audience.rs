@@ -1,4 +1,4 @@
-//! Whom a campaign is for: how many they are, and who.
+//! The audience of a campaign: how many contacts it has, and which.
 
 use std::sync::Arc;
 

@@ -1,5 +1,8 @@
-//! Campaigns: their records (here), whom they are for (`audience`), how they are carried out (`run`), what waits to be
-//! handed over (`queue`), and the ledger of what became of each mail (`ledger`).
+//! Campaigns: their records (here), their audience (`audience`), how they are carried out (`run`), the mails that wait
+//! to be handed over (`queue`), and the ledger of what happened to each mail (`ledger`).
+//!
+//! A contact that leaves an address while a campaign is under way leaves a salted hash of it with its mail (`former`).
+//! By that hash the campaign knows that it has written to the address. The end of the campaign removes the hashes.
 
 pub mod audience;
 pub mod ledger;

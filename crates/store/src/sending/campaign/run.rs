@@ -1,7 +1,7 @@
 //! Carrying campaigns out: what is to be done next, starting, freezing the audience, and the end.
 //!
-//! A step changes the campaign's own row first. That row is the lock, and the place where it is noted how far the
-//! campaign came, so that a step that was interrupted, or done by two processes at once, is done once.
+//! A step changes the campaign's own row first. That row is the lock, the lease and the cursor. So a step that is
+//! interrupted, or tried by two processes at once, is done once.
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, Ledger};

@@ -1,4 +1,4 @@
-//! What a use case can refuse, and what can fail under it.
+//! The errors of use cases: refusals, and failures of the store.
 
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;

@@ -1,4 +1,11 @@
-//! Proving an address, and setting another password by it.
+//! Links in mails: proving an address, and setting another password.
+//!
+//! A link shows who receives the mail, not who made the account, because anybody can sign up with somebody else's
+//! address. The person who made the account shows its session or its password. Everybody else takes the account over
+//! (`session::hand_over`) or says that it is not theirs.
+//!
+//! Link and mail are written in one transaction. A request for a new password only stores the address. A worker looks
+//! for the account later, so the time of the answer does not tell whether there is one.
 
 use std::time::Duration;
 

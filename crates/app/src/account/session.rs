@@ -1,8 +1,11 @@
 //! Signing up, in and out, and passwords.
 //!
-//! A session is a row. What the browser holds is a JSON Web Token that names the row and is signed with a key of the
-//! instance, so that neither a guess nor a look into the database opens a session. Without its row a token is worth
-//! nothing, which is how sessions end at once on every node.
+//! A session is a row. The browser holds a JSON Web Token that names the row and is signed with a key of the instance.
+//! So neither a guess nor a look into the database opens a session. Without its row a token is worth nothing, so a
+//! session ends at once on every node.
+//!
+//! [`hand_over`] is the one place where an account passes to the owner of its address. Attempts are counted in
+//! transactions of their own, so a refusal does not undo them.
 
 use std::net::IpAddr;
 use std::time::Duration;

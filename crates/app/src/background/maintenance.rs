@@ -1,7 +1,9 @@
-//! Background work besides delivery: domain checks, housekeeping, stats.
+//! Background work besides delivery, campaigns, segments and jobs: domain checks, housekeeping, statistics of the
+//! queue.
 //!
-//! Each round goes from project to project and takes what is due there. Rounds of several processes do no harm to each
-//! other: what is due is claimed.
+//! Each round goes from project to project and does what is due there. Rounds of several processes do not disturb each
+//! other, because due work is claimed. Processes find each other's work by such rounds; `NOTIFY` would serialise
+//! commits on PostgreSQL.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Work for projects that goes on while the others are looked at.
+//! Work for projects that runs beside the rounds of a runner: one piece at a time for each project.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

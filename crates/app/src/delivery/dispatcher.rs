@@ -1,6 +1,8 @@
-//! The short queues between feeders and workers, one for each lane; who has mail to be claimed; and the instance's rate.
+//! The short queues between feeders and workers, one for each lane; the projects that have mail to be claimed; and the
+//! part of the instance's rate that this process may spend.
 //!
-//! In all of them projects take turns (`turns.rs`): in the claims, and again among what was claimed.
+//! Projects take turns (`turns.rs`) in the claims, and again among the claimed mails. The instance's rate is spent when
+//! a mail leaves the queue, because the order of lanes and projects is decided there.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

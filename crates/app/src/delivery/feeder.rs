@@ -1,9 +1,17 @@
-//! Claims due mails into the queue, one feeder for each lane: a mail that somebody waits for is not claimed after
-//! hundreds of a campaign.
+//! Claims due mails into the queue. Each lane has a feeder of its own, so an urgent mail is not claimed after hundreds
+//! of a campaign's.
 //!
-//! Projects take turns that survive a round. While there is room, the next in the ring has its turn: a small one, or all
-//! the room when nobody else waits. A project of which nothing is claimed has its turn at once, on top of what is claimed
-//! of others already. What goes wrong with a project, or with one of its rows, is that project's or that row's alone.
+//! Projects take turns; the order outlives a round. While there is room, the next project in the ring has its turn: a
+//! small one, or all the room if nobody else waits. A project without claimed mails has its turn at once, even when the
+//! queue is full of the mail of others. A feeder learns about due mail from `wake`, and from a look at least every 250
+//! ms ([`SWEEP`]).
+//!
+//! A turn takes tokens from the project's rate limit, leaving enough for mail that is due in more urgent lanes, and
+//! claims mails. A claim moves `due_at` into the future, which is the lease, and raises `claim`, which fences off the
+//! previous holder. A claim waits for the locks of other transactions for 250 ms at most.
+//!
+//! A failure affects only its project or its row. A project whose claim fails rests for a while (`rests.rs`), and a row
+//! that cannot be read is settled by itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;

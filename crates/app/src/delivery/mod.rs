@@ -1,13 +1,21 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** that
-//! has a connection takes one, has it rendered and signed by the **render_pool**, and hands it over. What is known of the next
-//! **hop** decides how many connections there are, how fast mail leaves, and whether any does. The **ledger** writes what
-//! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
-//! after it.
+//! 1. A **feeder** for each lane claims due mails into the short queues of the **dispatcher**. Projects take **turns**
+//!    in both.
+//! 2. A worker with a connection (**sender**; **worker** has the part that does not depend on the transport) takes a
+//!    mail. The **render pool** renders and signs it.
+//! 3. The worker sends the envelope. When the server waits for the content, the **ledger** marks the mail `SENDING`, on
+//!    disk, with the date of its first hand-over, so that a retry is the same message. Then the content goes out.
+//! 4. The answer becomes a **hand-over** (**refusal** translates SMTP's answers). **outcome** says what follows for the
+//!    mail, and the **next hop** what follows for connections and rates.
+//! 5. The ledger writes the outcome, many workers' steps in one transaction.
 //!
-//! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
-//! most one mail in doubt for each connection.
+//! A worker marks its next mail in the transaction that records its last one, if both are of one project. So a process
+//! that dies leaves at most one mail in doubt for each connection ([`sender`] says when it can be more). The capture
+//! transport stores message and outcome in one transaction and is never in doubt.
+//!
+//! A mail that cannot be rendered fails at once, also if rendering panics; it does not wait for the end of its lease.
+//! If the sender's domain is no longer verified, the mail waits and the campaigns of the domain pause.
 
 pub mod mailbox;
 pub mod reputation;

@@ -1,4 +1,4 @@
-//! Who is left alone for a while: projects whose rate is used up, and those whose mail could not be claimed.
+//! Projects that are left alone for a while: their rate is used up, or their mail could not be claimed.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -1,6 +1,11 @@
-//! A worker that hands mail to the next hop: it has a connection, or waits for leave to open one.
+//! A worker that hands mail to the next hop by SMTP. It has a connection, or waits for a permit to open one.
 //!
-//! A mail is taken only when there is a connection to hand it over on, so an outage costs no mail an attempt.
+//! A mail is taken only when there is a connection for it, so an outage costs no mail an attempt.
+//!
+//! The outcome of the last mail is written with the mark of the next one, in one transaction, if both are of one
+//! project. Otherwise the outcome is written beside the mark, and the worker waits for it for half a second at most
+//! ([`HELD_UP`]), because another transaction may hold a row of that project. If it goes on without the outcome and the
+//! process dies then, more than one mail of the connection is in doubt.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the text of a refusal speaks of, for servers whose codes do not tell.
+//! What the text of a refusal is about, for servers whose codes do not tell.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,4 +1,5 @@
-//! One worker per connection: what is the same wherever mail goes, and keeping mail instead of sending it.
+//! The part of a worker that does not depend on the transport: preparing a mail, and writing what happened. Also the
+//! capture transport, which keeps mail instead of sending it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

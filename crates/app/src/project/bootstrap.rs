@@ -1,8 +1,9 @@
 //! The first user, project and sender domain of an instance.
 //!
-//! Names of projects are free to choose, and anybody can sign up with any address. So the operator's word is taken for
-//! nothing that a stranger can have made: a project counts as the operator's when `bootstrap` made it, which a mark
-//! says, and an account when its password is known.
+//! Anybody can choose any project name and sign up with any address. So `bootstrap` trusts neither: a project is the
+//! operator's if `bootstrap` made it, which is marked with the name that it was given (`bootstrap_name`), and an
+//! account is the operator's if its password is known. Renaming a project makes nothing the operator's and takes
+//! nothing from them.
 
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::audit::{Action, Actor};

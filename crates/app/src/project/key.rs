@@ -1,4 +1,8 @@
 //! Credentials: what keys look like, and whom keys and sessions belong to.
+//!
+//! Keys and sessions are looked up for every request, many requests with one query (a coalescer of reads), so a revoked
+//! key or an ended session is dead at once on every node. `/v1/track` and `/v1/send` use a remembered key instead and
+//! look it up inside their transaction ([`recheck`]).
 
 use std::time::Duration;
 

@@ -1,9 +1,12 @@
-//! Members of projects, and invitations to become one.
+//! Members of projects, and invitations.
 //!
-//! Who has an account whose address is proven is added at once: anybody can sign up with a stranger's address. Others
-//! get an invitation, whose token its owner redeems after signing up; an address that its owner proved to have needs no
-//! token. What a key asks for waits until a person confirms it: a stolen key must not outlive its revocation in somebody
-//! whom it made a member.
+//! A person whose account has a proven address is added at once. Others get an invitation, because anybody can sign up
+//! with a stranger's address. The invited person redeems its token after signing up; a person who proved the address
+//! needs no token.
+//!
+//! An invitation that a key asked for opens nothing until a person confirms it by inviting the same address. Otherwise
+//! a stolen key would outlive its revocation in the member that it made. An invitation that was not confirmed is
+//! removed with the key.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What mails say, prepared once for everybody who is sent the same.
+//! The contents of mails, prepared once for all recipients of the same.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,9 @@
 //! Sender domains: adding, checking, removing.
+//!
+//! Sending, and resuming a campaign, needs a verified domain. A domain that was verified under the capture transport
+//! counts as not verified once mail leaves, because nothing was looked up for it (`may_send`). Each project has a DKIM
+//! key of its own for a domain, so several projects may add one name. A domain that `bootstrap` made is vouched for by
+//! the operator and stays verified.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

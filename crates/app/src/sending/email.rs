@@ -1,4 +1,4 @@
-//! Mails as they stand.
+//! Mails and their state, as their project sees them.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};

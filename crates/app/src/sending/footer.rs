@@ -1,4 +1,4 @@
-//! What name and language of a project put into its mails, prepared once for all of them.
+//! The footers of a project's mails. Each is made with the first mail in its language; a mail only adds its own links.
 
 use std::sync::OnceLock;
 

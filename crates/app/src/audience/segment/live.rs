@@ -1,7 +1,10 @@
-//! Judging contacts by the tracked segments of their project, in the transaction that stores what follows.
+//! Judges contacts by the tracked segments of their project, in the transaction that stores the result.
 //!
-//! One transaction at a time does so for a project: it holds the project's row in `segment_upkeep`. So each joining and
-//! leaving is found once, by one process, and its event is stored with it.
+//! One transaction at a time does so for a project: it holds the project's row in `segment_upkeep`. It loads the facts
+//! of the contacts, judges all tracked segments in the order in which they refer to each other (`core::segment::Live`),
+//! and stores memberships, sums and `segment.<slug>.entry` and `.exit` events. So each joining and leaving is found
+//! once, by one process, and its event is stored with it. These events are facts at once: if a segment looks at them,
+//! the contacts are judged again, in a bounded number of passes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

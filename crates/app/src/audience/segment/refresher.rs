@@ -1,4 +1,14 @@
 //! The background work for segments: it judges contacts that changed, follows the passing of time, and counts.
+//!
+//! - **Changes.** Every transaction that changes a contact or appends an event notes the contact in `contact_changes`
+//!   (`counter::Deltas`). A round takes notes of projects that have some and judges their contacts.
+//! - **Time.** Conditions on `createdAt` and on events change at an instant that the ids give. A sweep once a second
+//!   looks at the range of ids that left a window. It continues where the last sweep ended (`swept_to`), also after a
+//!   pause of days. For `updatedAt` and dates in `data`, a contact is stored with the next instant at which it is to be
+//!   judged again (`segment_timers`).
+//! - **Counts** of segments whose members are not tracked, and new conditions, may take minutes. They run beside the
+//!   rounds, one at a time for each project ([`ProjectWork`](crate::background::project_work::ProjectWork)), so no
+//!   other project waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

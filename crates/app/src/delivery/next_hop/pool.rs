@@ -1,9 +1,12 @@
 //! How many connections the next hop takes at a time, and whether it can be used at all.
 //!
-//! The limit is learnt: a refused further connection lowers it to what works at the moment, and from time to time one
-//! more is tried. Only when no connection works does the breaker open. It is half-open for exactly one try.
+//! The limit is learnt: a refused further connection lowers it to the number that works at the moment, and from time to
+//! time one more is tried. The breaker opens only when no connection works. It is half-open for exactly one try.
 //!
-//! Times are those of a clock that only goes forward; what has to happen at a time is asked for again then.
+//! An eighth of the allowed connections is kept for the first lane, and an eighth for the first two. A project that has
+//! connections leaves an eighth of all, and of its lane's, to projects that have none.
+//!
+//! Times are those of a clock that only goes forward; the caller asks again at the times that it is given.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Tells the operator what is known of the next hop: in the log, and in the database for `mailwright doctor` and for the
-//! next start.
+//! Reports what is known about the next hop: in the log, and in the database (`next_hops`) for `mailwright doctor` and
+//! for the next start. A lasting trouble is written again every minute, so the trouble of a process that died does not
+//! stay.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,24 @@
-//! The background work of campaigns: starts those whose time has come, freezes audiences, puts mails back that are tried
-//! once more, finishes what was cancelled, and tells the end.
+//! The background work of campaigns: starts those whose time has come, freezes audiences, requeues mails for a retry,
+//! finishes cancelled campaigns, and ends campaigns.
 //!
-//! What is to be done stands in the campaign's row; a step is one transaction. Whatever process comes next goes on where
-//! the last step ended.
+//! The campaign's row says what is to be done. A step is one transaction that changes this row first: it is lock, lease
+//! and cursor. Any process continues where the last step ended. The steps of each project run beside the rounds, which
+//! only start them ([`ProjectWork`]). A campaign that meets another transaction rests for a second.
+//!
+//! - **Freezing** walks the audience by contact id, up to the ids of the start, some hundred contacts a step, fewer if
+//!   their data is large. A contact that gets no mail is a row as well, SKIPPED. Sending begins with the first step.
+//!   Once [`AHEAD`] mails wait, freezing rests [`REST`] times as long as a step takes, so it continues at about the
+//!   pace of sending. An audience by filter or segment may take minutes to look up. It is looked up by slow reads, one
+//!   at a time for each project. If that takes too long, the campaign rests, twice as long each time, and its `note`
+//!   says so.
+//! - **Waiting.** A campaign that only waits for its mails is put off for ten seconds. A worker that settles one of its
+//!   mails tells the runner ([`Hints::settled`]), which reads the ledgers of such campaigns together. Changes of state
+//!   set `next_at`, so resuming or cancelling wakes a campaign on any node.
+//! - **The end.** A campaign ends when it is frozen, nothing waits, and audience = accepted + skipped + failed + in
+//!   doubt. The equation is stored; an outcome that comes later changes the ledger and not the equation. A ledger that
+//!   does not add up is an error in the log, and the campaign does not end.
+//!
+//! A scheduled campaign that missed its time by more than `latest_start_hours` becomes a draft again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;

@@ -1,8 +1,13 @@
-//! Whose request it is: extractors that carry identity. A handler names the one it needs in its signature, and the
-//! capability that goes with it; what roles and scopes have which, `core::role` says.
+//! Whose request it is: extractors that carry identity. A handler's signature names the extractor and the capability
+//! that it needs; `core::role` says which roles and scopes have which capability.
 //!
-//! A project is opened by a secret key, or by a session together with the project's id. An `Authorization` header
-//! always wins over a cookie.
+//! Credentials become an [`Identity`]: a project, the caller ([`Actor`]), and what it is allowed ([`Holder`]: a
+//! member's role, or a key's scopes). A project is opened by a secret key, or by a session together with the project's
+//! id. An `Authorization` header wins over a cookie.
+//!
+//! A request with a cookie that changes anything must come from a page of this service or from no page ([`site`]), and
+//! names one of our hosts in `Host`. Over HTTPS the cookie has a prefix that browsers protect. A cookie without the
+//! prefix is not accepted there, because accepting it would undo the protection.
 
 mod again;
 mod recent;

@@ -1,5 +1,12 @@
-//! What every request meets first, and every answer has in common: which host and which client, request id, error
-//! envelope, limit and security headers, CORS, stats.
+//! What every request meets first, and what every answer has in common: request id, error envelope, limit and security
+//! headers, CORS, metrics.
+//!
+//! A request meets, in this order: the room for its connection, the check of `Host`, the limit of clients without a
+//! key, then its handler. [`Visit`] is what is known about a request before that: which client sends it.
+//!
+//! The answer to a request beyond a limit is held back for 100 ms ([`PAUSE`]). Clients that ask again at once, on many
+//! connections, would otherwise keep the processors busy with refusals: the sends of other projects then took up to 17
+//! times as long as alone, at the 99th percentile, and 3 times with the pause.
 
 use std::fmt;
 use std::net::SocketAddr;

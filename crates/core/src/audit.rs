@@ -1,4 +1,4 @@
-//! Who did what in a project.
+//! The audit log: who did what in a project.
 
 use crate::ids::{ApiKeyId, UserId};
 

@@ -1,4 +1,5 @@
-//! Instants, and the one door to the current time.
+//! Instants, and the only access to the current time. Durations within a process are measured with
+//! `std::time::Instant`.
 
 mod javascript;
 

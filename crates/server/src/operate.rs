@@ -1,4 +1,4 @@
-//! What the operator does on the command line: accounts and projects.
+//! Commands of the operator: accounts and projects.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;

@@ -1,4 +1,7 @@
 //! `mailwright serve`.
+//!
+//! On `SIGTERM` `/ready` answers 503 and background tasks stop at once. Requests are accepted for `drain_ms` more, so
+//! that a load balancer has time to notice.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Where a request comes from: from a page of this service or of another site, and from which client.
+//! Where a request comes from: a page of this service or of another site, and which client.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Where links lead.
+//! The targets of links.
 
 use super::entities;
 

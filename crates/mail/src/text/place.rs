@@ -1,4 +1,4 @@
-//! Where a block with letters of a size of its own can be put into HTML that others wrote, so that it is seen.
+//! Finds the place in HTML from others where a block with a font size of its own, such as a footer, is seen.
 
 use super::Element;
 use super::style::Look;

@@ -1,7 +1,13 @@
 //! The HTTP server: accepts connections within bounds, serves them, and lets them end.
 //!
-//! One connection costs a descriptor and some memory for as long as it is open, whoever holds it, so everything about
-//! it is bounded: how many there are ([`places`]), how long a header, a pause and an answer may take ([`connection`]).
+//! A connection costs a descriptor and some memory for as long as it is open, whoever holds it. So everything about it
+//! is bounded: how many there are ([`places`], with numbers from the limit on open files in [`limits`]), and how long a
+//! header, a pause and an answer may take ([`connection`]). If all places are taken, the connection that has waited
+//! longest for a request makes room; if none waits for a request, one whose body does not come. Probes are answered
+//! also then ([`beyond`]).
+//!
+//! [`Server::accept_until`] leaves open connections alone when it ends. [`Server::drain`] closes the connections that
+//! only wait, and ends with the last answer.
 
 mod beyond;
 mod connection;

@@ -1,5 +1,6 @@
-//! Who may have a connection: so many in all, and so many for one client. Where they are all taken, the connection that
-//! has waited longest for a request makes room, and where none does, the one that has waited longest for more of a body.
+//! Who may have a connection: a number in all, and a number for one client. If all places are taken, the connection
+//! that has waited longest for a request makes room. If none waits for a request, the one that has waited longest for
+//! more of a body does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};

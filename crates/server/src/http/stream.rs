@@ -1,4 +1,4 @@
-//! A connection's bytes, and what can be told from how they flow.
+//! The bytes of a connection, and what their flow tells.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! What only the owner of the service may read: the data directory and what is in it.
+//! Keeps the data directory and its files private to the owner of the service.
 
 use std::fs::{DirEntry, Permissions};
 use std::io::{Error, Result};

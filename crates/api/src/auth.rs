@@ -96,7 +96,7 @@ pub(crate) mod needs {
     }
 }
 
-/// Who was let into a project.
+/// The caller that was let into a project.
 #[derive(Debug)]
 pub(crate) struct Caller {
     /// Who it is, for the audit log.
@@ -109,8 +109,7 @@ pub(crate) struct Caller {
 /// if it wants to.
 pub(crate) struct ProjectAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
-/// The same for an endpoint whose path names the project. Whoever has no business there does not learn whether it
-/// exists.
+/// The same for an endpoint whose path names the project. A caller without access does not learn whether it exists.
 pub(crate) struct PathAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
 /// The same for people alone: keys do not open it.
@@ -358,7 +357,7 @@ where
     }
 }
 
-/// What the frame knows of a request.
+/// What the middleware knows about a request.
 fn visit(parts: &Parts) -> Result<&Visit, ApiError> {
     let unframed = || mailwright_app::Error::Internal("a request came past the frame".into());
     parts.extensions.get::<Visit>().ok_or_else(|| unframed().into())

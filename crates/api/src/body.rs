@@ -183,7 +183,7 @@ impl Bodies {
 /// Whether there is room after a while.
 type Room = Pin<Box<dyn Future<Output = bool> + Send>>;
 
-/// A body that is being read by whoever answers the request, or by nobody.
+/// A body that is being read by the handler of the request, or by nobody.
 struct Source {
     stream: BodyDataStream,
     bodies: Arc<Bodies>,

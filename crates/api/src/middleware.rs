@@ -186,11 +186,11 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
 
 /// What asks whether the service works; it is answered whatever the state of affairs.
 const PROBES: [&str; 3] = ["/health", "/ready", "/metrics"];
-/// What acts without a key for whoever asks: signing in, and pages for people.
+/// Paths that act without a key for anybody: signing in, and pages for people.
 const KEYLESS: [&str; 8] =
     ["/", "/auth", "/config", "/docs", "/inbox", "/inbox.js", "/oauth", "/openapi.json"];
 
-/// How the frame treats requests for a path, whatever their credentials. The API document says so too.
+/// How requests for a path are treated, whatever their credentials. The API document says so too.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub(crate) struct Manner {

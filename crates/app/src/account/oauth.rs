@@ -178,7 +178,7 @@ impl App {
         Ok(signed_in)
     }
 
-    /// The PKCE verifier of the sign_in_state that a browser is back from, if it is the browser that left.
+    /// The PKCE verifier of the sign-in that a browser comes back from, if it is the browser that left.
     fn verifier(&self, provider: Provider, arrival: &Callback) -> Option<String> {
         let sign_in_state =
             arrival.sign_in_state.as_deref().filter(|sign_in_state| sign_in_state.len() <= LONGEST)?;

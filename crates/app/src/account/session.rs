@@ -291,8 +291,8 @@ impl App {
         Ok(attempt)
     }
 
-    /// Notes that something is used which can be used once. Whether this is the first time; it is remembered for as long
-    /// as a sign_in_state to a provider takes.
+    /// Notes that something is used which can be used once. Whether this is the first time; it is remembered for as
+    /// long as a sign-in with a provider takes.
     pub(crate) async fn is_first_use(&self, what: &str, of: &[u8]) -> Result<bool> {
         let once = [Counted { key: digest(what, &[of]), limit: 1 }];
         let now = self.0.clock.now();
@@ -307,7 +307,7 @@ impl App {
 
     /// How long it is remembered what was counted.
     fn remembered_for(&self) -> std::time::Duration {
-        // a sign_in_state that was over at this very moment is refused by its own clock
+        // a sign-in that expired at this very moment is refused by its own clock
         self.settings().accounts.attempts_window.max(self.settings().oauth.sign_in_state * 2)
     }
 
@@ -436,7 +436,7 @@ impl App {
     }
 
     /// Replaces a user's password and ends every other session of the user. The clients it was used from are forgotten,
-    /// except `client`: whoever keeps guessing must not keep the owner out.
+    /// except `client`: a client that keeps guessing must not keep the owner out.
     pub async fn change_password(
         &self,
         user: &User,
@@ -602,9 +602,9 @@ impl App {
     }
 }
 
-/// Gives an account to whoever is known to receive mail at its address: another password, or none for who comes from a
-/// provider, and nothing left of whoever used it until now. A second factor stays where the address was proven before; elsewhere a stranger may have set it
-/// up.
+/// Gives an account to the person who is known to receive mail at its address. The account gets another password, or
+/// none if the person comes from a provider. Sessions, links and known clients of the person who used it until now end.
+/// A second factor stays if the address was proven before; otherwise a stranger may have set it up.
 pub(crate) async fn hand_over(
     tx: &mut Tx<'_>,
     user: &User,

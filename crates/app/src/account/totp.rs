@@ -184,8 +184,8 @@ impl App {
         Ok(())
     }
 
-    /// Checks that whoever holds a session is still who signed in: the password, and a code where the account asks for
-    /// one.
+    /// Checks that the holder of a session is still the person who signed in: the password, and a code where the
+    /// account asks for one.
     pub async fn prove_again(
         &self,
         user: &User,

@@ -32,7 +32,7 @@ const HOUSEKEEPING: Duration = Duration::from_mins(1);
 const PURGING: Duration = Duration::from_secs(2);
 /// How often it is looked for passwords that are to be reset.
 const RESETS: Duration = Duration::from_millis(500);
-/// How many days' delivery_stats of mails is remembered, besides the sum of all.
+/// For how many days the daily delivery statistics are kept, besides the totals.
 const RECEPTION_DAYS: i64 = 31;
 /// By how much more than its longest pause a mail may be due in the future.
 const SLACK: Duration = Duration::from_secs(5);

@@ -17,7 +17,7 @@ const TURN: Duration = Duration::from_secs(1);
 /// Work that outlives the round which starts it, one piece at a time for each project. What takes long for one project
 /// holds up neither the round nor another project.
 ///
-/// It is dropped where it waits when the service stops: whoever starts it sees to it that the next process goes on with it.
+/// It is dropped at its next await when the service stops. Its caller makes sure that the next process continues it.
 #[derive(Debug, Clone)]
 pub(crate) struct ProjectWork {
     tasks: Tasks,

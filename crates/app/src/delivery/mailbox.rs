@@ -92,8 +92,8 @@ impl App {
         Ok(take_apart(captured, raw))
     }
 
-    /// A captured mail of the instance itself as it is stored: its links open accounts, and whoever reads the database
-    /// must not find them.
+    /// A captured mail of the instance itself as it is stored: its links open accounts, and a person who reads the
+    /// database must not find them.
     pub(crate) fn seal_captured(&self, raw: &[u8]) -> Result<Vec<u8>> {
         self.0.secret.seal(PURPOSE, raw)
     }

@@ -49,7 +49,7 @@ impl App {
         found.ok_or_else(|| Error::not_found(Resource::Project, id))
     }
 
-    /// A page of the audit log.
+    /// A page of the audit log, with at most `limit` entries: those that follow the entry `after`, if it is given.
     pub async fn audit(&self, project: &Project, after: Option<AuditId>, limit: usize) -> Result<Page> {
         let number = project.number;
         let (mut entries, total) = self

@@ -41,7 +41,7 @@ pub const MOST: i64 = 500;
 const MOST_OF_KEYS: i64 = 100;
 /// How long an invitation can be accepted.
 const INVITED_FOR: Duration = Duration::from_hours(14 * 24);
-/// Most invitations of an address in a window of [`Allowance`], whoever invites.
+/// Most invitations of an address in a window of [`Allowance`], from all who invite.
 const MAILS_TO_ADDRESS: i64 = 9;
 /// Most of them by one person, so that nobody keeps others from inviting.
 const MAILS_TO_ADDRESS_BY_ONE: i64 = 3;
@@ -68,7 +68,7 @@ pub(crate) struct Redeemed {
     token_hash: KeyHash,
     /// What it is to.
     pub(crate) project: ProjectNumber,
-    /// Whether the token was sent to the address alone, so that whoever has it receives mail there.
+    /// Whether the token was sent to the address alone, so that its holder receives mail there.
     pub(crate) by_mail: bool,
 }
 

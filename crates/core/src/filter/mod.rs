@@ -333,7 +333,7 @@ pub trait Facts {
     fn is_member(&self, segment: SegmentId) -> bool;
 }
 
-/// Facts of a contact of which the segments that are no rows but filters are evaluated on the way, each once.
+/// A contact's facts, with untracked segments evaluated on first use and cached.
 #[derive(Debug)]
 pub struct Resolved<'a, F> {
     facts: &'a F,

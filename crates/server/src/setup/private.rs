@@ -43,7 +43,7 @@ pub(crate) fn create(path: &Path) -> Result<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Fails where something other than a file has the name of one of ours: whoever opens a pipe may wait for ever.
+/// Fails where something other than a file has the name of one of ours: opening a pipe may wait for ever.
 pub(super) fn assert_is_file(path: &Path) -> anyhow::Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => {

@@ -125,7 +125,7 @@ pub async fn void(tx: &mut Tx<'_>, user: UserId, purpose: Purpose, now: Timestam
     Ok(())
 }
 
-/// Notes that the password of whoever has an address is to be reset.
+/// Notes that somebody asked to reset the password of the account with an address.
 pub async fn ask(tx: &mut Tx<'_>, email: &EmailAddress, now: Timestamp) -> Result<()> {
     tx.execute_one(
         "insert into reset_requests (id, email) values ($1, $2)",

@@ -80,7 +80,7 @@ pub async fn credentials(
     .await
 }
 
-/// What is held by whoever makes the first account.
+/// The lock that is held while the first account is made.
 const FIRST: i64 = 7_310_580;
 
 /// Whether there is no account yet. Until the end of the transaction nobody else gets the same answer.
@@ -150,7 +150,7 @@ pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: Option<&str>, now: 
         .await
 }
 
-/// Waits for whoever else works on an account, and keeps others waiting until the transaction ends.
+/// Locks an account: waits for other transactions that work on it, and keeps others waiting until this one ends.
 pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
     tx.optional(format!("select {COLUMNS} from users u where u.id = $1 {{for_update}}"), args![id], read)
         .await

@@ -325,7 +325,7 @@ pub async fn invited_to(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -
     .await
 }
 
-/// An invitation as whoever holds its token sees it.
+/// An invitation as the holder of its token sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
     /// Whom it is for.

@@ -67,7 +67,7 @@ pub async fn by_id(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Project>> {
 pub struct Named {
     /// The project.
     pub project: Project,
-    /// Whether `bootstrap` made it with that very name. Whoever has an account can give a project of theirs any name.
+    /// Whether `bootstrap` made it with that very name. Anybody with an account can give a project any name.
     pub by_operator: bool,
     /// The address of an owner, if it has one.
     pub owner: Option<EmailAddress>,
@@ -329,8 +329,9 @@ pub async fn current(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Pr
     }
 }
 
-/// Waits for whoever else changes the project's members or keys, and keeps others waiting until the transaction ends.
-/// The number that has them: another one when the project was reset meanwhile. `None` when the project is gone.
+/// Locks a project: waits for other transactions that change its members or keys, and keeps others waiting until this
+/// one ends. The number that has them: another one when the project was reset meanwhile. `None` when the project is
+/// gone.
 pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<Option<ProjectNumber>> {
     // the key is left to who becomes a member meanwhile
     let text = "select 1 from projects where number = $1 and retired_at is null {for_no_key_update}";

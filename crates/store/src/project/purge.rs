@@ -139,7 +139,7 @@ pub struct Retired {
     pub at: Timestamp,
 }
 
-/// Retired numbers that are to be looked through now.
+/// Retired numbers whose rows are to be removed now, at most `limit` numbers.
 pub async fn due(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<Retired>> {
     rx.all(
         "select number, successor, retired_at from projects where retired_at is not null and purge_at <= $1 \

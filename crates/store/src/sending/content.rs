@@ -219,7 +219,7 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result
     .await
 }
 
-/// Reads the bytes of an attachment.
+/// Reads the bytes of an attachment by their SHA-256 hash. `None` when the project has no such attachment.
 pub async fn attachment(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Option<Vec<u8>>> {
     rx.optional(
         "select content from attachments where project_id = $1 and hash = $2",

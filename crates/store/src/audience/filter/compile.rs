@@ -33,7 +33,7 @@ pub fn condition(
     compile(tree, segments, counts, None, now, &mut Values::new(args, postgres))
 }
 
-/// The same for contacts of whom `driving_event` holds anyway.
+/// The same for contacts that are known to have `driving_event`.
 pub(super) fn compile(
     tree: &Filter,
     segments: &Segments,

@@ -72,7 +72,7 @@ impl Segments {
         self.stored.insert(id);
     }
 
-    /// Adds a segment whose members are whoever its filter finds.
+    /// Adds a segment whose members are the contacts that its filter finds.
     pub fn tree(&mut self, id: SegmentId, tree: Arc<Filter>) {
         self.trees.insert(id, tree);
     }
@@ -273,7 +273,7 @@ impl<'f> Query<'f> {
         first.into_iter().chain(end).collect()
     }
 
-    /// The filter's condition on `contacts c`, of whom `driving_event` holds anyway.
+    /// The filter's condition on `contacts c`, which are known to have `driving_event`.
     fn condition(&self, driving_event: Option<DrivingEvent<'_>>, values: &mut Values<'_>) -> Result<String> {
         compile::compile(self.tree, self.segments, &self.counts, driving_event, self.now, values)
     }

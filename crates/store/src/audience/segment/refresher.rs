@@ -127,7 +127,7 @@ pub struct Taken {
     pub contacts: Vec<ContactId>,
     /// How many entries there were.
     pub entries: usize,
-    /// When the newest was made, by the clock of whoever made it.
+    /// When the newest was made, by the clock of the process that made it.
     pub newest: Timestamp,
 }
 

@@ -42,9 +42,9 @@ pub(crate) use self::apart::Apart;
 const WAIT: Duration = Duration::from_secs(5);
 /// How long a statement may take that is no slow read. The server gives it up before we do.
 const STATEMENT: Duration = Duration::from_secs(50);
-/// How long a transaction may do nothing before the server ends it. Ours never pause, so its process is frozen, or cut off
-/// from the server, and whoever else needs what it holds has waited for long. Should the process go on, it finds the
-/// connection closed, and its transaction undone.
+/// How long a transaction may do nothing before the server ends it. Ours never pause, so the process is frozen or cut
+/// off from the server, and others that need its locks have waited for long. If the process goes on, it finds the
+/// connection closed and its transaction undone.
 const IDLE: Duration = Duration::from_secs(30);
 /// How long an operation may take before its connection counts as lost.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -318,7 +318,7 @@ fn pool(config: Config, tls: &MakeRustlsConnect, connections: usize, fresh: &Arc
         .map_err(|e| Error::Unavailable(e.to_string()))
 }
 
-/// Who has a place has a connection: nobody waits for one here.
+/// There are as many connections as places, so nobody waits for one here.
 fn pool_of_slow_reads(
     config: &Config,
     tls: &MakeRustlsConnect,
@@ -359,7 +359,7 @@ fn forget_old_plans() -> Hook {
     })
 }
 
-/// A caller that goes away in the middle must not leave its transaction to whoever gets the connection next.
+/// A caller that goes away in the middle must not leave its transaction to the next user of the connection.
 fn roll_back(client: Object) {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(Object::take(client)) };
     runtime.spawn(async move {
@@ -424,8 +424,8 @@ async fn commit(client: &Object) -> Result<()> {
     client.batch_execute("set local statement_timeout = 0; commit").await.map_err(Error::of_commit)
 }
 
-/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
-/// next would wait behind that statement. Nor must one that can write nothing.
+/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: its next user
+/// would wait behind that statement. Nor must one that can write nothing.
 fn leaves_doubt(failure: &Error) -> bool {
     matches!(failure, Error::Unavailable(_) | Error::Unknown(_) | Error::ReadOnly(_) | Error::Panicked(_))
 }

@@ -39,7 +39,8 @@ const GROUP: usize = 512;
 const QUEUE: usize = 8192;
 /// Answers a job's caller, told whether the group was committed.
 type Reply = Box<dyn FnOnce(Result<()>) + Send>;
-/// Patch the connection, or why there is none.
+/// Runs on the connection, or is told why there is none. Returns whether the job's changes are kept, and what answers
+/// its caller.
 type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
 
 pub(crate) struct Sqlite {

@@ -26,7 +26,7 @@ pub enum Members {
     All,
     /// The stored members of a segment.
     Stored(SegmentId),
-    /// Whoever a filter finds.
+    /// The contacts that a filter finds.
     Found(Arc<Filter>, Segments),
 }
 

@@ -351,7 +351,7 @@ pub async fn cancel(
     Ok(skipped.len())
 }
 
-/// Skips mails that wait, and that the transaction has locked. Whoever holds a claim on one has lost it.
+/// Skips mails that wait, and that the transaction has locked. A process that holds a claim on one of them has lost it.
 pub(crate) async fn skip(
     tx: &mut Tx<'_>,
     project: ProjectNumber,

@@ -171,7 +171,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     .await
 }
 
-/// Stores where a campaign stands. One that can be sent once more forgets a retry that was asked for.
+/// Stores the state of a campaign. If the campaign can be sent again, a requested retry is removed.
 pub async fn save_state(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign) -> Result<()> {
     tx.execute_one(
         "update campaigns set status = $3, scheduled_for = $4, recipients = $5, sent_at = $6, paused_at = $7, \

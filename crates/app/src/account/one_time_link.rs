@@ -300,7 +300,7 @@ impl App {
 }
 
 /// Uses a link up; its account, if it still has the address that the link was sent to. A link that is of no use is used
-/// up as well, so whoever refuses it then commits.
+/// up as well, so a caller that refuses it has to commit.
 async fn taken(
     tx: &mut Tx<'_>,
     purpose: Purpose,

@@ -45,7 +45,7 @@ const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientKey {
     client: [u8; 32],
-    /// The network around it, of which one customer may have thousands like this client.
+    /// The network around it: one customer may have thousands of clients like this one.
     around: Option<[u8; 32]>,
 }
 
@@ -78,7 +78,7 @@ impl ClientKey {
     }
 }
 
-/// Whom a failed login is counted against: an address, and the client if the account knows it.
+/// The key under which failed logins are counted: an address, and the client if the account knows it.
 pub(crate) fn subject(address: &str, client: &[u8]) -> [u8; 32] {
     digest("login", &[address.as_bytes(), client])
 }
@@ -94,7 +94,7 @@ fn taken() -> Error {
     Error::Conflict("There is an account with this address already. Sign in instead.".into())
 }
 
-/// Whom or what is counted, as a hash.
+/// A hash that names what is counted.
 pub(crate) fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new_with_prefix(purpose);
     for part in parts {
@@ -209,7 +209,7 @@ impl App {
         !self.settings().accounts.disable_signups
     }
 
-    /// Refuses whom [`sign_up`](Self::sign_up) would refuse, with a look at the database alone.
+    /// Refuses the people that [`sign_up`](Self::sign_up) would refuse, by reading the database only.
     async fn check_sign_up(&self, wanted: &SignUp) -> Result<()> {
         let app = self.clone();
         let (email, token) = (wanted.email.clone(), wanted.invitation.clone());

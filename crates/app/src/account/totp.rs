@@ -260,7 +260,7 @@ impl App {
     }
 }
 
-/// Whom wrong codes of a signed-in user are counted against.
+/// The key under which wrong codes of a signed-in user are counted.
 fn subject(user: &User) -> String {
     format!("code of {}", user.id)
 }

@@ -32,7 +32,7 @@ use crate::sending::idempotency::{IdempotencyKey, claim_all, reused};
 /// A checked request.
 #[derive(Debug, Clone)]
 pub struct Track {
-    /// Whom the event is about.
+    /// The contact's address.
     pub email: EmailAddress,
     /// Name of the event; not a reserved one.
     pub event: String,

@@ -104,7 +104,7 @@ impl Dispatcher {
         *self.seen[index(lane)].lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Adds projects that have mail due. Those that were known keep their place.
+    /// Adds projects that have mail due. Known projects keep their place.
     pub(super) fn add_due(&self, lane: Lane, projects: impl IntoIterator<Item = ProjectNumber>) {
         let mut state = self.state();
         for project in projects {
@@ -112,8 +112,8 @@ impl Dispatcher {
         }
     }
 
-    /// Whose turn it is in a lane; with `idle` only among those of which nothing is in the queue. Whoever does not empty
-    /// the project's outbox has to add it again.
+    /// The project whose turn it is in a lane; with `idle`, only among projects without mail in the queue. A caller
+    /// that does not empty the project's outbox has to add the project again.
     pub(super) fn next_due(&self, lane: Lane, idle: bool) -> Option<Turn> {
         let state = &mut *self.state();
         let (due, queue) = (&mut state.due[index(lane)], &state.lanes[index(lane)]);
@@ -121,7 +121,7 @@ impl Dispatcher {
         Some(Turn { project, among: due.waiting() + 1 })
     }
 
-    /// Whether a project has mail due of which nothing is in the queue.
+    /// Whether there is a project with due mail and without mail in the queue.
     pub(super) fn has_idle(&self, lane: Lane) -> bool {
         let state = self.state();
         state.due[index(lane)].has(|project| state.lanes[index(lane)].queued_for(project) == 0)

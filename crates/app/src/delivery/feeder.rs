@@ -33,15 +33,15 @@ use super::{Delivery, claim_ref, instance_rate, outcome};
 use crate::background::runner::{Next, Runner, Work};
 use crate::error::Result;
 
-/// How often a feeder looks for work that nobody hinted at, at most.
+/// How often a feeder looks for work that no waker announced, at most.
 const SWEEP: Duration = Duration::from_millis(250);
-/// How many times as long as such a look took it is not repeated.
+/// After such a look the feeder waits this many times as long as the look took.
 const SWEEP_SHARE: u32 = 10;
 /// The longest time between two looks, however costly they are.
 const LONGEST_SWEEP: Duration = Duration::from_secs(30);
-/// How many mails a turn has while several projects wait, at least; fewer where the next hop is slow.
+/// Mails of a turn while several projects wait, at least; fewer if the next hop is slow.
 const TURN: usize = 8;
-/// How long a project waits whose rate is used up.
+/// How long a project waits after its rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
 
 /// Starts the feeder of a lane.
@@ -70,7 +70,7 @@ fn name(lane: Lane) -> &'static str {
 struct Feeder {
     delivery: Arc<Delivery>,
     lane: Lane,
-    /// When it is looked next for work that nobody hinted at.
+    /// When the feeder looks next for work that no waker announced.
     sweep_at: Timestamp,
     /// The projects that are left alone for a while.
     rests: Rests<ProjectNumber>,
@@ -264,7 +264,7 @@ impl Feeder {
         self.delivery.app.0.db.try_write(move |tx| Box::pin(claim.run(tx))).await
     }
 
-    /// Queues claimed mails. Those that an earlier process left half handed over, and those that cannot be read, are
+    /// Queues claimed mails. Mails that an earlier process left half handed over, and mails that cannot be read, are
     /// settled at once.
     async fn enqueue(&self, taken: Taken) {
         let claimed = self.delivery.hold(taken.mails);
@@ -305,9 +305,9 @@ fn turn(capacity: usize) -> usize {
     (capacity / 4).clamp(1, TURN)
 }
 
-/// Whether a project of which nothing is queued may join the queue: while it holds less than twice what is claimed ahead,
-/// and beyond that while there are seats. Many mails of few projects may have been claimed when more left in a second, and
-/// there are connections that these projects leave to others.
+/// Whether a project without queued mail may join the queue: while the queue holds less than twice the number of mails
+/// that are claimed ahead, and beyond that while there are seats. Many mails of few projects may have been claimed
+/// while mail left faster, and these projects leave some connections to others.
 fn has_room(queued: Load, capacity: usize, seats: usize) -> bool {
     queued.mails + turn(capacity) <= 2 * capacity || queued.projects < seats
 }
@@ -333,7 +333,7 @@ struct Claims {
     next: Rest,
     /// The campaign that had the last turn.
     last: Option<CampaignId>,
-    /// Campaigns of which mails were skipped instead of claimed.
+    /// Campaigns with mails that were skipped instead of claimed.
     skipped: Vec<CampaignId>,
 }
 

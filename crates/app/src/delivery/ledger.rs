@@ -224,7 +224,7 @@ impl Delivery {
         written.is_some_and(|done| done.marked)
     }
 
-    /// Tells whom it concerns that an outcome is stored.
+    /// Informs the runner of campaigns and the judge of reputation that an outcome is stored.
     fn recorded(&self, record: &Record) {
         self.app.metrics().delivery(record.label);
         let project = record.outcome.claim.project;

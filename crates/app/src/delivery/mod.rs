@@ -200,7 +200,7 @@ impl Delivery {
         self.hand_back(mails, due_at, None).await;
     }
 
-    /// Gives mails back to the outbox of which nothing was tried, due at `due_at`, and says why they wait.
+    /// Gives mails back to the outbox, due at `due_at`, without an attempt, and stores why they wait.
     async fn hold_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: String) {
         self.hand_back(mails, due_at, Some(why)).await;
     }
@@ -242,8 +242,8 @@ impl Delivery {
         self.let_go(mail.id);
     }
 
-    /// Writes what became of a mail, however often that has to be tried; `None` where it was given up. Whatever went
-    /// wrong, it is tried again: a claim that was meanwhile lost or used makes that harmless.
+    /// Writes the outcome of a mail, and tries again after any failure; `None` if it gave up. Repeating is harmless: an
+    /// outcome under a claim that was lost or used changes nothing.
     async fn insist<T, W>(&self, mail: EmailId, write: impl Fn() -> W) -> Option<T>
     where
         W: Future<Output = StoreResult<T>>,

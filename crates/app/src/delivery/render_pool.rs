@@ -20,7 +20,7 @@ const NICE: i32 = 5;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Who is served first.
+/// Which mail is rendered first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
     /// Somebody waits for the mail.

@@ -20,7 +20,7 @@ struct Rest {
     failures: u32,
 }
 
-/// Who rests, and until when.
+/// The parties that rest, and until when.
 #[derive(Debug)]
 pub(super) struct Rests<K>(HashMap<K, Rest>);
 

@@ -200,9 +200,9 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Waits until the outcomes of earlier mails are recorded, so that one mail of a connection is in doubt if the process
-    /// dies now, but not for long: what holds up one project's rows must not hold up the mail of others. What is not
-    /// recorded then are mails that were claimed, of which there are few.
+    /// Waits until the outcomes of earlier mails are recorded, so that one mail of a connection is in doubt if the
+    /// process dies now, but not for long: what holds up one project's rows must not hold up the mail of others. Only
+    /// few mails, which are claimed, can stay unrecorded then.
     async fn recorded(&mut self) {
         let recorded = futures_util::future::join_all(self.unrecorded.drain(..));
         if tokio::time::timeout(HELD_UP, recorded).await.is_err() {
@@ -296,7 +296,7 @@ impl<'d> Sender<'d> {
         self.last = Some(Arc::new(self.delivery.unsendable(mail, Some(subject), why, how)));
     }
 
-    /// Gives back a mail of which nothing was tried.
+    /// Gives back a mail without an attempt.
     async fn put_back(&mut self, mail: &Claimed) {
         self.flush();
         self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;

@@ -81,7 +81,8 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 }
 
 impl Work for Judging {
-    /// Each project is judged once, however many of its mails came back. Those that could not be judged are noted again.
+    /// Each project is judged once, however many of its mails came back. Projects that could not be judged are noted
+    /// again.
     async fn round(&mut self) -> Result<Next> {
         let Self(app) = self;
         let mut failed = None;

@@ -37,8 +37,9 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         is_news
     }
 
-    /// Whose turn it is among those that have a rank: of the lowest, the first. Who has none now keeps its place. Whoever
-    /// is not done with the turn joins again, and so does whoever gets more to do meanwhile.
+    /// The party whose turn it is among those with a rank: the first one with the lowest rank. A party without a rank
+    /// keeps its place. A party that is not done after its turn joins again, and so does one that gets more to do
+    /// meanwhile.
     pub(super) fn next_by(&mut self, mut rank: impl FnMut(K) -> Option<usize>) -> Option<K> {
         while self.ring.front().is_some_and(|key| self.known.get(key) == Some(&false))
             && self.fresh.is_empty()
@@ -99,7 +100,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         self.waiting
     }
 
-    /// Whether there is something to do for somebody whom `is_meant` names.
+    /// Whether a party that `is_meant` accepts has something to do.
     pub(super) fn has(&self, mut is_meant: impl FnMut(K) -> bool) -> bool {
         self.known.iter().any(|(key, has_work)| *has_work && is_meant(*key))
     }

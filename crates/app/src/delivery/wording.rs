@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Words for whom a mail is for.
+/// Words for the recipient of a mail.
 const RECIPIENT: &[&str] =
     &["user", "mailbox", "recipient", "address", "account", "inbox", "person", "alias", "local part"];
 /// What is said of a recipient that does not exist.

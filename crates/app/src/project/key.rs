@@ -154,7 +154,7 @@ impl Keyring {
         }
     }
 
-    /// Whom a token belongs to.
+    /// The owner of a token.
     pub async fn find(&self, token: &str) -> Result<Option<Identity>> {
         let looks_right = token.len() == 67 && (token.starts_with("sk_") || token.starts_with("pk_"));
         if !looks_right {
@@ -175,7 +175,7 @@ impl Keyring {
         Ok(found)
     }
 
-    /// Whom a token belonged to when it was last looked up. Only for requests whose transaction looks again.
+    /// The owner of a token when it was last looked up. Only for requests whose transaction looks it up again.
     pub async fn recall(&self, token: &str) -> Result<Option<Identity>> {
         let hash = hash(token);
         match self.remembered.get(&hash) {
@@ -218,7 +218,7 @@ impl Keyring {
         self.remembered.remove(hash);
     }
 
-    /// Forgets whom keys belonged to: for when projects get other numbers.
+    /// Forgets the owners of all keys: for when projects get other numbers.
     pub(crate) fn forget_all(&self) {
         self.remembered.clear();
     }

@@ -72,7 +72,7 @@ pub(crate) struct Redeemed {
     pub(crate) by_mail: bool,
 }
 
-/// As whom a request manages members.
+/// The caller of a request that manages members.
 #[derive(Debug, Clone)]
 pub struct Manager {
     /// Who it is.
@@ -129,8 +129,8 @@ struct Wanted {
 enum Outcome {
     Member(Member),
     Invited(Invitation),
-    /// Refused, and what was counted for it stays: whoever asks without end has an end, and that there is no room for
-    /// another invitation tells that the address has no proven account.
+    /// Refused, and what was counted for it stays, so that asking without end is bounded. A refusal for want of room
+    /// tells that the address has no proven account.
     Refused(Error),
 }
 
@@ -335,7 +335,7 @@ impl App {
         accepted.await
     }
 
-    /// Notes that somebody whom signing in made a member accepted this very invitation.
+    /// Notes that a person accepted this very invitation, after signing in had made the person a member.
     pub async fn agree(&self, user: &User, invitation: &Opened) -> Result<()> {
         let (user, number) = (user.id, invitation.project.number);
         let agreed = self.write(move |tx| {
@@ -457,8 +457,8 @@ async fn enroll(
     }))
 }
 
-/// Adds the account that stands for an address, or invites the address. Whoever is asked about counts, with an account
-/// or without: nobody learns of more accounts than that.
+/// Adds the account that stands for an address, or invites the address. Each address counts, with an account or
+/// without, so that a caller learns about few accounts.
 async fn add_or_invite(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
@@ -539,8 +539,8 @@ async fn invite(
     Ok(Some(invitation))
 }
 
-/// The account that an address stands for: one that is proven to be its owner's, and for a key none. Who is a member
-/// already is found as well.
+/// The account that an address stands for: one whose address is proven, and none if a key asks. The account of a member
+/// is found as well.
 async fn owner_of(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
@@ -587,7 +587,8 @@ pub(crate) async fn still_may(
     }
 }
 
-/// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
+/// The person who is responsible for an invitation mail: the one who invites, whose address must be proven. The
+/// instance stands for itself.
 async fn responsible_user(tx: &mut Tx<'_>, actor: &Actor) -> Result<Option<UserId>> {
     let Actor::User { id, .. } = actor else { return Ok(None) };
     let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
@@ -611,9 +612,9 @@ pub(crate) async fn withdraw_of_revoked(
     Ok(withdrawn)
 }
 
-/// Refuses whom a project has no room for, and everybody while it is disabled. It stays so until the transaction ends. To be asked before an invitation is
-/// taken, so that one that is refused stays, and in the same order by whoever changes invitations. The number that the
-/// project has by then.
+/// Refuses a new member if the project is full or disabled, and keeps it so until the transaction ends. Returns the
+/// number that the project has by then. Call it before an invitation is used up, so that a refused invitation stays;
+/// all changes of invitations take the locks in this order.
 pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<ProjectNumber> {
     let locked = project::lock(tx, number).await?;
     let number = locked.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?;

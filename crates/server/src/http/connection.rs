@@ -153,7 +153,7 @@ impl HttpBody for Question {
 }
 
 impl Drop for Question {
-    /// Whoever answers has given up on the rest, and is at work.
+    /// The handler has given up on the rest of the body, and works on the answer.
     fn drop(&mut self) {
         if self.waits && self.pulse.is_busy() {
             self.seat.is_busy();

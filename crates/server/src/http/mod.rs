@@ -31,7 +31,7 @@ use self::connection::{Conditions, Seat};
 pub(crate) use self::limits::{Limits, connections, raise_open_files};
 use self::places::Places;
 
-/// What a client is told for whom there is not even that.
+/// The answer to a client that gets not even a seat beyond the cap.
 const TURNED_AWAY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 /// How long accepting rests when it fails, or while others leave, at most.
@@ -73,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Accepts connections until `stop` is there. Those that are open go on.
+    /// Accepts connections until `stop` is there. Open connections go on.
     pub(crate) async fn accept_until(&mut self, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long a connection that waits for a request does so before it goes ahead of those that wait for a body: whoever has
-/// just come is about to ask.
+/// How long a connection that waits for a request does so before it is closed ahead of those that wait for a body: a
+/// client that has just connected is about to send a request.
 const FRESH: Duration = Duration::from_secs(1);
 /// Connections that were told to leave and are not gone yet: each still has its descriptor.
 const MOST_LEAVING: usize = 32;

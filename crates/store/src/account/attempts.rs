@@ -7,7 +7,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 
-/// Whom a failed login is counted against: a hash, and how many failures a window may have.
+/// A party that attempts are counted against, as a hash, and how many of them a window may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
     /// SHA-256 of the party that is counted.

@@ -156,9 +156,9 @@ pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
         .await
 }
 
-/// Keeps the account with an address as it is for whoever becomes a member with it: waits for who works on it. To be asked
-/// before the project is locked, because whoever works on an account and then accepts what it was invited to locks the
-/// account first.
+/// Locks the account with an address while it becomes a member; waits for transactions that work on it. Call it before
+/// the project is locked: a transaction that works on an account and then accepts its invitations locks the account
+/// first.
 pub async fn hold(tx: &mut Tx<'_>, email: &EmailAddress) -> Result<()> {
     // the lock that a reference to the account takes
     tx.exists("select 1 from users where email = $1 {for_key_share}", args![email]).await.map(drop)

@@ -206,8 +206,8 @@ async fn newest_of_names(
 /// Up to so many events of a name, their contacts are counted one by one.
 const FEW: i64 = 100_000;
 
-/// How many contacts have an event of a name, of which there are `total`. Where events are many, it is the contacts that
-/// are gone through.
+/// How many contacts have an event of a name that has `total` events. If there are many events, the contacts are
+/// scanned instead.
 pub async fn unique_contacts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

@@ -66,7 +66,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What an operation writes, about.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// For whom.
+    /// The project that it is for.
     pub project: ProjectNumber,
     /// Things that are written one by one, such as mails.
     pub rows: usize,
@@ -391,8 +391,8 @@ struct Running<O, R> {
 }
 
 impl<O: Send + Sync + 'static, R: Send + 'static> Running<O, R> {
-    /// Runs operations, if there are any, when their turn has come. Those that are held up wait for nobody's turn, and only
-    /// briefly for what holds them up unless they are the only ones.
+    /// Runs operations, if there are any, when their turn has come. Operations that are held up wait for nobody's turn,
+    /// and only briefly for what holds them up unless they are the only ones.
     fn start(db: &Db, calls: Vec<Call<O, R>>, only: bool, body: Body<O, R>) -> Option<Self> {
         if calls.is_empty() {
             return None;

@@ -244,7 +244,7 @@ pub struct Db {
     metrics: StoreMetrics,
     large: Arc<Semaphore>,
     held_up: Arc<HeldUp>,
-    /// The last write of which that is known was refused for want of room, or of the right to write.
+    /// The last write whose result is known was refused because the disk is full or the database is read-only.
     refuses_writes: Arc<AtomicBool>,
 }
 

@@ -34,7 +34,7 @@ const HEAVY: f64 = 2.0;
 const HALF_LIFE: Duration = Duration::from_mins(1);
 /// What part of the time limit a heavy reader has while others wait.
 const HURRIED: u32 = 4;
-/// Most readers of which is remembered what they used; beyond that, only the heavy ones are.
+/// Most readers whose use is remembered; beyond that, only that of the heavy ones is.
 const REMEMBERED: usize = 10_000;
 
 /// What slow reads may take.
@@ -68,7 +68,7 @@ impl SlowReads {
     }
 }
 
-/// For whom a slow read is made.
+/// The party that a slow read is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Reader {
     /// A request about a project, whose client waits.
@@ -89,7 +89,7 @@ struct State {
     not_quick: usize,
     waiting: BTreeMap<Reader, VecDeque<oneshot::Sender<Place>>>,
     used: HashMap<Reader, Used>,
-    /// Who had the last turn. The next one is of who follows.
+    /// The reader that had the last turn. The next turn is that of the reader after it.
     last: Reader,
 }
 

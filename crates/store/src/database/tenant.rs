@@ -33,7 +33,7 @@ const fn purged_by(key: &'static str, at_once: u32) -> Retirement {
 
 pub(crate) const AUDIT: Rows = Rows { key: "id", at_once: 500 };
 
-/// Every table of projects' rows. Those that are purged go in this order.
+/// Every table of projects' rows. Tables are purged in this order.
 pub const TABLES: &[(&str, Retirement)] = &[
     ("campaigns", purged_by("id", 50)),
     ("jobs", purged_by("id", 100)),

@@ -21,7 +21,7 @@ use crate::database::value::{Arg, json_text};
 const KEPT: Duration = Duration::from_hours(7 * 24);
 /// How often it is noted at most that a content is used.
 const RENEWED: Duration = Duration::from_hours(24);
-/// Most contents of which is asked together whether something needs them.
+/// How many contents one query checks for whether something needs them.
 const PAGE: i64 = 5_000;
 /// Most contents that go at a time.
 const FORGET: usize = 50;

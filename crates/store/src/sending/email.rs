@@ -477,7 +477,7 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
     Ok(())
 }
 
-/// Gives claims back of which nothing was tried, and says why they wait.
+/// Gives claims back without an attempt, and stores why the mails wait.
 pub async fn hold(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp, error: &str) -> Result<()> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each(
@@ -577,7 +577,8 @@ pub struct Concluded {
 /// A mail that is not rendered again forgets the values of its variables, which may open an account. One of a campaign
 /// that did not go out can be tried once more, and keeps them.
 ///
-/// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
+/// A mail whose contact was removed meanwhile has no recipient any more, and its recipient and text are not written
+/// back.
 pub async fn conclude(
     tx: &Tx<'_>,
     outcomes: &[Outcome],
@@ -651,12 +652,12 @@ struct Ended {
     without_contact: bool,
 }
 
-/// Stores that mails were taken which, as [`conclude`] found, wait no more: a former owner came back after somebody else
-/// had settled the mail, or the new owner handed over what the former one had handed over as well.
+/// Stores that mails were taken although, as [`conclude`] found, they wait no more: a former owner came back after
+/// another process had settled the mail, or the new owner handed over a mail that the former one had handed over as
+/// well.
 ///
-/// Each is an attempt of its own in the log, and the mail is in doubt from then on, since it may have left twice. One
-/// that was given up, or held in doubt, is known to be sent now. Those that this makes sent are added to what was
-/// changed.
+/// Each is an attempt of its own in the log, and the mail is in doubt from then on, since it may have left twice. A
+/// mail that was given up, or held in doubt, is known to be sent now. Mails that become sent are added to `concluded`.
 pub async fn conclude_late(
     tx: &mut Tx<'_>,
     outcomes: &[Outcome],

@@ -65,7 +65,7 @@ pub struct Claim {
     pub expires_at: Timestamp,
 }
 
-/// Who used a key first.
+/// The request that used a key first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
     /// Method of that request.
@@ -82,7 +82,7 @@ fn read(row: &Row<'_>) -> Result<Used> {
     Ok(Used { method: row.get(0)?, path: row.get(1)?, status_code: row.get(2)?, at: row.get(3)? })
 }
 
-/// Who uses a key now, if anybody does.
+/// The request that holds a key now, if there is one.
 pub async fn holder(
     rx: &Rx<'_>,
     project: ProjectNumber,

@@ -124,10 +124,10 @@ pub(super) async fn judge(
     changes.save(tx, project, live, now).await
 }
 
-/// Who joined and who left.
+/// The contacts that joined and that left.
 #[derive(Default)]
 struct Changes {
-    /// Who joins and who leaves, pass by pass.
+    /// The contacts that join and that leave, pass by pass.
     passes: Vec<(Vec<Membership>, Vec<Membership>)>,
     /// The same in the order in which it happens to each contact.
     moves: Vec<(Membership, bool)>,

@@ -264,7 +264,7 @@ impl App {
         Ok(read.await?)
     }
 
-    /// Checks the condition of a segment that is to be stored and counts whom it finds.
+    /// Checks the condition of a segment that is to be stored, and counts the contacts that it finds.
     async fn standing(&self, project: ProjectNumber, segment: &Segment, now: Timestamp) -> Result<Standing> {
         let Some(condition) = segment.condition.as_ref() else { return Ok(SETTLED) };
         let tree = check::condition(condition)?;

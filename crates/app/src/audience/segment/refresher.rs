@@ -121,7 +121,7 @@ fn lock(wanted: &Wanted) -> MutexGuard<'_, Recounts> {
 struct Beside {
     /// The projects whose contacts are judged.
     judging: ProjectWork,
-    /// Turns to do so, of which few are taken at the same time.
+    /// The permits to do so: few projects are judged at the same time.
     turns: Arc<Semaphore>,
     /// The projects whose segments are counted.
     counting: ProjectWork,
@@ -185,7 +185,7 @@ impl App {
         Ok(!found.is_empty())
     }
 
-    /// Starts to judge the contacts that changed, of projects of which none are judged.
+    /// Starts to judge the changed contacts of each project that is not being judged.
     async fn judge_changed(&self, beside: &Beside) -> Result<()> {
         let projects =
             self.0.db.read(|rx| Box::pin(async move { store::pending(rx, PROJECTS).await })).await?;
@@ -200,7 +200,7 @@ impl App {
         Ok(())
     }
 
-    /// Starts the counts that are due, of projects of which none is under way.
+    /// Starts the due counts of each project that is not being counted.
     fn start_recounts(&self, beside: &Beside) {
         let due = lock(&beside.wanted).due(self.0.clock.now());
         for project in due {
@@ -448,7 +448,7 @@ impl App {
         Ok(())
     }
 
-    /// Starts to look at the segments that are due, of projects of which none is looked at.
+    /// Starts to look at the due segments of each project that is not being looked at.
     async fn look_at_due_segments(&self, looking: &ProjectWork) -> Result<()> {
         let now = self.0.clock.now();
         let read =

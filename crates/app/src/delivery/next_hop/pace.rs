@@ -116,7 +116,8 @@ impl Paces {
         self.slow > 0
     }
 
-    /// Mails a second of all projects, when all of which mail was tried lately are slowed down; otherwise `None`.
+    /// Mails a second of all projects together, if all projects whose mail was tried lately are slowed down; otherwise
+    /// `None`.
     pub(super) fn rate(&self, now: Timestamp) -> Option<f64> {
         if self.slow == 0 {
             return None;
@@ -229,7 +230,7 @@ impl Paces {
         }
     }
 
-    /// Forgets the projects that had no mail to try for so long that the limit is over. Those that rest have turns.
+    /// Forgets the projects that had no mail to try for so long that the limit is over. Projects that rest have turns.
     pub(super) fn forget(&mut self, now: Timestamp) {
         let calm = CALM + PROBES_APART.saturating_mul(u32::try_from(self.slow).unwrap_or(u32::MAX));
         self.projects.retain(|_, pace| pace.rate.is_none() || now.since(pace.refused_at) < calm);

@@ -50,7 +50,7 @@ use crate::error::{Error, Result, too_many_conditions};
 use crate::sending::content::Prepared;
 use crate::sending::domain::sender_refused;
 
-/// How often campaigns are looked at that nobody hinted at.
+/// How often the runner looks at campaigns that no waker announced.
 const TICK: Duration = Duration::from_millis(200);
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -99,12 +99,12 @@ impl Hints {
         self.lock().entry(project).or_default().insert(campaign);
     }
 
-    /// The projects of which a mail was settled.
+    /// The projects with a settled mail.
     fn with_settled(&self) -> Vec<ProjectNumber> {
         self.lock().keys().copied().collect()
     }
 
-    /// The campaigns of a project of which a mail was settled since this was asked last.
+    /// The campaigns of a project with mails that were settled since the last call.
     fn take_settled(&self, project: ProjectNumber) -> BTreeSet<CampaignId> {
         self.lock().remove(&project).unwrap_or_default()
     }
@@ -211,8 +211,8 @@ impl Campaigns {
         }
     }
 
-    /// One step of each campaign of a project that there is something to do for and that does not rest; those of which
-    /// mails were settled may be over. Returns whether anything was done. What may take long is only started.
+    /// Takes one step of each due campaign of a project that does not rest; campaigns with settled mails may be over.
+    /// Returns whether anything was done. Work that may take long is only started.
     async fn steps(self: &Arc<Self>, project: ProjectNumber, settled: BTreeSet<CampaignId>) -> bool {
         let turn = self.turns.acquire().await.ok();
         let (runs, more) = self.due_of(project).await;

@@ -158,7 +158,7 @@ pub async fn event_counts(
     Ok(counts.into_iter().collect())
 }
 
-/// Finds out of which names, that have many events, only few are as new as a window of the filter asks for.
+/// Finds the names with many events of which only few are inside a window of the filter.
 async fn recent_events(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

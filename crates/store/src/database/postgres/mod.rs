@@ -257,7 +257,7 @@ async fn connection(pool: &Pool) -> Result<Object> {
     }
 }
 
-/// A configuration whose sessions have our settings. Those that the URL gives come on top.
+/// A configuration whose sessions have our settings. Settings in the URL override them.
 fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
     let settings = format!(
         "{SETTINGS} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",

@@ -125,14 +125,14 @@ pub async fn can_be_found(
 pub struct Counted {
     /// All of them.
     pub audience: i64,
-    /// Those that get no mail because they are not subscribed.
+    /// Contacts that get no mail because they are not subscribed.
     pub unsubscribed: i64,
-    /// Those that get no mail because their address is suppressed.
+    /// Contacts that get no mail because their address is suppressed.
     pub suppressed: i64,
 }
 
 impl Counted {
-    /// Those that get one.
+    /// Contacts that get a mail.
     pub fn recipients(self) -> i64 {
         self.audience - self.unsubscribed - self.suppressed
     }

@@ -143,7 +143,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     .await
 }
 
-/// Stores what a campaign says and whom it is for.
+/// Stores the content and the audience of a campaign.
 pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign) -> Result<()> {
     tx.execute_one(
         "update campaigns set name = $3, description = $4, subject = $5, body = $6, from_address = $7, from_name = $8, \
@@ -212,8 +212,8 @@ pub async fn uses_domain(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) 
     Ok(found.iter().any(|from| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain))))
 }
 
-/// The campaigns that were not sent yet, or are being sent, and whom they are for, where a segment or a filter says so:
-/// what depends on segments, fields and events.
+/// The campaigns that are not over, with their audiences by segment or filter: what depends on segments, fields and
+/// events.
 pub async fn audiences(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

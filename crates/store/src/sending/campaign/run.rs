@@ -41,7 +41,7 @@ pub struct Run {
     pub from_name: Option<String>,
     /// Reply address.
     pub reply_to: Option<EmailAddress>,
-    /// Whom it is for.
+    /// The audience.
     pub audience: Audience,
     /// When it started: contacts made later are not part of it.
     pub sent_at: Option<Timestamp>,
@@ -79,9 +79,9 @@ const TOGETHER: i64 = 100;
 /// The campaigns of a project that there is something to do for.
 #[derive(Debug, Default)]
 pub struct Due {
-    /// Those that can be read.
+    /// The campaigns that can be read.
     pub runs: Vec<Run>,
-    /// Those that cannot.
+    /// The campaigns that cannot be read, and why.
     pub unreadable: Vec<(CampaignId, Error)>,
     /// Whether there may be more.
     pub more: bool,
@@ -264,7 +264,7 @@ pub async fn fitting(rx: &mut Rx<'_>, project: ProjectNumber, ids: &[ContactId])
 pub struct Entry {
     /// Identifier; its time is that of the step.
     pub id: EmailId,
-    /// Whom it is for.
+    /// The contact that it is for.
     pub contact: ContactId,
     /// Address it goes to.
     pub recipient: EmailAddress,

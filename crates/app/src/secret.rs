@@ -99,7 +99,8 @@ impl InstanceSecret {
     }
 }
 
-/// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted yet.
+/// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted
+/// yet.
 pub async fn sample(db: &Db) -> Result<Option<Sealed>> {
     Ok(db.read(|rx| Box::pin(sealed::sample(rx))).await?)
 }

@@ -1,9 +1,9 @@
 //! The plain text part of a message, made from its HTML.
 //!
-//! The rules of the reference, section 4.4 "Plain text", and what a reader needs beyond them: style, script, head and what is
-//! hidden are dropped; a link becomes `text (address)`; the ends of blocks and `br` become line breaks, the ends of cells
-//! tabs; items of lists have their number or `- ` and are indented, quotes have `> `, `pre` keeps its lines; entities are
-//! decoded; runs of white space and of blank lines collapse.
+//! The rules of the reference, section 4.4 "Plain text", and what a reader needs beyond them: style, script, head and
+//! what is hidden are dropped; a link becomes `text (address)`; the ends of blocks and `br` become line breaks, the
+//! ends of cells tabs; items of lists have their number or `- ` and are indented, quotes have `> `, `pre` keeps its
+//! lines; entities are decoded; runs of white space and of blank lines collapse.
 
 mod address;
 mod entities;

@@ -60,8 +60,8 @@ impl App {
         right.len() == given.len() && differs == 0
     }
 
-    /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the public
-    /// key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
+    /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the
+    /// public key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
     pub async fn public_contact(&self, id: ContactId, pass: &Pass) -> Result<PublicContact> {
         let tagged = pass.tag.as_deref().is_some_and(|tag| self.is_tag(id, tag));
         let mail = pass.mail;
@@ -94,7 +94,8 @@ impl App {
     }
 
     /// Sets the subscription of a contact by a link to its pages. The mail that the link was in counts only when it was
-    /// sent to this contact. An event is emitted when something changes; a wish that is fulfilled already writes nothing.
+    /// sent to this contact. An event is emitted when something changes; a wish that is fulfilled already writes
+    /// nothing.
     pub async fn set_subscription(
         &self,
         id: ContactId,

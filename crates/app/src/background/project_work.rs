@@ -8,8 +8,8 @@ use mailwright_core::ids::ProjectNumber;
 
 use crate::background::tasks::Tasks;
 
-/// Projects with work under way. Nearly all of them wait for a turn, mostly at the door for slow reads, which knows whose it
-/// is; that nobody waits before it, they are many more than one person has.
+/// Projects with work under way. Nearly all of them wait for a turn, mostly at the door for slow reads, which knows
+/// whose it is; that nobody waits before it, they are many more than one person has.
 const MOST: usize = 500;
 /// How long a project keeps its place while there is no other left.
 const TURN: Duration = Duration::from_secs(1);
@@ -30,8 +30,8 @@ impl ProjectWork {
         Self { tasks: tasks.clone(), most: MOST, projects: Arc::default() }
     }
 
-    /// Starts work for a project. Returns false when it has some under way, or when all places are taken: then it is for
-    /// the next round.
+    /// Starts work for a project. Returns false when it has some under way, or when all places are taken: then it is
+    /// for the next round.
     pub(crate) fn start(
         &self,
         name: &'static str,

@@ -71,7 +71,8 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A runner whose rounds begin `sweep` after the end of the last one. The name stands in the log and in the metrics.
+    /// A runner whose rounds begin `sweep` after the end of the last one. The name stands in the log and in the
+    /// metrics.
     pub(crate) fn new(app: &App, name: &'static str, sweep: Duration) -> Self {
         let metrics = app.metrics().clone();
         let (rest, begins, waker) = (Duration::ZERO, Duration::ZERO, Waker::default());

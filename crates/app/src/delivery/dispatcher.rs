@@ -181,8 +181,8 @@ impl Dispatcher {
         }
     }
 
-    /// The next mail of the given lanes and which of them it was in, the first lane first, and in it that of the project
-    /// with the lowest rank whose turn it is. Projects without a rank have none now.
+    /// The next mail of the given lanes and which of them it was in, the first lane first, and in it that of the
+    /// project with the lowest rank whose turn it is. Projects without a rank have none now.
     pub(super) fn try_pop(
         &self,
         lanes: &[Lane],

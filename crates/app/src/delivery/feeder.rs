@@ -353,7 +353,8 @@ struct Claim {
 
 impl Claim {
     async fn run(self, tx: &mut Tx<'_>) -> mailwright_store::Result<Claims> {
-        // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be read
+        // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be
+        // read
         if migrate::is_superseded(tx).await? {
             return Ok(Claims { next: Rest::Never, ..Claims::default() });
         }

@@ -22,8 +22,8 @@ use super::reference;
 
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
-/// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken meanwhile,
-/// and where there is none to compare with. The latter takes about eight hours.
+/// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken
+/// meanwhile, and where there is none to compare with. The latter takes about eight hours.
 const POLICY_REFUSALS: (usize, usize) = (3, 10);
 /// The longest pause after lost connections, as a multiple of the first one.
 const LONGEST_AFTER_LOSS: u32 = 60;

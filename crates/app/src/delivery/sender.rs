@@ -269,8 +269,8 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with 421
-    /// (RFC 5321 section 3.8), or refused for what happened on it before. Where a fresh one was of no use either, a
+    /// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with
+    /// 421 (RFC 5321 section 3.8), or refused for what happened on it before. Where a fresh one was of no use either, a
     /// refusal of the same project is no longer taken for that.
     fn may_be_the_connections(&self, envelope: &Result<(), EnvelopeError>, project: ProjectNumber) -> bool {
         matches!(envelope, Err(EnvelopeError::Lost { .. }))

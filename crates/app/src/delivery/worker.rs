@@ -127,7 +127,8 @@ impl Delivery {
         self.let_go(claim.id);
     }
 
-    /// Prepares a mail of a lane. Where that fails for good, the mail fails; where the database is the reason, it waits.
+    /// Prepares a mail of a lane. Where that fails for good, the mail fails; where the database is the reason, it
+    /// waits.
     pub(super) async fn prepare_or_settle(&self, mail: &Arc<Claimed>, lane: Lane) -> Option<Message> {
         match self.prepare(mail, lane).await {
             Ok(message) => Some(message),

@@ -60,7 +60,8 @@ impl App {
         Ok(self.0.db.read(|rx| Box::pin(async move { Ok(project::count(rx).await? == 0) })).await?)
     }
 
-    /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second time.
+    /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second
+    /// time.
     pub async fn bootstrap(&self, wanted: Bootstrap) -> Result<Bootstrapped> {
         let account = self.account(&wanted).await?;
         let (secret, public) = crate::project::pair();
@@ -183,8 +184,8 @@ fn changed_meanwhile() -> Error {
     Error::Conflict("The account was changed at the same moment. Try again.".into())
 }
 
-/// The project that a name or an id means: by its name only one that was made here, and in any case one that the account
-/// owns.
+/// The project that a name or an id means: by its name only one that was made here, and in any case one that the
+/// account owns.
 async fn existing(tx: &mut Tx<'_>, name_or_id: &str, user: Option<&Credentials>) -> Result<Option<Project>> {
     if let Ok(id) = name_or_id.parse::<ProjectId>() {
         return named_by_id(tx, id, user).await.map(Some);

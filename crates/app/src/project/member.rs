@@ -144,10 +144,10 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Counts a mail to a stranger, and says what to refuse it with where it would make the instance a relay. The person
-    /// who stands for it comes first, then the project, what the person sends to the address, and what everybody does: who
-    /// is refused must not use up what others have. The order is always the same, so that two invitations cannot wait for
-    /// each other.
+    /// Counts a mail to a stranger, and says what to refuse it with where it would make the instance a relay. The
+    /// person who stands for it comes first, then the project, what the person sends to the address, and what everybody
+    /// does: who is refused must not use up what others have. The order is always the same, so that two invitations
+    /// cannot wait for each other.
     async fn take(
         self,
         tx: &mut Tx<'_>,
@@ -193,8 +193,8 @@ impl App {
             .await?)
     }
 
-    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. A key only
-    /// asks for it: [`App::confirm_invitation`].
+    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. A key
+    /// only asks for it: [`App::confirm_invitation`].
     pub async fn invite(
         &self,
         project: &Project,
@@ -646,8 +646,8 @@ pub(crate) async fn redeem(tx: &mut Tx<'_>, invited: &Redeemed, user: UserId, no
     }
 }
 
-/// Accepts every invitation of an address that its owner proved to have. One to a project that is full or disabled stays,
-/// for the next time. Nobody was asked, so the name is not shown there yet.
+/// Accepts every invitation of an address that its owner proved to have. One to a project that is full or disabled
+/// stays, for the next time. Nobody was asked, so the name is not shown there yet.
 pub(crate) async fn accept_all(
     tx: &mut Tx<'_>,
     user: UserId,

@@ -221,9 +221,9 @@ impl App {
         Ok(self.with_records(stored))
     }
 
-    /// Gives every domain another key whose private key cannot be opened, because the secret was lost, and has the database
-    /// know the new secret. What cannot be done is tried again, until the service stops. The number of keys; `None` when
-    /// the service stopped before the last.
+    /// Gives every domain another key whose private key cannot be opened, because the secret was lost, and has the
+    /// database know the new secret. What cannot be done is tried again, until the service stops. The number of keys;
+    /// `None` when the service stopped before the last.
     pub async fn renew_keys(&self, tasks: &Tasks) -> Option<usize> {
         let (mut renewed, mut after) = (0, None);
         loop {
@@ -268,8 +268,8 @@ impl App {
         Ok(())
     }
 
-    /// Gives a domain another key, with a record of its own: it is verified once that is found, at once where the operator
-    /// vouches for it. False when somebody else was first.
+    /// Gives a domain another key, with a record of its own: it is verified once that is found, at once where the
+    /// operator vouches for it. False when somebody else was first.
     async fn renew_key(&self, project: ProjectNumber, id: DomainId) -> Result<bool> {
         let known =
             self.0.db.read(move |rx| Box::pin(async move { store::get(rx, project, id).await })).await?;

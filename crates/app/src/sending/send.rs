@@ -366,7 +366,8 @@ fn room_of_each(recipients: usize) -> Option<usize> {
     (room < MAX_OUTPUT).then_some(room)
 }
 
-/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own there.
+/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own
+/// there.
 fn add_reply_name(headers: &mut Vec<(String, String)>, to: Option<&EmailAddress>, name: Option<String>) {
     let is_own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("Reply-To"));
     if let (Some(address), Some(name), false) = (to, name, is_own) {

@@ -287,8 +287,8 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Reads as far as the text is ISO 8601. Returns the first token that is not, [`Token::End`] when all was; `None` when
-    /// it can be no other date either.
+    /// Reads as far as the text is ISO 8601. Returns the first token that is not, [`Token::End`] when all was; `None`
+    /// when it can be no other date either.
     fn iso(&mut self) -> Option<Token> {
         if let Token::Symbol('+' | '-') = self.scanner.next {
             let sign = self.scanner.take();
@@ -453,8 +453,8 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
-    /// What Node answers, under the time zone UTC, one date a line: the text in JSON, a tab, and `toISOString()` or a `-`.
-    /// `scripts/javascript-dates.js` writes it.
+    /// What Node answers, under the time zone UTC, one date a line: the text in JSON, a tab, and `toISOString()` or a
+    /// `-`. `scripts/javascript-dates.js` writes it.
     const TABLE: &str = include_str!("javascript.tsv");
 
     #[test]

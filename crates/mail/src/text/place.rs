@@ -6,8 +6,8 @@ use super::tokens::{Tag, Token, Tokens};
 
 /// Most elements within each other that are followed. Beyond that nothing is sure, and the beginning is taken.
 const MAX_DEPTH: usize = 256;
-/// How often at most open elements are looked at, for each byte and in any case. HTML that asks for more is not meant to be
-/// read.
+/// How often at most open elements are looked at, for each byte and in any case. HTML that asks for more is not meant
+/// to be read.
 const STEPS_PER_BYTE: usize = 4;
 const LEAST_STEPS: usize = 10_000;
 /// Elements whose content is text, whatever it looks like.

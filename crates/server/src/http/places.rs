@@ -79,8 +79,8 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while as many connections are leaving as may: then there is a place for the next one. They have little left
-    /// to do.
+    /// Waits while as many connections are leaving as may: then there is a place for the next one. They have little
+    /// left to do.
     pub(super) async fn wait_for_leaving(&self) {
         while self.taken().leaving >= MOST_LEAVING {
             self.gone.notified().await;

@@ -360,8 +360,8 @@ pub async fn is_id_told(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) 
 
 /// A change to one contact by id. Returns the contact and the flip of its subscription, or `None` when there is none.
 ///
-/// Fails with a conflict on `email` when another contact has the new address, and with an excess when the contact or its
-/// project cannot hold what the change would make of the data.
+/// Fails with a conflict on `email` when another contact has the new address, and with an excess when the contact or
+/// its project cannot hold what the change would make of the data.
 pub async fn change(
     tx: &mut Tx<'_>,
     project: ProjectNumber,

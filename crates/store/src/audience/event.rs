@@ -131,8 +131,8 @@ pub async fn recent(
     .await
 }
 
-/// The newest events of a contact. The index has them by name: those of each name are looked up in it, newest first, and
-/// the newest of all are among them.
+/// The newest events of a contact. The index has them by name: those of each name are looked up in it, newest first,
+/// and the newest of all are among them.
 pub async fn of_contact(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

@@ -118,8 +118,8 @@ async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
     }
 }
 
-/// How often events of each name happened in a stretch of time, the most frequent first. Whole days are looked up, what is
-/// left of the first and the last one is counted.
+/// How often events of each name happened in a stretch of time, the most frequent first. Whole days are looked up, what
+/// is left of the first and the last one is counted.
 pub async fn counts_between(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

@@ -218,7 +218,8 @@ async fn existing(
 /// Space of the locks of projects among PostgreSQL's advisory locks, whose keys are numbers of 64 bits.
 const LOCKS: i64 = 0x6e61_6d65_0000_0000;
 
-/// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction ends.
+/// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction
+/// ends.
 pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
     tx.hold(LOCKS ^ project.0).await
 }

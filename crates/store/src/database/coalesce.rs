@@ -168,8 +168,8 @@ impl Drop for Held {
     }
 }
 
-/// Operations that wait for a turn of their own, because they are large or met what another transaction holds, or have to
-/// come after one of these: each project's in their order, one project after the other.
+/// Operations that wait for a turn of their own, because they are large or met what another transaction holds, or have
+/// to come after one of these: each project's in their order, one project after the other.
 struct Aside<O, R>(VecDeque<(ProjectNumber, VecDeque<Call<O, R>>)>);
 
 impl<O, R> Aside<O, R> {

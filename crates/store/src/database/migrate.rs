@@ -163,8 +163,8 @@ async fn migrate_postgres(
     Ok(applied)
 }
 
-/// Waits until no other process migrates. It asks again and again, since the building of an index waits for everybody who
-/// is in the middle of a statement.
+/// Waits until no other process migrates. It asks again and again, since the building of an index waits for everybody
+/// who is in the middle of a statement.
 async fn wait_for_turn(session: &Apart) -> Result<()> {
     let mut word = Word::new();
     loop {

@@ -11,8 +11,8 @@ pub enum Retirement {
     Purged(Rows),
     /// They are moved in the background to the number that the project has after a reset, and purged after a deletion.
     Moved(Rows),
-    /// They are found by other keys than their project's. In the transaction of a reset they get the project's new number,
-    /// and in that of a deletion they go.
+    /// They are found by other keys than their project's. In the transaction of a reset they get the project's new
+    /// number, and in that of a deletion they go.
     Following,
     /// They speak of a number, and go with its row in `projects`.
     Cascading,

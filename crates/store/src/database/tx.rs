@@ -78,8 +78,8 @@ pub(crate) enum Session<'c> {
     },
 }
 
-/// The first error that PostgreSQL answered a statement of a transaction with. Whatever follows in the transaction, or was
-/// sent together with it, is refused with [`Error::Aborted`], which does not tell why.
+/// The first error that PostgreSQL answered a statement of a transaction with. Whatever follows in the transaction, or
+/// was sent together with it, is refused with [`Error::Aborted`], which does not tell why.
 #[derive(Debug, Default)]
 pub(crate) struct Failure(OnceLock<Error>);
 
@@ -409,8 +409,8 @@ impl<'c> Tx<'c> {
         }
     }
 
-    /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which has
-    /// one writer.
+    /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which
+    /// has one writer.
     pub(crate) async fn hold(&self, key: i64) -> Result<()> {
         if !self.is_postgres() {
             return Ok(());
@@ -418,8 +418,8 @@ impl<'c> Tx<'c> {
         self.all("select pg_advisory_xact_lock($1)", &[key.into()], |_| Ok(())).await.map(drop)
     }
 
-    /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes a
-    /// queue for as short as it was when it last looked.
+    /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes
+    /// a queue for as short as it was when it last looked.
     pub(crate) async fn read_in_order(&self) -> Result<()> {
         match &self.0.session {
             Session::Sqlite(_) => Ok(()),

@@ -43,7 +43,8 @@ pub enum Counter {
     Template,
     /// Mails of a campaign; see [`crate::sending::campaign::ledger`].
     Campaign,
-    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `crate::delivery::delivery_stats`).
+    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see
+    /// `crate::delivery::delivery_stats`).
     DeliveryStats,
 }
 

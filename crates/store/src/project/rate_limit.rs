@@ -61,8 +61,8 @@ pub async fn take_requests(
     Ok(taken)
 }
 
-/// How far ahead of ours the clock may be that a bucket was last refilled by, in milliseconds. Beyond that, ours was set
-/// back, and the bucket would not be refilled until it has caught up.
+/// How far ahead of ours the clock may be that a bucket was last refilled by, in milliseconds. Beyond that, ours was
+/// set back, and the bucket would not be refilled until it has caught up.
 const AHEAD: i64 = 5_000;
 
 /// Takes up to `wanted` sends from the project's token bucket of `per_second` tokens a second, one second deep, and

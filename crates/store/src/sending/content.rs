@@ -121,7 +121,8 @@ pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<(
         after = last.clone();
         let hashes: Vec<_> = old.into_iter().map(|(_, hash)| hash).collect();
         let asked = hashes.clone();
-        // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one writer
+        // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one
+        // writer
         let used =
             db.read_in_background(project, move |rx| Box::pin(async move { used(rx, project, asked).await }));
         let used = used.await?;

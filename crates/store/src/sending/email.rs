@@ -182,8 +182,8 @@ pub struct Claimed {
     pub first_attempt_at: Option<Timestamp>,
 }
 
-/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next in
-/// the index of the queue, so that it does not matter how many projects there are.
+/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next
+/// in the index of the queue, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
         .all(
@@ -323,8 +323,8 @@ pub(crate) fn read_taken(row: &Row<'_>) -> Result<Result<Claimed, Unreadable>> {
 }
 
 /// Ends a claimed mail whose row cannot be read: it failed, or is in doubt where it may have been handed over. One that
-/// cannot be tried once more forgets the values of its variables, as in [`conclude`]. Changes nothing when the claim is no
-/// longer the newest.
+/// cannot be tried once more forgets the values of its variables, as in [`conclude`]. Changes nothing when the claim is
+/// no longer the newest.
 pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp) -> Result<()> {
     let Some(claim) = row.claim else { return Ok(()) };
     let (status, reason) = if row.is_doubtful {

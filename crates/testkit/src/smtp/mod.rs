@@ -162,8 +162,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Announces this as the largest message, and refuses with 552 at MAIL FROM what is announced as larger; 0 announces
-    /// no limit.
+    /// Announces this as the largest message, and refuses with 552 at MAIL FROM what is announced as larger; 0
+    /// announces no limit.
     pub fn size(mut self, bytes: usize) -> Self {
         self.size = bytes;
         self

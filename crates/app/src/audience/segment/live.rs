@@ -69,8 +69,8 @@ impl LiveSegments {
         Ok(live)
     }
 
-    /// A turn to write for a segment that is due. Projects have their segments looked at all at once, and would otherwise
-    /// take all connections to PostgreSQL.
+    /// A turn to write for a segment that is due. Projects have their segments looked at all at once, and would
+    /// otherwise take all connections to PostgreSQL.
     pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.0.writes.acquire().await.ok()
     }

@@ -464,8 +464,8 @@ impl App {
         Ok(())
     }
 
-    /// Counts the due segments of a project that are not tracked, and enrolls the members of those that are. One that fails
-    /// has its turn again after the interval, and the others have theirs.
+    /// Counts the due segments of a project that are not tracked, and enrolls the members of those that are. One that
+    /// fails has its turn again after the interval, and the others have theirs.
     async fn look_at_project(&self, project: ProjectNumber, looking: &ProjectWork) -> Result<()> {
         let (began, now) = (Instant::now(), self.0.clock.now());
         let interval = self.settings().segments.refresh_interval;

@@ -248,8 +248,8 @@ impl NextHop {
         Some(if is_soon { most } else { 0 })
     }
 
-    /// How many mails of a lane are claimed ahead: what leaves in a second, but no fewer than there are connections, and
-    /// no more than a few for each.
+    /// How many mails of a lane are claimed ahead: what leaves in a second, but no fewer than there are connections,
+    /// and no more than a few for each.
     pub(super) fn ahead(&self) -> usize {
         let now = self.now();
         let state = self.state();

@@ -343,9 +343,9 @@ impl Pool {
         if self.is_alone || most < 2 { 0 } else { most.div_ceil(8) }
     }
 
-    /// How many connections a lane and those after it may have. Of every eight that the next hop takes, one is left to the
-    /// first lane and one more to the first two, so that a password reset never waits behind a newsletter. With fewer than
-    /// eight, all serve all.
+    /// How many connections a lane and those after it may have. Of every eight that the next hop takes, one is left to
+    /// the first lane and one more to the first two, so that a password reset never waits behind a newsletter. With
+    /// fewer than eight, all serve all.
     fn most_of(&self, lane: Lane) -> usize {
         let reserved = self.limit / 8;
         match lane {

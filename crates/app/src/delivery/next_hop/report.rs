@@ -141,8 +141,8 @@ struct Stored {
 }
 
 impl Stored {
-    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble that
-    /// nobody speaks of is over, and another process may have written what it knows itself.
+    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble
+    /// that nobody speaks of is over, and another process may have written what it knows itself.
     fn is_behind(&self, known: &Known, now: Timestamp) -> bool {
         self.known != *known || (known.trouble.is_some() && now.since(self.at) >= APART)
     }

@@ -58,8 +58,8 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(10);
 /// Steps that are taken at the same time; of those that look an audience up for long, that write.
 const TOGETHER: usize = 4;
-/// The longest pause after looking an audience up took too long. The first one is [`AFTER_FAILURE`], and each is twice as
-/// long as the one before.
+/// The longest pause after looking an audience up took too long. The first one is [`AFTER_FAILURE`], and each is twice
+/// as long as the one before.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// When it is forgotten that this took too long, if nobody tried again here.
 const FORGOTTEN: Duration = Duration::from_hours(1);
@@ -77,8 +77,8 @@ const PUT_OFF: Duration = Duration::from_mins(1);
 /// When a campaign is looked at again that only waits for its mails. The process that settles the last of them looks at
 /// once; this is for what no process tells, such as the removal of a contact, or one that died before it could.
 const WAITING: Duration = Duration::from_secs(10);
-/// How late a scheduled campaign may always start: it is never looked at in the very moment, and a process that froze may
-/// hold its row until the database ends it.
+/// How late a scheduled campaign may always start: it is never looked at in the very moment, and a process that froze
+/// may hold its row until the database ends it.
 const GRACE: Duration = Duration::from_mins(1);
 
 /// Wakes the campaigns' work of this process, and tells it which campaigns may be over.
@@ -169,8 +169,8 @@ impl TooSlow {
     }
 }
 
-/// A campaign that ends as soon as none of its mails waits: where it stands, and since when it is to be looked at. `None`
-/// when it is looked at because mails were settled.
+/// A campaign that ends as soon as none of its mails waits: where it stands, and since when it is to be looked at.
+/// `None` when it is looked at because mails were settled.
 type Ending = Option<(CampaignStatus, Timestamp)>;
 
 impl Campaigns {
@@ -244,7 +244,8 @@ impl Campaigns {
         did
     }
 
-    /// Freezes the audiences of a project that are looked up by reads that may take long, step by step, until none is due.
+    /// Freezes the audiences of a project that are looked up by reads that may take long, step by step, until none is
+    /// due.
     async fn look_up(self: Arc<Self>, project: ProjectNumber) {
         let began = Instant::now();
         while self.looked_up.goes_on(began) && !self.app.0.dispatcher.is_superseded() {
@@ -256,8 +257,8 @@ impl Campaigns {
         }
     }
 
-    /// The campaigns of a project that there is something to do for and that do not rest, and whether there may be more.
-    /// One that cannot be read is put off, and a project whose campaigns cannot be has none.
+    /// The campaigns of a project that there is something to do for and that do not rest, and whether there may be
+    /// more. One that cannot be read is put off, and a project whose campaigns cannot be has none.
     async fn due_of(&self, project: ProjectNumber) -> (Vec<Run>, bool) {
         let (now, holder) = (self.app.clock().now(), self.holder);
         let due =
@@ -279,8 +280,8 @@ impl Campaigns {
         (runs, more)
     }
 
-    /// Reads the ledgers of campaigns of a project that end when no mail waits. Returns those that do, and how many were
-    /// put off.
+    /// Reads the ledgers of campaigns of a project that end when no mail waits. Returns those that do, and how many
+    /// were put off.
     async fn look(
         &self,
         project: ProjectNumber,
@@ -481,8 +482,8 @@ impl Campaigns {
         Ok(frozen)
     }
 
-    /// Pauses a campaign whose segments have become too large to look its audience up. It is looked at again from time to
-    /// time, and goes on where it is paused, so that resuming it is all that is to be done once they are smaller.
+    /// Pauses a campaign whose segments have become too large to look its audience up. It is looked at again from time
+    /// to time, and goes on where it is paused, so that resuming it is all that is to be done once they are smaller.
     async fn withhold(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
         let now = self.app.clock().now();
         let note = format!("Paused, because its audience cannot be looked up. {}", too_many_conditions());
@@ -499,8 +500,8 @@ impl Campaigns {
         Ok(false)
     }
 
-    /// Leaves a campaign alone whose audience could not be looked up, and has it say why. Where that took too long, it does
-    /// so for twice as long each time; where others had their turn, it only asks again.
+    /// Leaves a campaign alone whose audience could not be looked up, and has it say why. Where that took too long, it
+    /// does so for twice as long each time; where others had their turn, it only asks again.
     async fn leave_alone(&self, project: ProjectNumber, id: CampaignId, error: &StoreError) -> Result<bool> {
         tracing::warn!(%error, campaign = %id, project = project.0,
             "the audience of a campaign could not be looked up, trying again");

@@ -141,8 +141,8 @@ impl Compiler<'_, '_> {
         })
     }
 
-    /// A condition on another table, so written that PostgreSQL does not join when there are many of them: it looks up, or
-    /// collects once, instead.
+    /// A condition on another table, so written that PostgreSQL does not join when there are many of them: it looks up,
+    /// or collects once, instead.
     fn apart(&mut self, condition: String) -> String {
         self.elsewhere += 1;
         if self.values.postgres && self.elsewhere > MOST_JOINED {

@@ -51,8 +51,8 @@ impl Facts for FactsOf {
     }
 }
 
-/// Loads what `references` names of some contacts, at most four queries in all. Contacts that do not exist are left out;
-/// the others come ordered by id.
+/// Loads what `references` names of some contacts, at most four queries in all. Contacts that do not exist are left
+/// out; the others come ordered by id.
 pub async fn facts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

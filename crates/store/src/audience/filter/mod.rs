@@ -263,8 +263,8 @@ impl<'f> Query<'f> {
         rx.query_uncached(sql, &args, read).await
     }
 
-    /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins with
-    /// `and`.
+    /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins
+    /// with `and`.
     fn within(&self, column: &str, after: Option<ContactId>, values: &mut Values<'_>) -> String {
         let created_range = CreatedRange::of(self.tree, self.now);
         let end = created_range.end().into_iter().chain(after).min();

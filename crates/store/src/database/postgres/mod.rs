@@ -142,7 +142,8 @@ impl Postgres {
         let client = ScopeGuard::into_inner(client);
         let failure = outcome.as_ref().err().and_then(Undone::failure);
         if let Some(Error::ReadOnly(_)) = failure {
-            // the server became a standby, or was told to: new connections find the new primary, or what it was told now
+            // the server became a standby, or was told to: new connections find the new primary, or what it was told
+            // now
             self.renew();
         }
         if failure.is_some_and(leaves_doubt) {
@@ -378,8 +379,8 @@ fn give_up(client: Object, tls: MakeRustlsConnect) {
     }
 }
 
-/// Cancels what a connection runs, and does away with it: a late cancellation must not meet the next one's statement. Its
-/// place is free when the server has ended it.
+/// Cancels what a connection runs, and does away with it: a late cancellation must not meet the next one's statement.
+/// Its place is free when the server has ended it.
 fn cancel(client: Object, tls: MakeRustlsConnect, place: Option<Place>) {
     let client = Object::take(client);
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(client) };

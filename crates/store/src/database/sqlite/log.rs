@@ -176,15 +176,15 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// Pages from which on the log is copied: fewer where there is little room on the disk, so that the log, which grows to
-    /// several times as much while reads overlap, does not fill it.
+    /// Pages from which on the log is copied: fewer where there is little room on the disk, so that the log, which
+    /// grows to several times as much while reads overlap, does not fill it.
     fn pages(&self) -> i64 {
         let room = self.file.as_deref().and_then(room);
         room.map_or(self.log.pages, |room| pages_in(room).min(self.log.pages))
     }
 
-    /// Copies the log, and again what was written meanwhile, until little is left for the writer, which is then asked to
-    /// start it anew. A slow read in the log keeps what came after it from being copied.
+    /// Copies the log, and again what was written meanwhile, until little is left for the writer, which is then asked
+    /// to start it anew. A slow read in the log keeps what came after it from being copied.
     fn copy(&self, mut before: i64) -> rusqlite::Result<(i64, i64)> {
         let (mut length, mut copied) = (0, before);
         for pass in 0..PASSES {

@@ -189,8 +189,8 @@ pub async fn count(
 /// Most suppressed addresses that are looked up one by one.
 const FEW: i64 = 1_000;
 
-/// Counts every contact of a project, as [`count`] does, by a few rows; `None` where too many addresses are suppressed for
-/// that.
+/// Counts every contact of a project, as [`count`] does, by a few rows; `None` where too many addresses are suppressed
+/// for that.
 pub async fn count_all(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

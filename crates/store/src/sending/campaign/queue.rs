@@ -23,8 +23,8 @@ use crate::insight::counter::Deltas;
 use crate::project;
 use crate::sending::email::{BACKLOG, CLAIMED, Claimed, Taken, read_taken};
 
-/// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left half
-/// handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
+/// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left
+/// half handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
 /// campaigns are gone through.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx

@@ -57,8 +57,8 @@ pub struct Run {
     pub next_at: Timestamp,
 }
 
-/// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign that is not over to the
-/// next, so that it does not matter how many projects there are.
+/// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign
+/// that is not over to the next, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
@@ -185,8 +185,8 @@ pub async fn start(
 }
 
 /// Moves on to the contact up to which the audience is frozen with this transaction, all of it when `last`. Returns
-/// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a campaign
-/// that is not paused said of its audience is no longer true then.
+/// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a
+/// campaign that is not paused said of its audience is no longer true then.
 pub async fn advance(
     tx: &mut Tx<'_>,
     run: &Run,
@@ -285,8 +285,8 @@ impl Entry {
     }
 }
 
-/// Puts mails into the ledger of a campaign, those that are to be sent due at once. Contacts that are in it already stay
-/// as they are.
+/// Puts mails into the ledger of a campaign, those that are to be sent due at once. Contacts that are in it already
+/// stay as they are.
 pub async fn freeze(
     tx: &mut Tx<'_>,
     run: &Run,

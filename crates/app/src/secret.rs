@@ -1,4 +1,4 @@
-//! The instance's secret: everything that must be kept encrypted or signed derives its key from it.
+//! The instance's secret. The keys for everything that is encrypted or signed are derived from it.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};

@@ -1,4 +1,4 @@
-//! The captured mailbox.
+//! The captured mailbox: mails that were kept instead of sent. It is bounded, and drops its oldest mails.
 
 use mail_parser::{MessageParser, MimeHeaders};
 use mailwright_core::audit::{Action, Actor};

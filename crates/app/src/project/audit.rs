@@ -1,4 +1,4 @@
-//! The audit log of a project. Entries are written by the use cases, each in the transaction that does what it says.
+//! The audit log of a project. Use cases write its entries, each in the transaction of the action that it records.
 
 use mailwright_core::ids::{AuditId, ProjectId};
 use mailwright_core::project::Project;

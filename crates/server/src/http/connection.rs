@@ -1,4 +1,4 @@
-//! One connection: its requests one after the other, and its end.
+//! One connection: its requests one after the other, its time limits, and its end.
 
 use std::convert::Infallible;
 use std::future::poll_fn;

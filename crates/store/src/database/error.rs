@@ -1,4 +1,4 @@
-//! What can go wrong in the store, told apart by what the caller can do about it.
+//! The errors of the store, distinguished by what the caller can do about them.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The audit log: who did what in a project. It is only ever appended to, in the transaction that does it.
+//! The audit log: who did what in a project. Entries are only appended, in the transaction of the action.
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ApiKeyId, AuditId, ProjectNumber, UserId};

@@ -1,4 +1,4 @@
-//! An SMTP server that does as told: accepts, refuses, drops, stalls, and remembers what it received.
+//! An SMTP server that follows a script: it accepts, refuses, drops or stalls, and remembers what it received.
 
 mod session;
 

@@ -1,4 +1,4 @@
-//! What can be done with a campaign (reference 5.3).
+//! The actions on a campaign (reference 5.3): sending, scheduling, pausing, resuming, cancelling, retrying, and tests.
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;

@@ -35,7 +35,7 @@ use crate::background::runner::{Next, Runner, Work};
 use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
 
-/// How often jobs are looked for that nobody hinted at.
+/// How often the worker looks for jobs that no waker announced.
 const SWEEP: Duration = Duration::from_millis(500);
 /// How long a job is worked on before the worker looks whether other projects wait.
 const TURN: Duration = Duration::from_millis(500);

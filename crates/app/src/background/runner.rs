@@ -47,7 +47,7 @@ pub(crate) enum Next {
     Woken,
 }
 
-/// Asks a runner for a round. Waking is a hint that may be lost: a sweep finds what nobody was woken for.
+/// Asks a runner for a round. Waking is a hint that may be lost: the sweep finds work that nobody announced.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waker(Arc<Notify>);
 

@@ -75,7 +75,7 @@ pub(super) struct Load {
 }
 
 impl Dispatcher {
-    /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
+    /// Tells the feeder that a project has mail due. This is a hint: the feeder finds other due mail by itself.
     pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
         if self.state().due[index(lane)].join(project) {
             self.wanted[index(lane)].wake();

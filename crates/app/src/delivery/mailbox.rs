@@ -80,7 +80,7 @@ impl App {
         Ok(Page { mails, has_more, total })
     }
 
-    /// One captured mail.
+    /// A captured mail with its content, as the mailbox shows it.
     pub async fn captured_message(&self, project: &Project, id: EmailId) -> Result<Message> {
         let number = project.number;
         let found =

@@ -134,7 +134,7 @@ pub async fn ask(tx: &mut Tx<'_>, email: &EmailAddress, now: Timestamp) -> Resul
     .await
 }
 
-/// Takes some of the addresses that [`ask`] noted, those that waited longest.
+/// Removes up to `limit` of the addresses that [`ask`] noted, those that waited longest, and returns them.
 pub async fn asked(tx: &mut Tx<'_>, limit: i64) -> Result<Vec<EmailAddress>> {
     tx.all(
         "delete from reset_requests where id in (select id from reset_requests order by id limit $1 {skip_locked}) \

@@ -335,7 +335,7 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId) -> Result<O
     .await
 }
 
-/// What a job could not do, in its order.
+/// The items that a job could not do, in the order of the job, at most `limit` items.
 pub async fn failures(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId, limit: u64) -> Result<Vec<Json>> {
     rx.all(
         "select {json_out detail} from job_failures where project_id = $1 and job_id = $2 order by position limit $3",

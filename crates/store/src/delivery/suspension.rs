@@ -83,7 +83,7 @@ pub async fn baseline(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<
     stored.map(read).transpose()
 }
 
-/// The latest suspensions of a project, newest first.
+/// The latest suspensions of a project, newest first, at most `limit` of them.
 pub async fn recent(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Suspension>> {
     rx.all(
         "select reason, started_at, ended_at from suspensions where project_id = $1 order by id desc limit $2",

@@ -94,7 +94,7 @@ impl Deltas {
         self.touched.clear();
     }
 
-    /// Writes the changes.
+    /// Adds the sums to the counters and notes the contacts that changed.
     pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
         let (noted, added) = join(segment::note_touched(tx, &self.touched), add(tx, self.sums)).await;
         noted.and(added)

@@ -157,7 +157,7 @@ pub struct Listed {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The keys of a project that were not revoked, those made first first.
+/// The keys of a project that were not revoked, oldest first, at most `limit` keys.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Listed>> {
     rx.all(
         "select id, kind, name, scopes, token, hint, created_at, last_used_at from api_keys \

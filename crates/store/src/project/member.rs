@@ -44,7 +44,7 @@ fn read(row: &Row<'_>) -> Result<Member> {
     })
 }
 
-/// The members of a project, those who came first first.
+/// The members of a project in the order in which they joined, at most `limit` members.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Member>> {
     rx.all(
         format!(
@@ -266,7 +266,7 @@ pub async fn is_invited_by_person(
     .await
 }
 
-/// The invitations of a project, newest first.
+/// The invitations of a project, newest first, at most `limit` invitations.
 pub async fn invitations(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Invitation>> {
     rx.all(
         format!(

@@ -75,7 +75,7 @@ pub struct Named {
     pub created_at: Timestamp,
 }
 
-/// The projects that are called by a name, or that `bootstrap` made with it, the oldest first.
+/// The projects with a name, and those that `bootstrap` made with it, oldest first, at most `limit` projects.
 pub async fn named(rx: &mut Rx<'_>, name: &str, limit: i64) -> Result<Vec<Named>> {
     rx.all(
         format!(
@@ -127,7 +127,7 @@ pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
     .await
 }
 
-/// Every project's number, in order, after `after`: for work that goes from project to project.
+/// The next `limit` numbers of projects after `after`, in order: for work that goes from project to project.
 pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select number from projects where number > $1 and retired_at is null order by number limit $2",
@@ -213,7 +213,7 @@ pub async fn details(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<De
     .await
 }
 
-/// The projects of a user with what the user is in each, the oldest first.
+/// The projects of a user with the user's role in each, oldest first: at most `limit` of them after the first `offset`.
 pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> Result<Vec<(Details, Role)>> {
     rx.all(
         format!(

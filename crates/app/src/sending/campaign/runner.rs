@@ -89,7 +89,7 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    /// Says that there is something to do. Only a hint: what nobody told is found as well.
+    /// Says that there is something to do. This is a hint: work that nobody announced is found as well.
     pub(crate) fn wake(&self) {
         self.waker.wake();
     }

@@ -99,7 +99,7 @@ pub(crate) async fn note_touched(
     Ok(())
 }
 
-/// The projects that track segments, in order, after `after`.
+/// The next `limit` projects after `after` that track segments, in order.
 pub async fn tracking(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select project_id from segment_upkeep where tracks and project_id > $1 order by project_id limit $2",
@@ -109,7 +109,7 @@ pub async fn tracking(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Resu
     .await
 }
 
-/// The projects that track segments and have contacts to judge.
+/// Up to `limit` projects that track segments and have contacts to judge.
 pub async fn pending(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select u.project_id from segment_upkeep u where u.tracks \
@@ -131,7 +131,7 @@ pub struct Taken {
     pub newest: Timestamp,
 }
 
-/// Takes the oldest entries of the queue. The caller holds the lock.
+/// Takes the oldest entries of the queue, at most `limit`. The caller holds the lock.
 pub async fn take(tx: &mut Tx<'_>, project: ProjectNumber, limit: usize) -> Result<Taken> {
     let taken = tx
         .all(

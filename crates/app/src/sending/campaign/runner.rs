@@ -12,7 +12,7 @@
 //!   at a time for each project. If that takes too long, the campaign rests, twice as long each time, and its `note`
 //!   says so.
 //! - **Waiting.** A campaign that only waits for its mails is put off for ten seconds. A worker that settles one of its
-//!   mails tells the runner ([`Hints::settled`]), which reads the ledgers of such campaigns together. Changes of state
+//!   mails tells the runner ([`Hints::settled()`]), which reads the ledgers of such campaigns together. Changes of state
 //!   set `next_at`, so resuming or cancelling wakes a campaign on any node.
 //! - **The end.** A campaign ends when it is frozen, nothing waits, and audience = accepted + skipped + failed + in
 //!   doubt. The equation is stored; an outcome that comes later changes the ledger and not the equation. A ledger that

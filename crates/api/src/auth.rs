@@ -1,8 +1,13 @@
-//! Whose request it is: extractors that carry identity. A handler names the one it needs in its signature, and the
-//! capability that goes with it; what roles and scopes have which, `core::role` says.
+//! Whose request it is: extractors that carry identity. A handler's signature names the extractor and the capability
+//! that it needs; `core::role` says which roles and scopes have which capability.
 //!
-//! A project is opened by a secret key, or by a session together with the project's id. An `Authorization` header
-//! always wins over a cookie.
+//! Credentials become an [`Identity`]: a project, the caller ([`Actor`]), and what it is allowed ([`Holder`]: a
+//! member's role, or a key's scopes). A project is opened by a secret key, or by a session together with the project's
+//! id. An `Authorization` header wins over a cookie.
+//!
+//! A request with a cookie that changes anything must come from a page of this service or from no page ([`site`]), and
+//! names one of our hosts in `Host`. Over HTTPS the cookie has a prefix that browsers protect. A cookie without the
+//! prefix is not accepted there, because accepting it would undo the protection.
 
 mod again;
 mod recent;
@@ -91,7 +96,7 @@ pub(crate) mod needs {
     }
 }
 
-/// Who was let into a project.
+/// The caller that was let into a project.
 #[derive(Debug)]
 pub(crate) struct Caller {
     /// Who it is, for the audit log.
@@ -104,8 +109,7 @@ pub(crate) struct Caller {
 /// if it wants to.
 pub(crate) struct ProjectAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
-/// The same for an endpoint whose path names the project. Whoever has no business there does not learn whether it
-/// exists.
+/// The same for an endpoint whose path names the project. A caller without access does not learn whether it exists.
 pub(crate) struct PathAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
 /// The same for people alone: keys do not open it.
@@ -353,7 +357,7 @@ where
     }
 }
 
-/// What the frame knows of a request.
+/// What the middleware knows about a request.
 fn visit(parts: &Parts) -> Result<&Visit, ApiError> {
     let unframed = || mailwright_app::Error::Internal("a request came past the frame".into());
     parts.extensions.get::<Visit>().ok_or_else(|| unframed().into())

@@ -1,17 +1,20 @@
 //! Bodies of requests on their way in: how long they may take, how many bytes of them are in memory at once, and what
-//! becomes of one that nobody reads.
+//! happens to the rest of a body that nobody reads.
 //!
-//! Whoever showed a secret key or a session before the body is read is known. Strangers have a part of the room together,
-//! and little time, and so has whoever shows a public key, which everybody can read in a web page: neither can keep out
-//! those who are known. Nor can one client, or one project from many clients: of small bodies and of large ones it has a
-//! part each, and both together leave room for a large body of somebody else, and for small ones. Nor can many of them: a
-//! client or a project may hold a quarter of what stays free of its kind of room, of large bodies four times as much as
-//! that, so that the more there are the less each may hold, and something is left for one more.
+//! A client that showed a secret key or a session before the body is read is known. Strangers share an eighth of the
+//! room, and have little time. A client with a public key counts as a stranger, because everybody can read that key in
+//! a web page. Strangers cannot keep out known clients.
 //!
-//! Room is taken for what came, not for what is announced: else a few bytes would keep many away. Only the large bodies of
-//! the same project must find room in its part as long as they say they are, so that as many are read as fit, instead of
-//! all by halves; who announces much and sends nothing takes that from the own project. Where room is short between
-//! others, and for bodies that do not say their length, one that has waited too long makes room for those that still wait.
+//! One client, or one project with many clients, has a share of the room for small bodies and a share of the room for
+//! large ones; the two together leave room for others. Many clients together leave some too: a client or a project may
+//! hold a quarter of the free room of its kind, and four times as much for large bodies. So the more clients there are,
+//! the less each may hold, and something is left for one more.
+//!
+//! Room is taken for the bytes that came, not for the announced length; otherwise a few bytes would keep many away.
+//! Large bodies of one project are an exception. They must find room in its share for their announced length, so that
+//! as many are read as fit, instead of all of them by halves. A client that announces much and sends nothing takes that
+//! room from its own project. If room is short between others, or for bodies without a length, a body that has waited
+//! too long makes room for those that still wait.
 
 mod room;
 
@@ -180,7 +183,7 @@ impl Bodies {
 /// Whether there is room after a while.
 type Room = Pin<Box<dyn Future<Output = bool> + Send>>;
 
-/// A body that is being read by whoever answers the request, or by nobody.
+/// A body that is being read by the handler of the request, or by nobody.
 struct Source {
     stream: BodyDataStream,
     bodies: Arc<Bodies>,

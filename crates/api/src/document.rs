@@ -1,7 +1,8 @@
-//! The API document as a whole: what the operations' own annotations say, and what all of them have in common.
+//! The API document as a whole: the annotations of the operations, and what all operations have in common.
 //!
-//! A credential that is missing, a body that is no JSON, a request beyond the limit: such answers come from the frame, not
-//! from a handler. They are added here for every operation that can give them, so that no annotation can forget one.
+//! Some answers come from the middleware and not from a handler: a missing credential, a body that is no JSON, a
+//! request beyond the limit. They are added here for every operation that can give them, so no annotation can forget
+//! one.
 
 mod conditions;
 

@@ -44,7 +44,7 @@ pub(crate) const CODES: [&str; 27] = [
 /// Result of a handler.
 pub(crate) type Result<T, E = ApiError> = std::result::Result<T, E>;
 
-/// An error on its way out. The frame adds request id and time (see [`crate::middleware`]).
+/// An error on its way out. The middleware adds request id and time (see [`crate::middleware`]).
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError(Box<Answer>);
 

@@ -1,4 +1,4 @@
-//! Text fields: each rule is written once, and serves parsing, the API document and error reports.
+//! Text fields. Each rule is written once, and serves parsing, the API document and error reports.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! Under which names the service is reached.
+//! The names under which the service is reached.
 //!
-//! A page of another site can make its own name point to this machine (DNS rebinding): to the browser, what it asks here
-//! is then its own site. Such a request carries the name of that site in `Host`.
+//! A page of another site can make its own name point to this machine (DNS rebinding). The browser then takes requests
+//! to this service for requests to that site. Such a request carries the name of that site in `Host`.
 
 use std::collections::HashSet;
 use std::net::IpAddr;

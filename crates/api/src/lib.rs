@@ -1,7 +1,7 @@
 //! HTTP only: a handler extracts, calls one use case of `mailwright-app`, and shapes the answer.
 //!
-//! Every route is in `routes`; the frame around them (request ids, envelope, headers) in `middleware`. One module per
-//! resource, grouped by area as in the crates below, its handlers in the order of the contract.
+//! Every route is in `routes`; what all requests meet (request ids, envelope, headers) is in `middleware`. Each
+//! resource has one module, grouped by area as in the crates below, with its handlers in the order of the contract.
 
 mod account;
 mod audience;

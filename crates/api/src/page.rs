@@ -1,7 +1,9 @@
-//! What the service's own pages have in common: the shell, and the forms that they send.
+//! The service's own pages: the shell, and the forms that they send.
 //!
-//! A page is a card with a heading, a sentence and its forms, mostly one. It works without JavaScript and loads nothing.
-//! Addresses in it are relative, so they hold whatever path the service is published under.
+//! A page is a card with a heading, a sentence and its forms, mostly one. It works without JavaScript and loads
+//! nothing. Addresses in it are relative, so they work under whatever path the service is published. Pages with a form
+//! send `Referrer-Policy: strict-origin`: under `no-referrer` browsers send `Origin: null`, which the check of the
+//! origin refuses.
 
 use std::collections::HashMap;
 

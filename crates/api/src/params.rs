@@ -1,6 +1,8 @@
-//! Parameters in path and query. Those in the query are read as leniently as the contract says: what cannot be read counts as absent.
+//! Parameters in path and query. Parameters in the query are read as leniently as the contract says: an unreadable one
+//! counts as absent.
 //!
-//! The bounds of a number and the names of a choice are written once, as a type: it serves reading and the API document.
+//! The bounds of a number and the names of a choice are written once, as a type that serves reading and the API
+//! document.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,5 +1,7 @@
-//! Request bodies: plain `serde` when all is well, and on failure a walk over the schema that the API document shows,
-//! which collects every failing field.
+//! Request bodies: plain `serde` for valid ones. If that fails, a walk over the schema that the API document shows
+//! collects every failing field.
+//!
+//! Values are counted in the raw JSON before it is parsed: one pass without memory, which also counts unknown members.
 
 use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};

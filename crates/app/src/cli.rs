@@ -1,4 +1,4 @@
-//! What commands of the program need beyond the use cases of the API.
+//! What the commands of the program need beyond the use cases of the API.
 
 use mailwright_core::ids::ProjectId;
 use mailwright_core::project::Project;

@@ -1,4 +1,4 @@
-//! What a use case can refuse, and what can fail under it.
+//! The errors of use cases: refusals, and failures of the store.
 
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
@@ -221,8 +221,8 @@ impl Error {
     }
 }
 
-/// Whether the store cannot do what it is asked for now. An unknown outcome is not temporary, but it is no bug either: the
-/// caller has to look, or to ask again.
+/// Whether the store cannot do what it is asked for now. An unknown outcome is not temporary, but it is no bug either:
+/// the caller has to look, or to ask again.
 fn is_outage(failure: &StoreError) -> bool {
     match failure {
         StoreError::TooSlow(_) | StoreError::NoTurn(_) | StoreError::Crowded(_) => false,

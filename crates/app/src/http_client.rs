@@ -1,5 +1,5 @@
-//! Requests that the service itself makes over HTTP, to addresses that the operator configured: one connection each,
-//! with a limit on time and size. Redirects are not followed.
+//! HTTP requests that the service itself makes, to addresses that the operator configured: one connection each, with a
+//! limit on time and size. Redirects are not followed.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

@@ -1,5 +1,8 @@
-//! The use cases of Mailwright and its background work. Each use case is one method of [`App`] and, where it writes,
-//! one transaction.
+//! The use cases of Mailwright and its background work. Each use case is one method of [`App`]. A use case that writes
+//! is one transaction (see `transaction.rs`), and queues the work that follows from it by rows in the same transaction.
+//!
+//! The modules are grouped by area, as in `mailwright-store` and `mailwright-api`. [`App::start_worker`] starts all
+//! background work.
 
 pub mod account;
 pub mod audience;

@@ -1,4 +1,4 @@
-//! What the service measures, for Prometheus.
+//! The metrics of the service, for Prometheus.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

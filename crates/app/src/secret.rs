@@ -1,4 +1,4 @@
-//! The instance's secret: everything that must be kept encrypted or signed derives its key from it.
+//! The instance's secret. The keys for everything that is encrypted or signed are derived from it.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, Salt};
@@ -99,7 +99,8 @@ impl InstanceSecret {
     }
 }
 
-/// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted yet.
+/// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted
+/// yet.
 pub async fn sample(db: &Db) -> Result<Option<Sealed>> {
     Ok(db.read(|rx| Box::pin(sealed::sample(rx))).await?)
 }

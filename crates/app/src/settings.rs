@@ -1,4 +1,4 @@
-//! What an operator can set, as the use cases need it.
+//! The operator's settings, in the form that the use cases need. `server/src/config.rs` makes them.
 
 use std::time::Duration;
 

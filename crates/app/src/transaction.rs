@@ -1,6 +1,12 @@
-//! The transactions of use cases. Whatever a body ends with but `Ok` undoes all that it wrote: a refusal as well as a
-//! failure. What has to outlast a refusal is written in a transaction of its own before, or the body ends with `Ok` and
-//! says in what it returns why it refused.
+//! The transactions of use cases.
+//!
+//! A body that ends with `Err` undoes everything that it wrote, whether the error is a refusal or a failure. If
+//! something has to outlast a refusal, it is written in an earlier transaction of its own, as attempts to sign in are;
+//! or the body ends with `Ok` and a value that says why it refused, as for a code that was used up or an invitation
+//! that was counted.
+//!
+//! A write that another transaction gets in the way of is tried again. A failure of the store stays what it is
+//! ([`Error::Store`](crate::Error)) until a client is told ([`Error::told`](crate::Error::told)).
 
 use futures_util::future::BoxFuture;
 use mailwright_store::Tx;

@@ -17,8 +17,9 @@ pub const MAX_LOCAL_PART: usize = 64;
 /// An address in its one stored form: trimmed, lower-cased, an internationalised domain as A-labels.
 ///
 /// The syntax is the reference's: letters, digits and `_ ' + - .` in the local part, no leading, trailing or double
-/// dot, a dotted domain whose last label has at least two letters. Beyond that the local part does not begin with `-`: mail
-/// servers refuse such an address, since a program could take it for an option. Quoted local parts and address literals are refused.
+/// dot, a dotted domain whose last label has at least two letters. Beyond that the local part does not begin with `-`:
+/// mail servers refuse such an address, since a program could take it for an option. Quoted local parts and address
+/// literals are refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EmailAddress(Arc<str>);
 

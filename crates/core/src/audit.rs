@@ -1,4 +1,4 @@
-//! Who did what in a project.
+//! The audit log: who did what in a project.
 
 use crate::ids::{ApiKeyId, UserId};
 
@@ -19,7 +19,7 @@ pub enum Actor {
         /// Its name; the project's own pair has none.
         name: Option<String>,
     },
-    /// Whoever runs the instance, on its command line.
+    /// The operator of the instance, on the command line.
     Operator,
     /// The service itself.
     Service,
@@ -37,7 +37,7 @@ impl std::fmt::Display for Actor {
     }
 }
 
-/// What can be done that is recorded.
+/// An action that the audit log records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// The project was created.

@@ -1,4 +1,4 @@
-//! Campaigns: one mail to an audience, now or at a time.
+//! Campaigns: one mail to an audience, now or at a given time.
 
 use serde_json::Value as Json;
 

@@ -1,4 +1,8 @@
 //! Comma-separated values (RFC 4180), read from memory piece by piece and written cell by cell.
+//!
+//! The reader can start at a stored [`Position`]. It also knows where a quoted cell began: if the cell cannot have been
+//! meant, the record ends as a fault, and reading continues behind the quotation mark. A property test compares it with
+//! `csv-core`, which does neither.
 
 use std::borrow::Cow;
 use std::mem;
@@ -47,8 +51,8 @@ pub enum Read {
 pub enum Fault {
     /// It is longer than [`MAX_RECORD`] or has more than [`MAX_CELLS`].
     TooLong,
-    /// A cell begins with a quotation mark on this line, and does not end where it should: not within [`MAX_LINES`], not
-    /// before the end of the file, or with text behind its end. The lines after that line are read as records.
+    /// A cell begins with a quotation mark on this line, and does not end where it should: not within [`MAX_LINES`],
+    /// not before the end of the file, or with text behind its end. The lines after that line are read as records.
     Unclosed(u64),
 }
 
@@ -145,8 +149,8 @@ impl Reader {
         self.step(input)
     }
 
-    /// Reads a record of what is left, whose last line may have no end, once [`Reader::read`] was given all input. To be
-    /// called until there is none.
+    /// Reads a record of what is left, whose last line may have no end, once [`Reader::read`] was given all input. To
+    /// be called until there is none.
     pub fn finish(&mut self) -> Read {
         if !self.again.is_empty() && self.read_again() == Read::Record {
             return Read::Record;

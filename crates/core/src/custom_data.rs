@@ -106,8 +106,8 @@ fn digits(text: &str) -> bool {
 pub struct DataPatch {
     /// Keys to set on the contact; null deletes.
     pub stored: Data,
-    /// Keys for rendering: every value sent, unwrapped, nulls included. They shadow what is stored. Empty strings are no
-    /// values here either, wrapped or not (rule 4).
+    /// Keys for rendering: every value sent, unwrapped, nulls included. They shadow what is stored. Empty strings are
+    /// no values here either, wrapped or not (rule 4).
     pub request: Data,
 }
 
@@ -215,8 +215,8 @@ pub fn value_size(value: &Value) -> usize {
     }
 }
 
-/// Checks a payload before it is used: number and length of keys, nesting, size, NUL characters (which PostgreSQL cannot store) and
-/// the type of `locale` is left to the caller. Paths start at `field`.
+/// Checks a payload before it is used: number and length of keys, nesting, size, NUL characters (which PostgreSQL
+/// cannot store) and the type of `locale` is left to the caller. Paths start at `field`.
 pub fn check(data: &Data, field: &str) -> Vec<Issue> {
     let mut issues = Vec::new();
     if data.len() > MAX_KEYS {

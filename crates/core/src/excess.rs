@@ -1,4 +1,4 @@
-//! What a request would make larger than it may become.
+//! The limits that a request would exceed, and what its caller is told.
 
 use crate::custom_data::{MAX_CONTACT_BYTES, MAX_CONTACT_KEYS, MAX_FIELDS, MAX_PUBLIC_FIELDS};
 use crate::event::{MAX_EVENT_NAMES, MAX_PUBLIC_EVENT_NAMES};

@@ -1,4 +1,5 @@
-//! Which headers a request may add to a mail, and what their values look like (RFC 5322).
+//! Which headers a request may add to a mail, and what their values look like (RFC 5322). The check of requests and the
+//! writer of messages (`mail/message/headers.rs`) both use these rules.
 
 use crate::address::Mailbox;
 

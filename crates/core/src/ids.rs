@@ -1,7 +1,7 @@
 //! Identifiers: UUID version 7 (RFC 9562), one type for each kind of thing.
 //!
-//! The time in an id is the creation time of the row, to the millisecond, so ordering by id is ordering by creation. The
-//! ids that one process makes within a millisecond are in the order in which it made them, so that a cause is never
+//! The time in an id is the creation time of the row, to the millisecond, so the order of ids is the order of creation.
+//! The ids that one process makes within a millisecond are in the order in which it made them, so a cause is never
 //! listed after its effect.
 
 use std::fmt;

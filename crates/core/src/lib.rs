@@ -1,7 +1,7 @@
-//! The domain of Mailwright: what the words mean, with no I/O and no async.
+//! The domain of Mailwright: its terms and rules, with no I/O and no async.
 //!
-//! Nothing in this crate can fail for a reason outside its arguments. Time comes from [`time::Clock`], which a
-//! test can move; ids are made from a clock and the system's randomness in [`ids`].
+//! Nothing in this crate can fail for a reason outside its arguments. Time comes from [`time::Clock`], which a test can
+//! move. Ids ([`ids`]) are made from the time and random bytes that the caller passes.
 
 pub mod address;
 pub mod audit;

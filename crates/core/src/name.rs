@@ -9,8 +9,8 @@ pub fn is_plain(text: &str) -> bool {
     text.chars().any(|c| !c.is_whitespace()) && !text.chars().any(|c| c.is_control() || is_hidden(c))
 }
 
-/// Whether a text holds what every mail program makes a link of: `https://...`, `www...`, or `example.com/path`. The bare
-/// name of a site is a name that people give to projects.
+/// Whether a text holds what every mail program makes a link of: `https://...`, `www...`, or `example.com/path`. The
+/// bare name of a site is a name that people give to projects.
 pub fn holds_link(text: &str) -> bool {
     text.to_lowercase().split_whitespace().any(|word| {
         let host = word.split('/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Absent, null and value, told apart.
+//! A field of a change: absent, null or a value.
 
 use serde::{Deserialize, Deserializer};
 

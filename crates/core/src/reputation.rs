@@ -1,4 +1,4 @@
-//! How well a project's mail is received, and when that is bad enough to stop it.
+//! How well a project's mail is received, and when that is bad enough to disable the project.
 
 use serde::{Deserialize, Serialize};
 

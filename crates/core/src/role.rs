@@ -1,7 +1,7 @@
 //! Who may do what in a project: the one table that every endpoint is checked against.
 //!
-//! An endpoint names the [`Capability`] it needs. A person has it through the [`Role`] in the project, a secret key
-//! through its [`Scopes`].
+//! An endpoint names the [`Capability`] that it needs. A person has it through the [`Role`] in the project, a secret
+//! key through its [`Scopes`]. `tests/tests/accounts/access.rs` calls every endpoint as every kind of caller.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Words in messages for people.
+//! Shortens texts for messages to people.
 
 /// A number of things, such as `1 row` and `2 rows`.
 pub fn counted(number: u64, thing: &str) -> String {

@@ -1,4 +1,4 @@
-//! Saved templates. The language they are written in is [`crate::template_language`].
+//! Saved templates. Their language is [`crate::template_language`].
 
 use serde::{Deserialize, Serialize};
 

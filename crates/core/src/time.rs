@@ -1,4 +1,5 @@
-//! Instants, and the one door to the current time.
+//! Instants, and the only access to the current time. Durations within a process are measured with
+//! `std::time::Instant`.
 
 mod javascript;
 
@@ -52,8 +53,8 @@ impl Timestamp {
         Some(Self(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
     }
 
-    /// Parses whatever people write for a date: all that JavaScript's `Date` reads, with UTC where no offset is given, and
-    /// what [`Timestamp::parse`] takes beyond that.
+    /// Parses whatever people write for a date: all that JavaScript's `Date` reads, with UTC where no offset is given,
+    /// and what [`Timestamp::parse`] takes beyond that.
     pub fn parse_any(text: &str) -> Option<Self> {
         javascript::parse(text).or_else(|| Self::parse(text.trim()))
     }

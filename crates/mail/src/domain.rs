@@ -1,6 +1,6 @@
 //! The DNS records that let a domain send, and whether they are there.
 //!
-//! Only the DKIM key decides whether a domain is verified: it alone proves that whoever asks controls the domain. The
+//! Only the DKIM key decides whether a domain is verified: it alone proves that the project controls the domain. The
 //! other records make receivers trust the mail and are reported the same way.
 
 use futures_util::future::join_all;

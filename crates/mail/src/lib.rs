@@ -1,7 +1,7 @@
-//! Everything about messages, nothing about tables: MIME, plain text from HTML, DKIM, SMTP, DNS and domain checks.
+//! Messages: MIME, plain text from HTML, DKIM, SMTP, DNS and domain checks.
 //!
-//! Invariants: no SQL and no HTTP here; the time is a parameter; every read from the network is bounded in size and
-//! in time; nothing that comes from a caller can start a header line or an SMTP command of its own.
+//! Invariants: no SQL and no HTTP here; the time is a parameter; every read from the network is bounded in size and in
+//! time; no value from a caller can start a header line or an SMTP command.
 
 pub mod dkim;
 pub mod dns;

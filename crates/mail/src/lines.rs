@@ -1,7 +1,7 @@
-//! Lines of a message, however they end.
+//! The lines of a message, whatever their line ends.
 //!
-//! On the wire a line ends with CRLF (RFC 5321 section 2.3.8). Content that holds a bare CR or LF is sent with CRLF in
-//! its place, so whatever is computed over a message, a signature above all, has to see the same lines.
+//! On the wire a line ends with CRLF (RFC 5321 section 2.3.8). A bare CR or LF in the content is sent as CRLF. So
+//! everything that is computed over a message, above all a signature, has to see the same lines.
 
 /// Splits the first line off `text`: the line without its end, and what follows it.
 ///

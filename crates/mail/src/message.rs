@@ -153,7 +153,8 @@ fn media_type(given: &str) -> &str {
     }
 }
 
-/// Whether these are parameters of a media type (RFC 2045 section 5.1): `name=token` or `name="text"`, with `;` between.
+/// Whether these are parameters of a media type (RFC 2045 section 5.1): `name=token` or `name="text"`, with `;`
+/// between.
 fn are_parameters(mut rest: &str, is_token: impl Fn(&str) -> bool) -> bool {
     loop {
         let Some((name, after)) = rest.split_once('=') else { return false };
@@ -210,8 +211,8 @@ fn disposition_of<'x>(disposition: &'static str, filename: Cow<'_, str>) -> Head
     Raw::new(value).into()
 }
 
-/// Whether a file is text in ASCII, all of whose line ends are the usual ones. Filters take such a text in base64 for an
-/// attempt to hide it.
+/// Whether a file is text in ASCII, all of whose line ends are the usual ones. Filters take such a text in base64 for
+/// an attempt to hide it.
 fn is_plain_text(media_type: &str, content: &[u8]) -> bool {
     let is_text = media_type.get(..5).is_some_and(|start| start == "text/");
     let is_plain = |(at, byte): (usize, &u8)| match byte {

@@ -3,9 +3,9 @@
 //! It speaks PIPELINING (RFC 2920), STARTTLS (RFC 3207), implicit TLS (RFC 8314), AUTH PLAIN and LOGIN (RFC 4954) and
 //! SIZE (RFC 1870). A message costs three writes and two waits: the envelope, the content, the final dot.
 //!
-//! What happened to a message is told apart exactly, because a message must be neither lost nor sent twice: refused,
-//! certainly not accepted, or in doubt ([`ContentError`]). Every wait and every reply has a limit. A future of this
-//! module that is dropped before it ends leaves a connection that says it is not reusable.
+//! A message must be neither lost nor sent twice. So the result says exactly what is known: refused, certainly not
+//! accepted, or in doubt ([`ContentError`]). Every wait and every reply has a limit. If a future of this module is
+//! dropped before it ends, the connection says that it cannot be used again.
 
 mod auth;
 mod config;

@@ -1,9 +1,12 @@
-//! The plain text part of a message, made from its HTML.
+//! The plain text part of a message, made from its HTML if the sender gives none.
 //!
-//! The rules of the reference, section 4.4 "Plain text", and what a reader needs beyond them: style, script, head and what is
-//! hidden are dropped; a link becomes `text (address)`; the ends of blocks and `br` become line breaks, the ends of cells
-//! tabs; items of lists have their number or `- ` and are indented, quotes have `> `, `pre` keeps its lines; entities are
-//! decoded; runs of white space and of blank lines collapse.
+//! The rules are those of the reference, section 4.4 "Plain text", and some that readers need beyond them:
+//!
+//! - Style, script, head and hidden elements are dropped.
+//! - A link becomes `text (address)`.
+//! - The ends of blocks and `br` become line breaks, the ends of cells tabs.
+//! - Items of lists have their number or `- ` and are indented; quotes have `> `; `pre` keeps its lines.
+//! - Entities are decoded. Runs of white space and of blank lines collapse.
 
 mod address;
 mod entities;

@@ -1,4 +1,5 @@
-//! Configuration: the documented defaults, then a file, then environment variables. Unknown names are errors.
+//! Configuration: the documented defaults (`defaults.toml`), then a file, then environment variables. Unknown names and
+//! numbers out of range are errors.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

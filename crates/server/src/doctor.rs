@@ -1,4 +1,4 @@
-//! `mailwright doctor`: what is wrong with a set-up, and what to do about it.
+//! `mailwright doctor`: finds what is wrong with a set-up, and says what to do about it.
 
 use std::io::ErrorKind;
 use std::path::Path;

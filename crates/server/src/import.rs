@@ -41,7 +41,8 @@ pub(crate) struct ImportArgs {
     file: PathBuf,
 }
 
-/// Imports the file and prints what came of it. Harmless when repeated, so an import that was interrupted is done again.
+/// Imports the file and prints what came of it. Harmless when repeated, so an import that was interrupted is done
+/// again.
 pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode> {
     let file = File::open(&args.file).with_context(|| format!("cannot open {}", args.file.display()))?;
     let found = file.metadata().with_context(|| format!("cannot read {}", args.file.display()))?;

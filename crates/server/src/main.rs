@@ -72,8 +72,8 @@ pub(crate) struct ServeArgs {
     /// With an empty database, create a demo project and print how to send the first email.
     #[arg(long)]
     pub(crate) demo: bool,
-    /// Start although the keys in the database cannot be opened with the secret, because the right one is lost for good,
-    /// and give their domains new keys, whose records have to be published.
+    /// Start although the keys in the database cannot be opened with the secret, because the right one is lost for
+    /// good, and give their domains new keys, whose records have to be published.
     #[arg(long)]
     pub(crate) lost_secret: bool,
 }

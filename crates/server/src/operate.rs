@@ -1,4 +1,4 @@
-//! What the operator does on the command line: accounts and projects.
+//! Commands of the operator: accounts and projects.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -203,7 +203,7 @@ pub(crate) struct Inbox {
     json: bool,
 }
 
-/// Links of the instance's own mails, for whoever runs it without a mail server.
+/// Links in the instance's own mails, for an operator without a mail server.
 pub(crate) async fn inbox(config: &Config, args: Inbox) -> Result<ExitCode> {
     let to = args.to.as_deref().map(|to| EmailAddress::parse(to).context("--to is not an email address"));
     let setup = setup::open_existing(config).await?;

@@ -1,4 +1,7 @@
 //! `mailwright serve`.
+//!
+//! On `SIGTERM` `/ready` answers 503 and background tasks stop at once. Requests are accepted for `drain_ms` more, so
+//! that a load balancer has time to notice.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -125,8 +128,8 @@ fn tell_unopened(db: &Db, secret: InstanceSecret, tasks: &Tasks) {
     });
 }
 
-/// Gives new keys to the domains whose keys cannot be opened, and starts the background work afterwards: mail of a domain
-/// that the operator vouches for then finds its new key. Requests are answered meanwhile.
+/// Gives new keys to the domains whose keys cannot be opened, and starts the background work afterwards: mail of a
+/// domain that the operator vouches for then finds its new key. Requests are answered meanwhile.
 fn renew_keys(app: &App, tasks: &Tasks, works: bool) {
     let (app, stop) = (app.clone(), tasks.clone());
     tasks.spawn("new keys", async move {

@@ -1,7 +1,8 @@
 //! The only crate that knows SQL: the two engines behind one layer, the migrations, the queries.
 //!
-//! [`Db::write`] and [`Db::read`] run bodies whose one SQL text serves both engines (see [`database::dialect`]); a
-//! [`Coalescer`] runs many callers' operations in one transaction. There is one module for each group of tables.
+//! [`Db::write`] and [`Db::read`] run a body in a transaction. One SQL text serves both engines (see
+//! [`database::dialect`]). A [`Coalescer`] runs the operations of many callers in one transaction. Each group of tables
+//! has one module, in the area of its feature. The module `database` has everything that is not about one table.
 
 pub mod account;
 pub mod audience;

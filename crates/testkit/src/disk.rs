@@ -1,4 +1,4 @@
-//! A disk that is soon full.
+//! A small disk that a test can fill.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! A DNS server that knows what it is told.
+//! A DNS server with the records that a test gives it.
 
 use std::collections::HashMap;
 use std::fmt;

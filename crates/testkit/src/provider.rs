@@ -1,4 +1,4 @@
-//! A provider that people sign in with: speaks as much of GitHub and of Google as is asked for, on 127.0.0.1.
+//! A provider to sign in with: the parts of GitHub's and Google's APIs that the program uses, on 127.0.0.1.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

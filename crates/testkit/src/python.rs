@@ -1,5 +1,5 @@
-//! Independent judges: Python's `email` package and `dkimpy` of messages, `openapi-spec-validator` of the API document, and
-//! `schemathesis` of whether the service does what its document says.
+//! Independent judges: Python's `email` package and `dkimpy` of messages, `openapi-spec-validator` of the API document,
+//! and `schemathesis` of whether the service does what its document says.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -87,8 +87,8 @@ impl Requests {
 }
 
 /// Panics unless a service does what its `OpenAPI` document says: sends it requests made from the document, with these
-/// headers, to these operations, at most so many for each beside those at the edges of what is allowed. They are the same
-/// in every run.
+/// headers, to these operations, at most so many for each beside those at the edges of what is allowed. They are the
+/// same in every run.
 pub fn assert_as_documented(
     base_url: &str,
     headers: &[(&str, &str)],

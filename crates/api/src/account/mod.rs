@@ -1,4 +1,4 @@
-//! People: how they sign up and in, and what proves who they are.
+//! People: signing up and in, sessions, one-time links, second factors, providers.
 
 pub(crate) mod oauth;
 pub(crate) mod one_time_link;

@@ -14,10 +14,10 @@ use crate::auth::{Client, cookie, path_of};
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::params::Params;
 
-/// The cookie of a sign_in_state to a provider and back, and the path it goes to. Over HTTPS browsers take it from this very
-/// host alone, as they do the session's: a neighbour in the domain sends nobody on a sign_in_state of its own. That prefix
-/// allows no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a
-/// proxy may take a part of it away.
+/// The cookie of a sign-in with a provider, and the path it goes to. Over HTTPS browsers take it from this very host
+/// alone, as they do the session's: a neighbour in the domain cannot put a sign-in of its own there. That prefix allows
+/// no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a proxy
+/// may take a part of it away.
 fn journey_cookie(base_url: &str) -> (&'static str, String) {
     match (base_url.starts_with("https://"), path_of(base_url)) {
         (true, "") => ("__Host-mailwright_oauth", "/".to_owned()),
@@ -108,7 +108,7 @@ async fn callback(
     let (name, _) = journey_cookie(&app.settings().base_url);
     let sign_in_state = cookie(headers, name).map(str::to_owned);
     let arrival = Callback { sign_in_state, state: text("state"), code: text("code") };
-    // a sign_in_state ends here, however it ends
+    // a sign-in ends here, whether it succeeds or not
     let over = journey_header(app, "", 0);
     let base_url = &app.settings().base_url;
     match app.callback(provider, arrival, client).await {

@@ -1,7 +1,7 @@
 //! `/auth`: links that were sent to an address, to prove it or to set another password.
 //!
-//! A link leads to a page of the same path. Opening it changes nothing, because link scanners follow links; its form
-//! does, and posts to the path that programs post JSON to.
+//! A link leads to a page of the same path. Opening it changes nothing, because link scanners follow links. The form on
+//! the page does, and posts to the path to which programs post JSON.
 
 pub(crate) mod page;
 

@@ -1,4 +1,4 @@
-//! Whom a project writes to: contacts and their data, events, segments, subscriptions.
+//! The audience of a project: contacts and their data, events, segments, subscriptions.
 
 pub(crate) mod bulk;
 pub(crate) mod contact;

@@ -1,6 +1,8 @@
 //! What recipients reach without a key: their subscription, and the pages behind the links in mails.
 //!
-//! A `GET` never changes anything, because link scanners follow links.
+//! A `GET` never changes anything, because link scanners follow links. `POST /unsubscribe/<id>` serves two callers. A
+//! form of ours, which asks for HTML, is answered with a page. Any other request (RFC 8058, one-click unsubscribe) is
+//! answered with 200 in plain text.
 
 mod page;
 

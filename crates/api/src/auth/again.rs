@@ -1,9 +1,9 @@
-//! Looking again at who asks, once the body has come.
+//! Checks the credentials of a request again when its body has come.
 //!
-//! A client can hold back the body of a request for minutes. Whatever let the request in (a key, a session, a role) may
-//! be gone by then, so the last piece of a body is passed on only when that still lets it in. It happens in the body
-//! itself: a handler that reads its body cannot forget it. What comes in one go with its request is not looked at again,
-//! and neither is what a remembered key let in, whose transaction looks.
+//! A client can hold back the body of a request for minutes. The key, session or role that let the request in may be
+//! gone by then. So the last piece of a body is passed on only if the credentials are still good. This happens in the
+//! body itself, so a handler that reads its body cannot forget it. Two kinds of requests are not checked again: those
+//! whose body came together with the header, and those with a remembered key, which their transaction looks up.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

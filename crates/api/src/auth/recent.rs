@@ -1,4 +1,6 @@
-//! What cannot be undone is asked for by who signed in, and not by whoever found the browser open or a cookie.
+//! Actions that cannot be undone (deleting an account or a project, a reset, replacing keys) need recent proof of who
+//! asks: a session of the last ten minutes, or the password in the body, with a code if there is a second factor. An
+//! open browser or a stolen cookie is not enough.
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use mailwright_app::App;

@@ -1,4 +1,4 @@
-//! Where a request comes from: from a page of this service or of another site, and from which client.
+//! Where a request comes from: a page of this service or of another site, and which client.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Where a proxy says from whom it has a request.
 pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Whether a request can be meant by whoever sits at the browser: it comes from a page of this service, or from no page
+/// Whether a request can be meant by the person at the browser: it comes from a page of this service, or from no page
 /// at all. Browsers say where a request comes from; other programs do not carry anybody's cookies unasked.
 pub(super) fn is_own_site(headers: &HeaderMap, base_url: &str, hosts: &KnownHosts) -> bool {
     let text = |name: &HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));

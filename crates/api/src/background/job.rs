@@ -1,4 +1,4 @@
-//! What answers about background jobs have in common.
+//! The common part of answers about background jobs.
 
 use mailwright_app::Resource;
 use mailwright_app::background::job::Status;

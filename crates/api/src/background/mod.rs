@@ -1,3 +1,3 @@
-//! Work that no request waits for.
+//! Background jobs. Each kind of job has its endpoints with its resource.
 
 pub(crate) mod job;

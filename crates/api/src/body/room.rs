@@ -1,4 +1,4 @@
-//! Who holds how much of the room for bodies, and who finds room for more: the shares that the module above explains.
+//! The shares of the room for bodies: who holds how much, and who finds room for more. The module above explains them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! `/mailbox`: what the capture transport kept instead of sending it.
+//! `/mailbox`: mails that the capture transport kept instead of sending them.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! How mails leave, and what becomes of them.
+//! How mails leave, and what happens to them.
 
 pub(crate) mod mailbox;
 pub(crate) mod reputation;

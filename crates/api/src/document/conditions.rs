@@ -1,5 +1,5 @@
-//! What the types of fields do not say: which fields need each other, how many of something there are, and which names a
-//! text can be.
+//! Conditions that the types of fields do not express: which fields need each other, how many items there are, and
+//! which names a text can be.
 
 use mailwright_core::custom_data::{self, MAX_KEY};
 use mailwright_core::event::MAX_EVENT_NAME;

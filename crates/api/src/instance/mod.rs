@@ -1,4 +1,4 @@
-//! The instance itself: its health, its settings, its documents.
+//! The instance itself: health, metrics, public settings, API document.
 
 pub(crate) mod config;
 pub(crate) mod docs;

@@ -1,6 +1,7 @@
-//! `/auth/invitation`: the page behind the link of an invitation.
+//! `/auth/invitation`: the page behind the link of an invitation. A `GET` changes nothing.
 //!
-//! Who is signed in with the invited address accepts with one click. Others sign in, or sign up, with the page's form.
+//! A person who is signed in with the invited address accepts with one click. Others sign in, or sign up, with the
+//! page's form.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};

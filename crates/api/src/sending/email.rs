@@ -1,4 +1,4 @@
-//! `/emails`: the mails of a project and what became of them.
+//! `/emails`: the mails of a project and what happened to them.
 
 use axum::Json;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! People: how they sign up and in, and what proves who they are.
+//! People: signing up and in, sessions, passwords, one-time links, second factors, providers.
 
 pub mod oauth;
 pub mod one_time_link;

@@ -1,10 +1,12 @@
 //! Signing in with an account at a provider: the authorization code flow of OAuth 2.0 (RFC 6749 section 4.1) with PKCE
 //! (RFC 7636).
 //!
-//! What has to be remembered between leaving for the provider and coming back is in a cookie of the browser that left,
-//! encrypted: nobody can be made to come back from a sign_in_state of somebody else. Only addresses that the provider
-//! verified count. An account that signs in with a password is not opened by a provider, as long as its address is
-//! proven; one whose address nobody proved passes to whoever the provider says has the address.
+//! State and PKCE verifier are in an encrypted cookie of the browser that left for the provider. So nobody can be made
+//! to come back from a sign-in that somebody else began. An account at a provider is known by its number, not by its
+//! address. Only addresses that the provider verified count.
+//!
+//! A provider does not open an account that signs in with a password, as long as its address is proven. An account
+//! whose address nobody proved passes to the person who the provider says has the address.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -176,7 +178,7 @@ impl App {
         Ok(signed_in)
     }
 
-    /// The PKCE verifier of the sign_in_state that a browser is back from, if it is the browser that left.
+    /// The PKCE verifier of the sign-in that a browser comes back from, if it is the browser that left.
     fn verifier(&self, provider: Provider, arrival: &Callback) -> Option<String> {
         let sign_in_state =
             arrival.sign_in_state.as_deref().filter(|sign_in_state| sign_in_state.len() <= LONGEST)?;

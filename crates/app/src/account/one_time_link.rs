@@ -1,4 +1,11 @@
-//! Proving an address, and setting another password by it.
+//! Links in mails: proving an address, and setting another password.
+//!
+//! A link shows who receives the mail, not who made the account, because anybody can sign up with somebody else's
+//! address. The person who made the account shows its session or its password. Everybody else takes the account over
+//! (`session::hand_over`) or says that it is not theirs.
+//!
+//! Link and mail are written in one transaction. A request for a new password only stores the address. A worker looks
+//! for the account later, so the time of the answer does not tell whether there is one.
 
 use std::time::Duration;
 
@@ -144,16 +151,16 @@ impl App {
         Ok(())
     }
 
-    /// Gives an account that somebody else made to whoever receives mail at its address, with another password. All of
-    /// its sessions end.
+    /// Gives an account that somebody else made to the person who receives mail at its address, with another password.
+    /// All of its sessions end.
     pub async fn claim_account(&self, token: &str, new: String, client: ClientKey) -> Result<()> {
         let user = self.set_password_by_link(Purpose::Verify, token, new, client).await?;
         tracing::info!(%user, "an account was claimed by the owner of its address");
         Ok(())
     }
 
-    /// Removes an account that was made with somebody else's address, on the word of whoever receives mail there. One
-    /// that is a member of projects stays, with a password that nobody has. Whether it was removed.
+    /// Removes an account that was made with somebody else's address, on the word of the person who receives mail
+    /// there. One that is a member of projects stays, with a password that nobody has. Whether it was removed.
     pub async fn disown_account(&self, token: &str) -> Result<bool> {
         if self.opened_link(Purpose::Verify, token).await?.is_none() {
             return Err(bad_link());
@@ -293,7 +300,7 @@ impl App {
 }
 
 /// Uses a link up; its account, if it still has the address that the link was sent to. A link that is of no use is used
-/// up as well, so whoever refuses it then commits.
+/// up as well, so a caller that refuses it has to commit.
 async fn taken(
     tx: &mut Tx<'_>,
     purpose: Purpose,
@@ -314,7 +321,7 @@ async fn unproven(
     Ok(taken(tx, purpose, token_hash, now).await?.filter(|user| !user.email_verified))
 }
 
-/// Notes that whoever has an account receives mail at its address; false when the account has another one by now.
+/// Notes that the holder of an account receives mail at its address; false when the account has another one by now.
 async fn proven(tx: &mut Tx<'_>, user: UserId, email: &EmailAddress, now: Timestamp) -> Result<bool> {
     if !user::verify(tx, user, email, now).await? {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! Passwords: Argon2id, off the threads that serve requests, a few at a time.
+//! Passwords: hashed with Argon2id, a few at a time, on threads that serve no requests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

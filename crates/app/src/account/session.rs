@@ -1,8 +1,11 @@
 //! Signing up, in and out, and passwords.
 //!
-//! A session is a row. What the browser holds is a JSON Web Token that names the row and is signed with a key of the
-//! instance, so that neither a guess nor a look into the database opens a session. Without its row a token is worth
-//! nothing, which is how sessions end at once on every node.
+//! A session is a row. The browser holds a JSON Web Token that names the row and is signed with a key of the instance.
+//! So neither a guess nor a look into the database opens a session. Without its row a token is worth nothing, so a
+//! session ends at once on every node.
+//!
+//! [`hand_over`] is the one place where an account passes to the owner of its address. Attempts are counted in
+//! transactions of their own, so a refusal does not undo them.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -42,7 +45,7 @@ const HEADER: &str = r#"{"alg":"HS256","typ":"JWT"}"#;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientKey {
     client: [u8; 32],
-    /// The network around it, of which one customer may have thousands like this client.
+    /// The network around it: one customer may have thousands of clients like this one.
     around: Option<[u8; 32]>,
 }
 
@@ -75,7 +78,7 @@ impl ClientKey {
     }
 }
 
-/// Whom a failed login is counted against: an address, and the client if the account knows it.
+/// The key under which failed logins are counted: an address, and the client if the account knows it.
 pub(crate) fn subject(address: &str, client: &[u8]) -> [u8; 32] {
     digest("login", &[address.as_bytes(), client])
 }
@@ -91,7 +94,7 @@ fn taken() -> Error {
     Error::Conflict("There is an account with this address already. Sign in instead.".into())
 }
 
-/// Whom or what is counted, as a hash.
+/// A hash that names what is counted.
 pub(crate) fn digest(purpose: &str, parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new_with_prefix(purpose);
     for part in parts {
@@ -206,7 +209,7 @@ impl App {
         !self.settings().accounts.disable_signups
     }
 
-    /// Refuses whom [`sign_up`](Self::sign_up) would refuse, with a look at the database alone.
+    /// Refuses the people that [`sign_up`](Self::sign_up) would refuse, by reading the database only.
     async fn check_sign_up(&self, wanted: &SignUp) -> Result<()> {
         let app = self.clone();
         let (email, token) = (wanted.email.clone(), wanted.invitation.clone());
@@ -288,8 +291,8 @@ impl App {
         Ok(attempt)
     }
 
-    /// Notes that something is used which can be used once. Whether this is the first time; it is remembered for as long
-    /// as a sign_in_state to a provider takes.
+    /// Notes that something is used which can be used once. Whether this is the first time; it is remembered for as
+    /// long as a sign-in with a provider takes.
     pub(crate) async fn is_first_use(&self, what: &str, of: &[u8]) -> Result<bool> {
         let once = [Counted { key: digest(what, &[of]), limit: 1 }];
         let now = self.0.clock.now();
@@ -304,7 +307,7 @@ impl App {
 
     /// How long it is remembered what was counted.
     fn remembered_for(&self) -> std::time::Duration {
-        // a sign_in_state that was over at this very moment is refused by its own clock
+        // a sign-in that expired at this very moment is refused by its own clock
         self.settings().accounts.attempts_window.max(self.settings().oauth.sign_in_state * 2)
     }
 
@@ -433,7 +436,7 @@ impl App {
     }
 
     /// Replaces a user's password and ends every other session of the user. The clients it was used from are forgotten,
-    /// except `client`: whoever keeps guessing must not keep the owner out.
+    /// except `client`: a client that keeps guessing must not keep the owner out.
     pub async fn change_password(
         &self,
         user: &User,
@@ -599,9 +602,9 @@ impl App {
     }
 }
 
-/// Gives an account to whoever is known to receive mail at its address: another password, or none for who comes from a
-/// provider, and nothing left of whoever used it until now. A second factor stays where the address was proven before; elsewhere a stranger may have set it
-/// up.
+/// Gives an account to the person who is known to receive mail at its address. The account gets another password, or
+/// none if the person comes from a provider. Sessions, links and known clients of the person who used it until now end.
+/// A second factor stays if the address was proven before; otherwise a stranger may have set it up.
 pub(crate) async fn hand_over(
     tx: &mut Tx<'_>,
     user: &User,

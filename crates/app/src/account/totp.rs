@@ -1,8 +1,9 @@
-//! The second factor: codes that change with the time (RFC 6238), and recovery codes for when the device is lost.
+//! The second factor: codes that change with the time (RFC 6238), and recovery codes for a lost device.
 //!
-//! A seed is stored encrypted. A code counts once: the time step of the last one is kept, and neither it nor an earlier
-//! one is accepted again. Recovery codes are stored as keyed hashes, so that a stolen database cannot be searched for
-//! them.
+//! A seed is stored encrypted. A code is checked in the transaction that starts the session. The time step of the last
+//! code is kept, and neither it nor an earlier one is accepted again, so a code counts once on all nodes. A wrong code
+//! counts like a wrong password, and asking for a code resets no count. Recovery codes are stored as keyed hashes, so a
+//! stolen database cannot be searched for them.
 
 use futures_util::future::BoxFuture;
 use mailwright_core::ids::{SessionId, UserId};
@@ -183,8 +184,8 @@ impl App {
         Ok(())
     }
 
-    /// Checks that whoever holds a session is still who signed in: the password, and a code where the account asks for
-    /// one.
+    /// Checks that the holder of a session is still the person who signed in: the password, and a code where the
+    /// account asks for one.
     pub async fn prove_again(
         &self,
         user: &User,
@@ -259,7 +260,7 @@ impl App {
     }
 }
 
-/// Whom wrong codes of a signed-in user are counted against.
+/// The key under which wrong codes of a signed-in user are counted.
 fn subject(user: &User) -> String {
     format!("code of {}", user.id)
 }

@@ -11,7 +11,8 @@ use serde_json::Value;
 use crate::App;
 use crate::error::Result;
 
-/// How often a step is tried again because somebody changed one of its contacts meanwhile: there are some hundred of them.
+/// How often a step is tried again because somebody changed one of its contacts meanwhile: there are some hundred of
+/// them.
 const PATIENCE: Patience = Patience::of(100);
 
 /// The custom fields of a project and how many contacts it has.

@@ -1,4 +1,4 @@
-//! Reading events, and removing those of a name.
+//! Reading events, and removing the events of a name.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
-//! Imports of contacts from CSV: uploaded files as background jobs, files of any size from the command line.
+//! Imports of contacts from CSV: uploaded files as background jobs, files of any size from the command line
+//! (`mailwright import`). Both cut the file into chunks and write each chunk in one transaction. `core::csv` reads the
+//! records, `core::import` says what header, rows and cells mean.
 
 use std::sync::Arc;
 

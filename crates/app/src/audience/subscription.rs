@@ -72,8 +72,8 @@ impl App {
         (differs == 0 && (project.is_some() || number.is_empty())).then_some(Tagged { project })
     }
 
-    /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the public
-    /// key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
+    /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the
+    /// public key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
     pub async fn public_contact(&self, id: ContactId, pass: &Pass) -> Result<PublicContact> {
         let tagged = pass.tag.as_deref().and_then(|tag| self.read_tag(id, tag));
         let mail = pass.mail;
@@ -107,7 +107,8 @@ impl App {
     }
 
     /// Sets the subscription of a contact by a link to its pages. The mail that the link was in counts only when it was
-    /// sent to this contact. An event is emitted when something changes; a wish that is fulfilled already writes nothing.
+    /// sent to this contact. An event is emitted when something changes; a wish that is fulfilled already writes
+    /// nothing.
     pub async fn set_subscription(
         &self,
         id: ContactId,

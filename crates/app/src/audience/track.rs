@@ -1,4 +1,9 @@
 //! `POST /v1/track`: record an event and upsert the contact.
+//!
+//! [`App::track`] hands an operation to a coalescer, routed by contact. [`run`] handles a group of operations in one
+//! transaction: look the keys up again, claim the idempotency keys, load the contacts, look up which names of fields
+//! and events are known, apply, save, append the events, add to the counters. If the key's project was reset meanwhile,
+//! the operation is refused, and the handler repeats it for the project's new number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -27,7 +32,7 @@ use crate::sending::idempotency::{IdempotencyKey, claim_all, reused};
 /// A checked request.
 #[derive(Debug, Clone)]
 pub struct Track {
-    /// Whom the event is about.
+    /// The contact's address.
     pub email: EmailAddress,
     /// Name of the event; not a reserved one.
     pub event: String,

@@ -1,12 +1,12 @@
-//! Whether this process knows what time it is.
+//! Whether this process knows the time.
 //!
-//! Several processes on one database judge each other's leases by one clock: the database's. Each compares its machine's
-//! clock with it and corrects its own time by the difference. A difference that is a good part of a lease means that
-//! something is wrong, and may go on getting worse between two comparisons: such a process says so, and delivers no mail
-//! until it is right again.
+//! Several processes on one database judge each other's leases by one clock: the database's. Each process compares its
+//! machine's clock with it and corrects its own time by the difference. A difference of a good part of a lease means
+//! that something is wrong and may become worse between two comparisons. Such a process says so and delivers no mail
+//! until the clocks agree.
 //!
-//! The embedded database has the machine's clock. What was stored while that one was ahead is brought forward when it
-//! has been set back.
+//! The embedded database has the machine's clock. If that clock was set back, rows that were stored while it was ahead
+//! are brought forward. `docs/adr/0004-clocks.md` has the reasons.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

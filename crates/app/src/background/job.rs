@@ -1,11 +1,13 @@
 //! Background jobs: long work of a project, done in steps that survive a crash.
 //!
-//! A job is a row with a lease (see [`mailwright_store::background::job`]). A process claims the next job of a project that has one
-//! due, does step after step, each in a transaction that also notes how far the work came, and looks after a while
-//! whether other projects wait. If they do, it gives the job back and everybody gets a turn.
+//! A job is a row with a lease (see [`mailwright_store::background::job`]). A round gives each project with a due job a
+//! turn. In its turn a process claims the project's next job and does step after step. Each step is one transaction of
+//! some hundred rows that also notes how far the work came. After half a second the job is given back if other projects
+//! wait. A job without progress in [`MAX_ATTEMPTS`] claims is given up, because work that crashes the process must not
+//! do so for ever.
 //!
-//! **A new kind of job** is a variant of [`JobKind`], a type that implements [`JobHandler`], and a line in [`open`]. It is
-//! queued with [`App::queue_job`].
+//! **A new kind of job** is a variant of [`JobKind`], a type that implements [`JobHandler`], and a line in [`open`]. It
+//! is queued with [`App::queue_job`].
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -33,7 +35,7 @@ use crate::background::runner::{Next, Runner, Work};
 use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
 
-/// How often jobs are looked for that nobody hinted at.
+/// How often the worker looks for jobs that no waker announced.
 const SWEEP: Duration = Duration::from_millis(500);
 /// How long a job is worked on before the worker looks whether other projects wait.
 const TURN: Duration = Duration::from_millis(500);

@@ -1,7 +1,9 @@
-//! Background work besides delivery: domain checks, housekeeping, stats.
+//! Background work besides delivery, campaigns, segments and jobs: domain checks, housekeeping, statistics of the
+//! queue.
 //!
-//! Each round goes from project to project and takes what is due there. Rounds of several processes do no harm to each
-//! other: what is due is claimed.
+//! Each round goes from project to project and does what is due there. Rounds of several processes do not disturb each
+//! other, because due work is claimed. Processes find each other's work by such rounds; `NOTIFY` would serialise
+//! commits on PostgreSQL.
 
 use std::time::Duration;
 
@@ -30,7 +32,7 @@ const HOUSEKEEPING: Duration = Duration::from_mins(1);
 const PURGING: Duration = Duration::from_secs(2);
 /// How often it is looked for passwords that are to be reset.
 const RESETS: Duration = Duration::from_millis(500);
-/// How many days' delivery_stats of mails is remembered, besides the sum of all.
+/// For how many days the daily delivery statistics are kept, besides the totals.
 const RECEPTION_DAYS: i64 = 31;
 /// By how much more than its longest pause a mail may be due in the future.
 const SLACK: Duration = Duration::from_secs(5);

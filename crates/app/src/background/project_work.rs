@@ -1,4 +1,4 @@
-//! Work for projects that goes on while the others are looked at.
+//! Work for projects that runs beside the rounds of a runner: one piece at a time for each project.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,8 +8,8 @@ use mailwright_core::ids::ProjectNumber;
 
 use crate::background::tasks::Tasks;
 
-/// Projects with work under way. Nearly all of them wait for a turn, mostly at the door for slow reads, which knows whose it
-/// is; that nobody waits before it, they are many more than one person has.
+/// Projects with work under way. Nearly all of them wait for a turn, mostly at the door for slow reads, which knows
+/// whose it is; that nobody waits before it, they are many more than one person has.
 const MOST: usize = 500;
 /// How long a project keeps its place while there is no other left.
 const TURN: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const TURN: Duration = Duration::from_secs(1);
 /// Work that outlives the round which starts it, one piece at a time for each project. What takes long for one project
 /// holds up neither the round nor another project.
 ///
-/// It is dropped where it waits when the service stops: whoever starts it sees to it that the next process goes on with it.
+/// It is dropped at its next await when the service stops. Its caller makes sure that the next process continues it.
 #[derive(Debug, Clone)]
 pub(crate) struct ProjectWork {
     tasks: Tasks,
@@ -30,8 +30,8 @@ impl ProjectWork {
         Self { tasks: tasks.clone(), most: MOST, projects: Arc::default() }
     }
 
-    /// Starts work for a project. Returns false when it has some under way, or when all places are taken: then it is for
-    /// the next round.
+    /// Starts work for a project. Returns false when it has some under way, or when all places are taken: then it is
+    /// for the next round.
     pub(crate) fn start(
         &self,
         name: &'static str,

@@ -1,12 +1,12 @@
 //! The one kind of background work: a round that is run again and again until the service stops.
 //!
 //! A [`Runner`] runs the rounds of one piece of [`Work`]. The next round begins when a [`Waker`] asks for it, or after
-//! the sweep interval, so what nobody woke it for is found as well. A round that fails, or panics, is logged and counted,
-//! and the next one waits, longer each time in a row; nothing wakes it meanwhile. When the service stops, the round under
-//! way ends first.
+//! the sweep interval, so work that nobody announced is found as well. A round that fails or panics is logged and
+//! counted. The next round then waits, longer after each failure in a row, and nothing wakes it meanwhile. When the
+//! service stops, the current round ends first.
 //!
 //! A round must not wait for one project. Work that may take long for a project is started with
-//! [`ProjectWork`](super::project_work::ProjectWork), which has one piece of work under way for each project.
+//! [`ProjectWork`](super::project_work::ProjectWork), which runs one piece of work at a time for each project.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(crate) enum Next {
     Woken,
 }
 
-/// Asks a runner for a round. Waking is a hint that may be lost: a sweep finds what nobody was woken for.
+/// Asks a runner for a round. Waking is a hint that may be lost: the sweep finds work that nobody announced.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Waker(Arc<Notify>);
 
@@ -71,7 +71,8 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// A runner whose rounds begin `sweep` after the end of the last one. The name stands in the log and in the metrics.
+    /// A runner whose rounds begin `sweep` after the end of the last one. The name stands in the log and in the
+    /// metrics.
     pub(crate) fn new(app: &App, name: &'static str, sweep: Duration) -> Self {
         let metrics = app.metrics().clone();
         let (rest, begins, waker) = (Duration::ZERO, Duration::ZERO, Waker::default());

@@ -1,6 +1,8 @@
-//! The short queues between feeders and workers, one for each lane; who has mail to be claimed; and the instance's rate.
+//! The short queues between feeders and workers, one for each lane; the projects that have mail to be claimed; and the
+//! part of the instance's rate that this process may spend.
 //!
-//! In all of them projects take turns (`turns.rs`): in the claims, and again among what was claimed.
+//! Projects take turns (`turns.rs`) in the claims, and again among the claimed mails. The instance's rate is spent when
+//! a mail leaves the queue, because the order of lanes and projects is decided there.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -73,7 +75,7 @@ pub(super) struct Load {
 }
 
 impl Dispatcher {
-    /// Tells the feeder that a project has mail due. Only a hint: the feeder finds what it was not told of by itself.
+    /// Tells the feeder that a project has mail due. This is a hint: the feeder finds other due mail by itself.
     pub(crate) fn wake(&self, lane: Lane, project: ProjectNumber) {
         if self.state().due[index(lane)].join(project) {
             self.wanted[index(lane)].wake();
@@ -102,7 +104,7 @@ impl Dispatcher {
         *self.seen[index(lane)].lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Adds projects that have mail due. Those that were known keep their place.
+    /// Adds projects that have mail due. Known projects keep their place.
     pub(super) fn add_due(&self, lane: Lane, projects: impl IntoIterator<Item = ProjectNumber>) {
         let mut state = self.state();
         for project in projects {
@@ -110,8 +112,8 @@ impl Dispatcher {
         }
     }
 
-    /// Whose turn it is in a lane; with `idle` only among those of which nothing is in the queue. Whoever does not empty
-    /// the project's outbox has to add it again.
+    /// The project whose turn it is in a lane; with `idle`, only among projects without mail in the queue. A caller
+    /// that does not empty the project's outbox has to add the project again.
     pub(super) fn next_due(&self, lane: Lane, idle: bool) -> Option<Turn> {
         let state = &mut *self.state();
         let (due, queue) = (&mut state.due[index(lane)], &state.lanes[index(lane)]);
@@ -119,7 +121,7 @@ impl Dispatcher {
         Some(Turn { project, among: due.waiting() + 1 })
     }
 
-    /// Whether a project has mail due of which nothing is in the queue.
+    /// Whether there is a project with due mail and without mail in the queue.
     pub(super) fn has_idle(&self, lane: Lane) -> bool {
         let state = self.state();
         state.due[index(lane)].has(|project| state.lanes[index(lane)].queued_for(project) == 0)
@@ -179,8 +181,8 @@ impl Dispatcher {
         }
     }
 
-    /// The next mail of the given lanes and which of them it was in, the first lane first, and in it that of the project
-    /// with the lowest rank whose turn it is. Projects without a rank have none now.
+    /// The next mail of the given lanes and which of them it was in, the first lane first, and in it that of the
+    /// project with the lowest rank whose turn it is. Projects without a rank have none now.
     pub(super) fn try_pop(
         &self,
         lanes: &[Lane],

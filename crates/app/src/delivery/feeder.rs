@@ -1,9 +1,17 @@
-//! Claims due mails into the queue, one feeder for each lane: a mail that somebody waits for is not claimed after
-//! hundreds of a campaign.
+//! Claims due mails into the queue. Each lane has a feeder of its own, so an urgent mail is not claimed after hundreds
+//! of a campaign's.
 //!
-//! Projects take turns that survive a round. While there is room, the next in the ring has its turn: a small one, or all
-//! the room when nobody else waits. A project of which nothing is claimed has its turn at once, on top of what is claimed
-//! of others already. What goes wrong with a project, or with one of its rows, is that project's or that row's alone.
+//! Projects take turns; the order outlives a round. While there is room, the next project in the ring has its turn: a
+//! small one, or all the room if nobody else waits. A project without claimed mails has its turn at once, even when the
+//! queue is full of the mail of others. A feeder learns about due mail from `wake`, and from a look at least every 250
+//! ms ([`SWEEP`]).
+//!
+//! A turn takes tokens from the project's rate limit, leaving enough for mail that is due in more urgent lanes, and
+//! claims mails. A claim moves `due_at` into the future, which is the lease, and raises `claim`, which fences off the
+//! previous holder. A claim waits for the locks of other transactions for 250 ms at most.
+//!
+//! A failure affects only its project or its row. A project whose claim fails rests for a while (`rests.rs`), and a row
+//! that cannot be read is settled by itself.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,15 +33,15 @@ use super::{Delivery, claim_ref, instance_rate, outcome};
 use crate::background::runner::{Next, Runner, Work};
 use crate::error::Result;
 
-/// How often a feeder looks for work that nobody hinted at, at most.
+/// How often a feeder looks for work that no waker announced, at most.
 const SWEEP: Duration = Duration::from_millis(250);
-/// How many times as long as such a look took it is not repeated.
+/// After such a look the feeder waits this many times as long as the look took.
 const SWEEP_SHARE: u32 = 10;
 /// The longest time between two looks, however costly they are.
 const LONGEST_SWEEP: Duration = Duration::from_secs(30);
-/// How many mails a turn has while several projects wait, at least; fewer where the next hop is slow.
+/// Mails of a turn while several projects wait, at least; fewer if the next hop is slow.
 const TURN: usize = 8;
-/// How long a project waits whose rate is used up.
+/// How long a project waits after its rate is used up.
 const THROTTLED: Duration = Duration::from_millis(250);
 
 /// Starts the feeder of a lane.
@@ -62,7 +70,7 @@ fn name(lane: Lane) -> &'static str {
 struct Feeder {
     delivery: Arc<Delivery>,
     lane: Lane,
-    /// When it is looked next for work that nobody hinted at.
+    /// When the feeder looks next for work that no waker announced.
     sweep_at: Timestamp,
     /// The projects that are left alone for a while.
     rests: Rests<ProjectNumber>,
@@ -256,7 +264,7 @@ impl Feeder {
         self.delivery.app.0.db.try_write(move |tx| Box::pin(claim.run(tx))).await
     }
 
-    /// Queues claimed mails. Those that an earlier process left half handed over, and those that cannot be read, are
+    /// Queues claimed mails. Mails that an earlier process left half handed over, and mails that cannot be read, are
     /// settled at once.
     async fn enqueue(&self, taken: Taken) {
         let claimed = self.delivery.hold(taken.mails);
@@ -297,9 +305,9 @@ fn turn(capacity: usize) -> usize {
     (capacity / 4).clamp(1, TURN)
 }
 
-/// Whether a project of which nothing is queued may join the queue: while it holds less than twice what is claimed ahead,
-/// and beyond that while there are seats. Many mails of few projects may have been claimed when more left in a second, and
-/// there are connections that these projects leave to others.
+/// Whether a project without queued mail may join the queue: while the queue holds less than twice the number of mails
+/// that are claimed ahead, and beyond that while there are seats. Many mails of few projects may have been claimed
+/// while mail left faster, and these projects leave some connections to others.
 fn has_room(queued: Load, capacity: usize, seats: usize) -> bool {
     queued.mails + turn(capacity) <= 2 * capacity || queued.projects < seats
 }
@@ -325,7 +333,7 @@ struct Claims {
     next: Rest,
     /// The campaign that had the last turn.
     last: Option<CampaignId>,
-    /// Campaigns of which mails were skipped instead of claimed.
+    /// Campaigns with mails that were skipped instead of claimed.
     skipped: Vec<CampaignId>,
 }
 
@@ -345,7 +353,8 @@ struct Claim {
 
 impl Claim {
     async fn run(self, tx: &mut Tx<'_>) -> mailwright_store::Result<Claims> {
-        // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be read
+        // in the transaction that claims: what a newer program wrote must not be taken for something that cannot be
+        // read
         if migrate::is_superseded(tx).await? {
             return Ok(Claims { next: Rest::Never, ..Claims::default() });
         }

@@ -1,8 +1,8 @@
-//! How a hand-over ends, whatever the next hop speaks.
+//! How a hand-over ends, whatever protocol the next hop speaks.
 //!
-//! A transport translates its own answers into a [`HandOver`]; [`outcome`](super::outcome) says what follows for the mail,
-//! and [`hop`](super::next_hop) what follows for the next hop. Neither knows of a protocol. SMTP's translation is in
-//! [`refusal`](super::refusal).
+//! A transport translates its own answers into a [`HandOver`]; [`refusal`](super::refusal) does so for SMTP.
+//! [`outcome`](super::outcome) says what follows for the mail, [`next_hop`](super::next_hop) what follows for the next
+//! hop. Neither depends on a protocol.
 
 use std::fmt;
 

@@ -1,8 +1,9 @@
-//! The rate of the instance as a whole: how many mails a second all processes together hand over.
+//! The rate of the instance: how many mails a second all processes together hand over. A retry counts again, because
+//! the rate is for what the next hop allows.
 //!
-//! The bucket is in the database. A process takes a tenth of a second's worth at a time, when mails wait for it, so
-//! that few transactions meet in its row. What a process took is spent as its queues are served: the most urgent lane
-//! first, and within a lane by turns.
+//! The bucket is one row in the database. A process takes a tenth of a second's worth at a time, when mails wait for
+//! it, so few transactions meet at that row. The tokens are spent as the queues are served: the most urgent lane first,
+//! and within a lane by turns.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! What workers write, many steps in one transaction.
+//!
+//! A group is written when half of the workers are waiting, or 8 ms after the previous one. Larger groups mean fewer
+//! commits; the other workers sign in the meantime. A step of the transactional lane is written at once when no other
+//! mail waits there.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -220,7 +224,7 @@ impl Delivery {
         written.is_some_and(|done| done.marked)
     }
 
-    /// Tells whom it concerns that an outcome is stored.
+    /// Informs the runner of campaigns and the judge of reputation that an outcome is stored.
     fn recorded(&self, record: &Record) {
         self.app.metrics().delivery(record.label);
         let project = record.outcome.claim.project;

@@ -1,4 +1,4 @@
-//! The captured mailbox.
+//! The captured mailbox: mails that were kept instead of sent. It is bounded, and drops its oldest mails.
 
 use mail_parser::{MessageParser, MimeHeaders};
 use mailwright_core::audit::{Action, Actor};
@@ -80,7 +80,7 @@ impl App {
         Ok(Page { mails, has_more, total })
     }
 
-    /// One captured mail.
+    /// A captured mail with its content, as the mailbox shows it.
     pub async fn captured_message(&self, project: &Project, id: EmailId) -> Result<Message> {
         let number = project.number;
         let found =
@@ -92,8 +92,8 @@ impl App {
         Ok(take_apart(captured, raw))
     }
 
-    /// A captured mail of the instance itself as it is stored: its links open accounts, and whoever reads the database
-    /// must not find them.
+    /// A captured mail of the instance itself as it is stored: its links open accounts, and a person who reads the
+    /// database must not find them.
     pub(crate) fn seal_captured(&self, raw: &[u8]) -> Result<Vec<u8>> {
         self.0.secret.seal(PURPOSE, raw)
     }

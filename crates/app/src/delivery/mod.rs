@@ -1,13 +1,21 @@
 //! Delivery: from the outbox to the next hop, nothing lost and nothing twice.
 //!
-//! A **feeder** for each lane claims due mails, projects taking **turns**, into a short queue in memory. A **worker** that
-//! has a connection takes one, has it rendered and signed by the **render_pool**, and hands it over. What is known of the next
-//! **hop** decides how many connections there are, how fast mail leaves, and whether any does. The **ledger** writes what
-//! happened, many workers' steps in one transaction: the mark that a content is about to be written, and the outcome
-//! after it.
+//! 1. A **feeder** for each lane claims due mails into the short queues of the **dispatcher**. Projects take **turns**
+//!    in both.
+//! 2. A worker with a connection (**sender**; **worker** has the part that does not depend on the transport) takes a
+//!    mail. The **render pool** renders and signs it.
+//! 3. The worker sends the envelope. When the server waits for the content, the **ledger** marks the mail `SENDING`, on
+//!    disk, with the date of its first hand-over, so that a retry is the same message. Then the content goes out.
+//! 4. The answer becomes a **hand-over** (**refusal** translates SMTP's answers). **outcome** says what follows for the
+//!    mail, and the **next hop** what follows for connections and rates.
+//! 5. The ledger writes the outcome, many workers' steps in one transaction.
 //!
-//! A worker marks its next mail in the very transaction that records its last one, so a process that dies leaves at
-//! most one mail in doubt for each connection.
+//! A worker marks its next mail in the transaction that records its last one, if both are of one project. So a process
+//! that dies leaves at most one mail in doubt for each connection ([`sender`] says when it can be more). The capture
+//! transport stores message and outcome in one transaction and is never in doubt.
+//!
+//! A mail that cannot be rendered fails at once, also if rendering panics; it does not wait for the end of its lease.
+//! If the sender's domain is no longer verified, the mail waits and the campaigns of the domain pause.
 
 pub mod mailbox;
 pub mod reputation;
@@ -192,7 +200,7 @@ impl Delivery {
         self.hand_back(mails, due_at, None).await;
     }
 
-    /// Gives mails back to the outbox of which nothing was tried, due at `due_at`, and says why they wait.
+    /// Gives mails back to the outbox, due at `due_at`, without an attempt, and stores why they wait.
     async fn hold_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: String) {
         self.hand_back(mails, due_at, Some(why)).await;
     }
@@ -234,8 +242,8 @@ impl Delivery {
         self.let_go(mail.id);
     }
 
-    /// Writes what became of a mail, however often that has to be tried; `None` where it was given up. Whatever went
-    /// wrong, it is tried again: a claim that was meanwhile lost or used makes that harmless.
+    /// Writes the outcome of a mail, and tries again after any failure; `None` if it gave up. Repeating is harmless: an
+    /// outcome under a claim that was lost or used changes nothing.
     async fn insist<T, W>(&self, mail: EmailId, write: impl Fn() -> W) -> Option<T>
     where
         W: Future<Output = StoreResult<T>>,

@@ -1,4 +1,12 @@
 //! What a hand-over means for a mail.
+//!
+//! - A temporary refusal is tried again with back-off, until the pauses of the mail add up to the deadline
+//!   (`waited_ms`; `docs/adr/0003-waited-budget.md`).
+//! - A refusal because the address does not exist is a bounce. Other permanent refusals fail the mail.
+//! - A refusal that is not about the mail gives it back to the outbox without an attempt (`email::postpone`).
+//! - A connection that is lost before the final dot is tried again. One that is lost after it leaves the mail **in
+//!   doubt**: a transactional mail is handed over once more with the same `Message-ID`; a second doubt, or a campaign's
+//!   mail in doubt, is held.
 
 use std::time::Duration;
 
@@ -14,8 +22,8 @@ use super::reference;
 
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
-/// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken meanwhile,
-/// and where there is none to compare with. The latter takes about eight hours.
+/// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken
+/// meanwhile, and where there is none to compare with. The latter takes about eight hours.
 const POLICY_REFUSALS: (usize, usize) = (3, 10);
 /// The longest pause after lost connections, as a multiple of the first one.
 const LONGEST_AFTER_LOSS: u32 = 60;

@@ -1,4 +1,5 @@
-//! SMTP's answers as ends of a hand-over: what a refusal is about, the address, the mail, its sender, the session, or us.
+//! Translates SMTP's answers into a hand-over. It decides what a refusal is about (the address, the mail, its sender,
+//! the session, or us), from the codes, and from the text if the codes do not tell (`wording.rs`).
 
 use mailwright_mail::smtp::{ContentError, EnvelopeError, Reply, Stage};
 

@@ -1,4 +1,4 @@
-//! How well a project's mail is received (reference 3.6).
+//! The reputation of a project: how well its mail is received (reference 3.6).
 
 use std::time::Duration;
 

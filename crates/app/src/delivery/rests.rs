@@ -1,4 +1,4 @@
-//! Who is left alone for a while: projects whose rate is used up, and those whose mail could not be claimed.
+//! Projects that are left alone for a while: their rate is used up, or their mail could not be claimed.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -20,7 +20,7 @@ struct Rest {
     failures: u32,
 }
 
-/// Who rests, and until when.
+/// The parties that rest, and until when.
 #[derive(Debug)]
 pub(super) struct Rests<K>(HashMap<K, Rest>);
 

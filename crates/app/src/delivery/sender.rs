@@ -1,6 +1,11 @@
-//! A worker that hands mail to the next hop: it has a connection, or waits for leave to open one.
+//! A worker that hands mail to the next hop by SMTP. It has a connection, or waits for a permit to open one.
 //!
-//! A mail is taken only when there is a connection to hand it over on, so an outage costs no mail an attempt.
+//! A mail is taken only when there is a connection for it, so an outage costs no mail an attempt.
+//!
+//! The outcome of the last mail is written with the mark of the next one, in one transaction, if both are of one
+//! project. Otherwise the outcome is written beside the mark, and the worker waits for it for half a second at most
+//! ([`HELD_UP`]), because another transaction may hold a row of that project. If it goes on without the outcome and the
+//! process dies then, more than one mail of the connection is in doubt.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -195,9 +200,9 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Waits until the outcomes of earlier mails are recorded, so that one mail of a connection is in doubt if the process
-    /// dies now, but not for long: what holds up one project's rows must not hold up the mail of others. What is not
-    /// recorded then are mails that were claimed, of which there are few.
+    /// Waits until the outcomes of earlier mails are recorded, so that one mail of a connection is in doubt if the
+    /// process dies now, but not for long: what holds up one project's rows must not hold up the mail of others. Only
+    /// few mails, which are claimed, can stay unrecorded then.
     async fn recorded(&mut self) {
         let recorded = futures_util::future::join_all(self.unrecorded.drain(..));
         if tokio::time::timeout(HELD_UP, recorded).await.is_err() {
@@ -264,8 +269,8 @@ impl<'d> Sender<'d> {
         }
     }
 
-    /// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with 421
-    /// (RFC 5321 section 3.8), or refused for what happened on it before. Where a fresh one was of no use either, a
+    /// Whether a connection that was used or kept for a while turned out to be of no use any more: lost, closed with
+    /// 421 (RFC 5321 section 3.8), or refused for what happened on it before. Where a fresh one was of no use either, a
     /// refusal of the same project is no longer taken for that.
     fn may_be_the_connections(&self, envelope: &Result<(), EnvelopeError>, project: ProjectNumber) -> bool {
         matches!(envelope, Err(EnvelopeError::Lost { .. }))
@@ -291,7 +296,7 @@ impl<'d> Sender<'d> {
         self.last = Some(Arc::new(self.delivery.unsendable(mail, Some(subject), why, how)));
     }
 
-    /// Gives back a mail of which nothing was tried.
+    /// Gives back a mail without an attempt.
     async fn put_back(&mut self, mail: &Claimed) {
         self.flush();
         self.delivery.release(&[claim_ref(mail)], self.delivery.now()).await;

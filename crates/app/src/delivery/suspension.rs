@@ -1,8 +1,13 @@
-//! Disabling projects: on the operator's word, and by the service itself when too much of a project's mail comes back.
+//! Disabling projects: by the operator, and by the service itself if too much of a project's mail comes back.
 //!
-//! A project is judged after mails of it bounced or were complained about, by the sums that are kept with them. The
-//! worker that recorded such a mail only notes the project; a task judges those that were noted, each once, however many
-//! mails it was. What is noted is lost with the process, so the housekeeping judges every project once more.
+//! A project is judged after mails of it bounced or were complained about, by sums that are kept with the mails
+//! (`delivery_stats`). The worker that records such a mail only notes the project. A task judges each noted project
+//! once, at most ten times a second, however many mails came back. A critical project is disabled in one transaction
+//! with the entry in the audit log and the mails to its members.
+//!
+//! Judgement runs after the commit, since two concurrent transactions cannot see each other's bounces. The notes are
+//! lost with the process, so the housekeeping judges every project as well. Re-enabling a project stores its totals so
+//! far as a baseline, which later judgements subtract. A reset keeps the baseline.
 
 use std::collections::{BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -76,7 +81,8 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
 }
 
 impl Work for Judging {
-    /// Each project is judged once, however many of its mails came back. Those that could not be judged are noted again.
+    /// Each project is judged once, however many of its mails came back. Projects that could not be judged are noted
+    /// again.
     async fn round(&mut self) -> Result<Next> {
         let Self(app) = self;
         let mut failed = None;

@@ -1,9 +1,10 @@
 //! Who is served next: deficit round robin with precedence for new flows, as in RFC 8290 (FQ-CoDel), section 4.
 //!
-//! Whoever has something to do is in one of two lists. Those that were in none are **fresh** and come first, for one
-//! turn. Everybody else takes turns in the **ring**: a turn ends at the ring's end, whether anything is left to do or
-//! not. Only who comes up in the ring with nothing to do leaves it, and can be fresh again. So between two turns of one
-//! who waits, nobody else has more than one, however they come and go, and nobody gains by bringing work in small pieces.
+//! Every party with something to do is in one of two lists. A party that was in none is **fresh** and comes first, for
+//! one turn. All others take turns in the **ring**. A turn ends at the end of the ring, whether anything is left to do
+//! or not. A party leaves the ring only when its turn comes and it has nothing to do; then it can be fresh again. So
+//! between two turns of a party that waits, no other party has more than one turn, and nobody gains by bringing work in
+//! small pieces. `docs/adr/0001-turns.md` has the reasons.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -36,8 +37,9 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         is_news
     }
 
-    /// Whose turn it is among those that have a rank: of the lowest, the first. Who has none now keeps its place. Whoever
-    /// is not done with the turn joins again, and so does whoever gets more to do meanwhile.
+    /// The party whose turn it is among those with a rank: the first one with the lowest rank. A party without a rank
+    /// keeps its place. A party that is not done after its turn joins again, and so does one that gets more to do
+    /// meanwhile.
     pub(super) fn next_by(&mut self, mut rank: impl FnMut(K) -> Option<usize>) -> Option<K> {
         while self.ring.front().is_some_and(|key| self.known.get(key) == Some(&false))
             && self.fresh.is_empty()
@@ -98,7 +100,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         self.waiting
     }
 
-    /// Whether there is something to do for somebody whom `is_meant` names.
+    /// Whether a party that `is_meant` accepts has something to do.
     pub(super) fn has(&self, mut is_meant: impl FnMut(K) -> bool) -> bool {
         self.known.iter().any(|(key, has_work)| *has_work && is_meant(*key))
     }

@@ -1,8 +1,8 @@
-//! What the text of a refusal speaks of, for servers whose codes do not tell.
+//! What the text of a refusal is about, for servers whose codes do not tell.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Words for whom a mail is for.
+/// Words for the recipient of a mail.
 const RECIPIENT: &[&str] =
     &["user", "mailbox", "recipient", "address", "account", "inbox", "person", "alias", "local part"];
 /// What is said of a recipient that does not exist.

@@ -1,4 +1,5 @@
-//! One worker per connection: what is the same wherever mail goes, and keeping mail instead of sending it.
+//! The part of a worker that does not depend on the transport: preparing a mail, and writing what happened. Also the
+//! capture transport, which keeps mail instead of sending it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -126,7 +127,8 @@ impl Delivery {
         self.let_go(claim.id);
     }
 
-    /// Prepares a mail of a lane. Where that fails for good, the mail fails; where the database is the reason, it waits.
+    /// Prepares a mail of a lane. Where that fails for good, the mail fails; where the database is the reason, it
+    /// waits.
     pub(super) async fn prepare_or_settle(&self, mail: &Arc<Claimed>, lane: Lane) -> Option<Message> {
         match self.prepare(mail, lane).await {
             Ok(message) => Some(message),

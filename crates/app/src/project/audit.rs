@@ -1,4 +1,4 @@
-//! The audit log of a project. Entries are written by the use cases, each in the transaction that does what it says.
+//! The audit log of a project. Use cases write its entries, each in the transaction of the action that it records.
 
 use mailwright_core::ids::{AuditId, ProjectId};
 use mailwright_core::project::Project;
@@ -49,7 +49,7 @@ impl App {
         found.ok_or_else(|| Error::not_found(Resource::Project, id))
     }
 
-    /// A page of the audit log.
+    /// A page of the audit log, with at most `limit` entries: those that follow the entry `after`, if it is given.
     pub async fn audit(&self, project: &Project, after: Option<AuditId>, limit: usize) -> Result<Page> {
         let number = project.number;
         let (mut entries, total) = self

@@ -1,8 +1,9 @@
 //! The first user, project and sender domain of an instance.
 //!
-//! Names of projects are free to choose, and anybody can sign up with any address. So the operator's word is taken for
-//! nothing that a stranger can have made: a project counts as the operator's when `bootstrap` made it, which a mark
-//! says, and an account when its password is known.
+//! Anybody can choose any project name and sign up with any address. So `bootstrap` trusts neither: a project is the
+//! operator's if `bootstrap` made it, which is marked with the name that it was given (`bootstrap_name`), and an
+//! account is the operator's if its password is known. Renaming a project makes nothing the operator's and takes
+//! nothing from them.
 
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_core::audit::{Action, Actor};
@@ -59,7 +60,8 @@ impl App {
         Ok(self.0.db.read(|rx| Box::pin(async move { Ok(project::count(rx).await? == 0) })).await?)
     }
 
-    /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second time.
+    /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second
+    /// time.
     pub async fn bootstrap(&self, wanted: Bootstrap) -> Result<Bootstrapped> {
         let account = self.account(&wanted).await?;
         let (secret, public) = crate::project::pair();
@@ -182,8 +184,8 @@ fn changed_meanwhile() -> Error {
     Error::Conflict("The account was changed at the same moment. Try again.".into())
 }
 
-/// The project that a name or an id means: by its name only one that was made here, and in any case one that the account
-/// owns.
+/// The project that a name or an id means: by its name only one that was made here, and in any case one that the
+/// account owns.
 async fn existing(tx: &mut Tx<'_>, name_or_id: &str, user: Option<&Credentials>) -> Result<Option<Project>> {
     if let Ok(id) = name_or_id.parse::<ProjectId>() {
         return named_by_id(tx, id, user).await.map(Some);

@@ -1,4 +1,8 @@
 //! Credentials: what keys look like, and whom keys and sessions belong to.
+//!
+//! Keys and sessions are looked up for every request, many requests with one query (a coalescer of reads), so a revoked
+//! key or an ended session is dead at once on every node. `/v1/track` and `/v1/send` use a remembered key instead and
+//! look it up inside their transaction ([`recheck`]).
 
 use std::time::Duration;
 
@@ -150,7 +154,7 @@ impl Keyring {
         }
     }
 
-    /// Whom a token belongs to.
+    /// The owner of a token.
     pub async fn find(&self, token: &str) -> Result<Option<Identity>> {
         let looks_right = token.len() == 67 && (token.starts_with("sk_") || token.starts_with("pk_"));
         if !looks_right {
@@ -171,7 +175,7 @@ impl Keyring {
         Ok(found)
     }
 
-    /// Whom a token belonged to when it was last looked up. Only for requests whose transaction looks again.
+    /// The owner of a token when it was last looked up. Only for requests whose transaction looks it up again.
     pub async fn recall(&self, token: &str) -> Result<Option<Identity>> {
         let hash = hash(token);
         match self.remembered.get(&hash) {
@@ -214,7 +218,7 @@ impl Keyring {
         self.remembered.remove(hash);
     }
 
-    /// Forgets whom keys belonged to: for when projects get other numbers.
+    /// Forgets the owners of all keys: for when projects get other numbers.
     pub(crate) fn forget_all(&self) {
         self.remembered.clear();
     }

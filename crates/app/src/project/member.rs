@@ -1,9 +1,12 @@
-//! Members of projects, and invitations to become one.
+//! Members of projects, and invitations.
 //!
-//! Who has an account whose address is proven is added at once: anybody can sign up with a stranger's address. Others
-//! get an invitation, whose token its owner redeems after signing up; an address that its owner proved to have needs no
-//! token. What a key asks for waits until a person confirms it: a stolen key must not outlive its revocation in somebody
-//! whom it made a member.
+//! A person whose account has a proven address is added at once. Others get an invitation, because anybody can sign up
+//! with a stranger's address. The invited person redeems its token after signing up; a person who proved the address
+//! needs no token.
+//!
+//! An invitation that a key asked for opens nothing until a person confirms it by inviting the same address. Otherwise
+//! a stolen key would outlive its revocation in the member that it made. An invitation that was not confirmed is
+//! removed with the key.
 
 use std::time::Duration;
 
@@ -38,7 +41,7 @@ pub const MOST: i64 = 500;
 const MOST_OF_KEYS: i64 = 100;
 /// How long an invitation can be accepted.
 const INVITED_FOR: Duration = Duration::from_hours(14 * 24);
-/// Most invitations of an address in a window of [`Allowance`], whoever invites.
+/// Most invitations of an address in a window of [`Allowance`], from all who invite.
 const MAILS_TO_ADDRESS: i64 = 9;
 /// Most of them by one person, so that nobody keeps others from inviting.
 const MAILS_TO_ADDRESS_BY_ONE: i64 = 3;
@@ -65,11 +68,11 @@ pub(crate) struct Redeemed {
     token_hash: KeyHash,
     /// What it is to.
     pub(crate) project: ProjectNumber,
-    /// Whether the token was sent to the address alone, so that whoever has it receives mail there.
+    /// Whether the token was sent to the address alone, so that its holder receives mail there.
     pub(crate) by_mail: bool,
 }
 
-/// As whom a request manages members.
+/// The caller of a request that manages members.
 #[derive(Debug, Clone)]
 pub struct Manager {
     /// Who it is.
@@ -126,8 +129,8 @@ struct Wanted {
 enum Outcome {
     Member(Member),
     Invited(Invitation),
-    /// Refused, and what was counted for it stays: whoever asks without end has an end, and that there is no room for
-    /// another invitation tells that the address has no proven account.
+    /// Refused, and what was counted for it stays, so that asking without end is bounded. A refusal for want of room
+    /// tells that the address has no proven account.
     Refused(Error),
 }
 
@@ -141,10 +144,10 @@ struct Allowance {
 }
 
 impl Allowance {
-    /// Counts a mail to a stranger, and says what to refuse it with where it would make the instance a relay. The person
-    /// who stands for it comes first, then the project, what the person sends to the address, and what everybody does: who
-    /// is refused must not use up what others have. The order is always the same, so that two invitations cannot wait for
-    /// each other.
+    /// Counts a mail to a stranger, and says what to refuse it with where it would make the instance a relay. The
+    /// person who stands for it comes first, then the project, what the person sends to the address, and what everybody
+    /// does: who is refused must not use up what others have. The order is always the same, so that two invitations
+    /// cannot wait for each other.
     async fn take(
         self,
         tx: &mut Tx<'_>,
@@ -190,8 +193,8 @@ impl App {
             .await?)
     }
 
-    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. A key only
-    /// asks for it: [`App::confirm_invitation`].
+    /// Makes the owner of an address a member, or invites who has no account that is known to be the owner's. A key
+    /// only asks for it: [`App::confirm_invitation`].
     pub async fn invite(
         &self,
         project: &Project,
@@ -332,7 +335,7 @@ impl App {
         accepted.await
     }
 
-    /// Notes that somebody whom signing in made a member accepted this very invitation.
+    /// Notes that a person accepted this very invitation, after signing in had made the person a member.
     pub async fn agree(&self, user: &User, invitation: &Opened) -> Result<()> {
         let (user, number) = (user.id, invitation.project.number);
         let agreed = self.write(move |tx| {
@@ -454,8 +457,8 @@ async fn enroll(
     }))
 }
 
-/// Adds the account that stands for an address, or invites the address. Whoever is asked about counts, with an account
-/// or without: nobody learns of more accounts than that.
+/// Adds the account that stands for an address, or invites the address. Each address counts, with an account or
+/// without, so that a caller learns about few accounts.
 async fn add_or_invite(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
@@ -536,8 +539,8 @@ async fn invite(
     Ok(Some(invitation))
 }
 
-/// The account that an address stands for: one that is proven to be its owner's, and for a key none. Who is a member
-/// already is found as well.
+/// The account that an address stands for: one whose address is proven, and none if a key asks. The account of a member
+/// is found as well.
 async fn owner_of(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
@@ -584,7 +587,8 @@ pub(crate) async fn still_may(
     }
 }
 
-/// Who is held to what is mailed: the person who invites, whose address must be proven. The instance stands for itself.
+/// The person who is responsible for an invitation mail: the one who invites, whose address must be proven. The
+/// instance stands for itself.
 async fn responsible_user(tx: &mut Tx<'_>, actor: &Actor) -> Result<Option<UserId>> {
     let Actor::User { id, .. } = actor else { return Ok(None) };
     let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
@@ -608,9 +612,9 @@ pub(crate) async fn withdraw_of_revoked(
     Ok(withdrawn)
 }
 
-/// Refuses whom a project has no room for, and everybody while it is disabled. It stays so until the transaction ends. To be asked before an invitation is
-/// taken, so that one that is refused stays, and in the same order by whoever changes invitations. The number that the
-/// project has by then.
+/// Refuses a new member if the project is full or disabled, and keeps it so until the transaction ends. Returns the
+/// number that the project has by then. Call it before an invitation is used up, so that a refused invitation stays;
+/// all changes of invitations take the locks in this order.
 pub(crate) async fn room(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<ProjectNumber> {
     let locked = project::lock(tx, number).await?;
     let number = locked.ok_or_else(|| Error::not_found(Resource::Invitation, ""))?;
@@ -642,8 +646,8 @@ pub(crate) async fn redeem(tx: &mut Tx<'_>, invited: &Redeemed, user: UserId, no
     }
 }
 
-/// Accepts every invitation of an address that its owner proved to have. One to a project that is full or disabled stays,
-/// for the next time. Nobody was asked, so the name is not shown there yet.
+/// Accepts every invitation of an address that its owner proved to have. One to a project that is full or disabled
+/// stays, for the next time. Nobody was asked, so the name is not shown there yet.
 pub(crate) async fn accept_all(
     tx: &mut Tx<'_>,
     user: UserId,

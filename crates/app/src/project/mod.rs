@@ -1,4 +1,5 @@
-//! Projects as their members see them: settings, keys, reset, deletion.
+//! Projects as their members see them: settings, keys, reset, deletion. A change of keys or settings reads the caller's
+//! role again under the project's lock, because the role may have been lost since the request began.
 
 pub mod audit;
 pub mod bootstrap;
@@ -46,7 +47,7 @@ pub struct WithKeys {
     pub secret: Token,
     /// Its public key.
     pub public: Token,
-    /// Whom the keys that these replaced had asked to invite: nobody had confirmed it, and it was withdrawn.
+    /// The addresses that the replaced keys had asked to invite. Nobody had confirmed them, and they were withdrawn.
     pub withdrawn: Vec<EmailAddress>,
 }
 
@@ -230,8 +231,8 @@ impl App {
         Ok(MadeKey { key: listed, token })
     }
 
-    /// Revokes a key. It is dead at once, on every node. Whom it had asked to invite, and nobody had confirmed, is
-    /// withdrawn: these addresses.
+    /// Revokes a key. It is dead at once, on every node. Returns the addresses that it had asked to invite and nobody
+    /// had confirmed: they are withdrawn.
     pub async fn revoke_key(
         &self,
         project: &Project,

@@ -1,9 +1,9 @@
-//! The limits on requests a minute: of a project (contract, Limits), and of a client that has no key or a wrong one.
+//! The limits on requests a minute: of a project (contract, Limits), and of a client without a key or with a wrong one.
 //!
-//! What a project used is counted in the database, so it holds across processes. A process takes a handful of requests
-//! at a time and counts them down in memory; the handful shrinks towards the limit, so the limit is exact. Requests with
-//! the public key, which anybody can read in a web page, are counted apart: they cannot use up those of the project's
-//! servers. What a client does is counted in memory, by each process.
+//! The use of a project is counted in the database, so the limit holds across processes. A process takes a handful of
+//! requests at a time and counts them down in memory. The handful shrinks towards the limit, so the limit is exact.
+//! Requests with the public key, which anybody can read in a web page, are counted in a bucket of their own and cannot
+//! use up those of the project's servers. Clients are counted in memory, by each process, with bounded memory.
 
 use std::collections::HashMap;
 use std::hash::Hash;

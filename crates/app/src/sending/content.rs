@@ -1,4 +1,4 @@
-//! What mails say, prepared once for everybody who is sent the same.
+//! The contents of mails, prepared once for all recipients of the same.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) names: BTreeSet<String>,
     /// Values that are the same for everybody who is sent this; a mail's own come before them.
     pub(crate) shared: Data,
-    /// How many bytes values and loops may add to subject, body and text of a mail together, where it is one of very many.
+    /// How many bytes values and loops may add to subject, body and text of a mail together, where it is one of very
+    /// many.
     pub(crate) room: Option<usize>,
     size: u64,
 }

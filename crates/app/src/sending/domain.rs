@@ -1,4 +1,9 @@
 //! Sender domains: adding, checking, removing.
+//!
+//! Sending, and resuming a campaign, needs a verified domain. A domain that was verified under the capture transport
+//! counts as not verified once mail leaves, because nothing was looked up for it (`may_send`). Each project has a DKIM
+//! key of its own for a domain, so several projects may add one name. A domain that `bootstrap` made is vouched for by
+//! the operator and stays verified.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -216,9 +221,9 @@ impl App {
         Ok(self.with_records(stored))
     }
 
-    /// Gives every domain another key whose private key cannot be opened, because the secret was lost, and has the database
-    /// know the new secret. What cannot be done is tried again, until the service stops. The number of keys; `None` when
-    /// the service stopped before the last.
+    /// Gives every domain another key whose private key cannot be opened, because the secret was lost, and has the
+    /// database know the new secret. What cannot be done is tried again, until the service stops. The number of keys;
+    /// `None` when the service stopped before the last.
     pub async fn renew_keys(&self, tasks: &Tasks) -> Option<usize> {
         let (mut renewed, mut after) = (0, None);
         loop {
@@ -263,8 +268,8 @@ impl App {
         Ok(())
     }
 
-    /// Gives a domain another key, with a record of its own: it is verified once that is found, at once where the operator
-    /// vouches for it. False when somebody else was first.
+    /// Gives a domain another key, with a record of its own: it is verified once that is found, at once where the
+    /// operator vouches for it. False when somebody else was first.
     async fn renew_key(&self, project: ProjectNumber, id: DomainId) -> Result<bool> {
         let known =
             self.0.db.read(move |rx| Box::pin(async move { store::get(rx, project, id).await })).await?;

@@ -1,4 +1,4 @@
-//! Mails as they stand.
+//! Mails and their state, as their project sees them.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -24,10 +24,10 @@ pub struct Page {
     pub total: i64,
 }
 
-/// Most mails of which a process remembers that it told of them.
+/// Most unreadable mails that a process remembers having logged.
 const MOST_TOLD: usize = 1_000;
 
-/// The mails of which the log tells already that they cannot be read.
+/// The mails that cannot be read and that were logged already.
 #[derive(Debug, Default)]
 pub(crate) struct Told(Mutex<HashSet<EmailId>>);
 

@@ -1,4 +1,4 @@
-//! What name and language of a project put into its mails, prepared once for all of them.
+//! The footers of a project's mails. Each is made with the first mail in its language; a mail only adds its own links.
 
 use std::sync::OnceLock;
 
@@ -52,8 +52,8 @@ impl Footer {
         }
     }
 
-    /// Puts the footer, with the recipient's links as HTML has them, where it is seen: before the end of the body, if need be
-    /// before what is never closed, or at the beginning.
+    /// Puts the footer, with the recipient's links as HTML has them, where it is seen: before the end of the body, if
+    /// need be before what is never closed, or at the beginning.
     pub(crate) fn insert(&self, mail: &mut String, unsubscribe: &str, manage: &str) {
         let rest = mail.split_off(end_of_what_is_seen(mail));
         let parts = [&self.before_unsubscribe, unsubscribe, &self.before_manage, manage, &self.end, &rest];

@@ -1,7 +1,7 @@
-//! Where DKIM keys are made: one at a time, since an RSA key costs a second of a processor.
+//! Makes DKIM keys, one at a time, because an RSA key costs a second of a processor.
 //!
-//! A project makes one after the other as well, so that a project that adds many domains does not take the turns of
-//! others, and so that what it may have is counted between two of them.
+//! Projects take turns, and a project makes one key after the other. So a project that adds many domains does not take
+//! the turns of others, and the number of its domains is checked between two of them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
-//! From a claimed mail to the bytes that go on the wire.
+//! Renders a claimed mail to the bytes that go on the wire.
 //!
-//! A mail is a pure function of its row and its content: rendering it again, for another try, gives the same message
-//! with the same `Message-ID`.
+//! The message is a pure function of the mail's row and its content. Rendering it again for another attempt gives the
+//! same message with the same `Message-ID`.
 
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::ProjectId;

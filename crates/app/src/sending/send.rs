@@ -1,4 +1,10 @@
 //! `POST /v1/send`: accept a mail for each recipient, all of them or none.
+//!
+//! The way to the transaction is that of [`track`](crate::audience::track). [`run`] also checks the sender's domain
+//! and, for marketing templates, the subscription of every recipient, before it writes anything. It stores the content
+//! once, by its hash, and one row of `emails` for each recipient with the values that its variables have now. From 1 KB
+//! on, values that all recipients of the request share are part of the content. Then the feeder of the lane is woken;
+//! the answer does not wait for delivery.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -360,7 +366,8 @@ fn room_of_each(recipients: usize) -> Option<usize> {
     (room < MAX_OUTPUT).then_some(room)
 }
 
-/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own there.
+/// A mail's row has the reply address; a name for it goes the way of the headers, unless the request has one of its own
+/// there.
 fn add_reply_name(headers: &mut Vec<(String, String)>, to: Option<&EmailAddress>, name: Option<String>) {
     let is_own = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("Reply-To"));
     if let (Some(address), Some(name), false) = (to, name, is_own) {

@@ -1,10 +1,11 @@
 //! The instance's own mails: links that prove an address, and invitations.
 //!
-//! They go the way of all mail, from a project that nobody is a member of. Its id is fixed, it is made when the first
-//! mail is due, and the operator vouches for its domain.
+//! They are ordinary transactional mails of a project without members. The project has a fixed id and is made when the
+//! first mail is due. The operator vouches for its domain.
 //!
-//! What a link carries is not stored, not even in the mail that waits: it is derived from the link's id with the
-//! instance's secret, when the link is made and again when the mail is rendered.
+//! The secret of a link is not stored, not even in the waiting mail. It is derived from the link's id with the
+//! instance's secret, when the link is made and again when the mail is rendered. A captured mail does contain it, so it
+//! is stored encrypted (`seal_captured` in `delivery/mailbox.rs`).
 
 use std::borrow::Cow;
 

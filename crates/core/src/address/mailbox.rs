@@ -131,7 +131,8 @@ impl<'a> Parser<'a> {
         None
     }
 
-    /// The text of the comment that comes next, if one does, parentheses in it included; `None` when it is never closed.
+    /// The text of the comment that comes next, if one does, parentheses in it included; `None` when it is never
+    /// closed.
     #[expect(clippy::option_option, reason = "no comment is something else than one without an end")]
     fn comment(&mut self) -> Option<Option<String>> {
         self.skip_space();

@@ -1,10 +1,10 @@
-//! Dates in custom data: which texts are dates, and the one form they are compared in.
+//! Dates in custom data: which texts are dates, and the canonical form in which they are compared.
 //!
-//! A text is a date when it is `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS`, the latter perhaps with `.mmm`, perhaps with `Z`
-//! (contract, Custom data rule 8); all are UTC. Its canonical form is `YYYY-MM-DDTHH:MM:SS.mmm`, with zeros for what is
-//! not given: in this form, the order of the bytes is the order of the times, and the first ten bytes are the day. It
-//! is made by adding and cutting text alone, which every database does alike. For the same reason a stored text is
-//! judged by its form only: `2025-02-30` counts as a day between the 29th of February and the 1st of March.
+//! A text is a date when it is `YYYY-MM-DD` or `YYYY-MM-DDTHH:MM:SS`, the latter optionally with `.mmm` and optionally
+//! with `Z` (contract, Custom data rule 8). All are UTC. The canonical form is `YYYY-MM-DDTHH:MM:SS.mmm`, with zeros
+//! for the missing parts: the order of the bytes is the order of the times, and the first ten bytes are the day. The
+//! form is made by adding and cutting text only, which every database does alike. For the same reason only the form of
+//! a stored text is checked: `2025-02-30` counts as a day between 28 February and 1 March.
 
 use crate::time::Timestamp;
 

@@ -1,4 +1,4 @@
-//! Judges one contact in memory. `store::filter` says the same in SQL.
+//! Judges one contact in memory. `store::audience::filter` says the same in SQL.
 
 use std::time::Duration;
 

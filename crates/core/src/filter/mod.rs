@@ -1,15 +1,15 @@
 //! Filters: conditions on contacts, of segments and of audiences (contract, Filter tree).
 //!
-//! A [`Filter`] is parsed and checked once ([`Filter::parse`]) and then judged in two places that must agree: here, for one
-//! contact whose [`Facts`] are in memory ([`Filter::matches`]), and in the database, where `store::filter` makes SQL of
-//! it. What both rest on:
+//! A [`Filter`] is parsed and checked once ([`Filter::parse`]). It is then judged in two places that must agree: here,
+//! for one contact whose [`Facts`] are in memory ([`Filter::matches`]), and in the database, for which
+//! `store::audience::filter` makes SQL. Both follow these rules:
 //!
-//! - A condition on a key that is missing or null is false, the negative ones included; only `notExists` is true then.
-//! - Types are strict: a number never equals a text. Numbers are compared as double-precision floats, so that 1 equals
-//!   1.0; texts byte by byte.
-//! - A text is a date when it has one of the forms of [`date`], and dates are compared in the one canonical form there.
-//! - `data.a.b` is the key `a.b` where the contact has one, even if it is null, and otherwise the key `b` in the object
-//!   `a`. Lists are never looked into.
+//! - A condition on a key that is missing or null is false, also a negative one; only `notExists` is true then.
+//! - Types are strict: a number never equals a text. Numbers are compared as double-precision floats, so 1 equals 1.0;
+//!   texts are compared byte by byte.
+//! - A text is a date when it has one of the forms of [`date`], and dates are compared in the canonical form there.
+//! - `data.a.b` is the key `a.b` if the contact has one, even if it is null, and otherwise the key `b` in the object
+//!   `a`. Conditions never look into lists.
 //! - The time of an event is the time in its id.
 
 pub mod date;
@@ -333,7 +333,7 @@ pub trait Facts {
     fn is_member(&self, segment: SegmentId) -> bool;
 }
 
-/// Facts of a contact of which the segments that are no rows but filters are evaluated on the way, each once.
+/// A contact's facts, with untracked segments evaluated on first use and cached.
 #[derive(Debug)]
 pub struct Resolved<'a, F> {
     facts: &'a F,

@@ -1,4 +1,4 @@
-//! When the passing of time changes what a filter says of a contact.
+//! The instants at which the passing of time changes the answer of a filter about a contact.
 
 use super::date::Moment;
 use super::{Window, WindowSource};

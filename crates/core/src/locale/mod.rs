@@ -1,4 +1,5 @@
 //! The languages in which the service speaks to recipients: in the footer of marketing mail and on the public pages.
+//! The language of a contact comes first, then that of its project, then English.
 
 pub mod texts;
 

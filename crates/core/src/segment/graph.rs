@@ -1,4 +1,4 @@
-//! How the segments of a project refer to each other.
+//! How the segments of a project refer to each other: a graph without cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Who joins and who leaves the tracked segments of a project, judged contact by contact.
+//! Which contacts join and leave the tracked segments of a project, judged contact by contact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

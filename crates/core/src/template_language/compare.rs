@@ -1,4 +1,4 @@
-//! What is true, empty, equal or greater.
+//! Truth, emptiness, equality and order of values.
 
 use std::cmp::Ordering;
 

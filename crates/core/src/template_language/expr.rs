@@ -1,4 +1,4 @@
-//! Reads expressions: what stands between `{{ }}` and the arguments of tags.
+//! Reads expressions: the content of `{{ }}` and the arguments of tags.
 
 use std::ops::Range;
 

@@ -1,7 +1,7 @@
 //! Cuts a source into text, outputs (`{{ }}`) and tags (`{% %}`).
 //!
-//! Braces are common in the CSS and scripts of HTML mails, so only what is certainly a placeholder is one:
-//! a `{{` that meets another brace before its `}}` is text.
+//! Braces are common in the CSS and scripts of HTML mails, so only certain placeholders count: a `{{` that meets
+//! another brace before its `}}` is text.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -120,7 +120,8 @@ impl Template {
         render::render(&self.program, scope, mode, MAX_OUTPUT, out);
     }
 
-    /// The template filled in from `scope`, at most `room` bytes longer than its source; `None` when that is too little.
+    /// The template filled in from `scope`, at most `room` bytes longer than its source; `None` when that is too
+    /// little.
     pub fn render_within(&self, scope: &Scope<'_>, mode: Escape, room: usize) -> Option<String> {
         let mut out = String::with_capacity(self.program.source.len() + 256);
         render::render(&self.program, scope, mode, room, &mut out).then_some(out)

@@ -1,4 +1,4 @@
-//! What a render writes into: bounded, and escaping.
+//! The output of a render: bounded, and escaped.
 
 use super::value::cut;
 

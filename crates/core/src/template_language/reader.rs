@@ -1,4 +1,4 @@
-//! Reads what stands inside braces, piece by piece.
+//! Reads the content of braces, piece by piece.
 
 use super::Fault;
 use super::names::Names;

@@ -14,8 +14,8 @@ use super::scope::Scope;
 use super::value::{Turn, Val};
 use super::{Escape, FREE_OUTPUT, MAX_OUTPUT, MAX_VALUE, PER_BYTE, STEP_COST};
 
-/// Appends what `program` writes to `out`, up to `most` bytes more than its source. Whether that was enough: what is cut
-/// off by the bound that every render has counts as enough.
+/// Appends what `program` writes to `out`, up to `most` bytes more than its source. Whether that was enough: what is
+/// cut off by the bound that every render has counts as enough.
 pub(super) fn render(
     program: &Program,
     scope: &Scope<'_>,

@@ -1,4 +1,4 @@
-//! Where names get their values.
+//! Where a template's names get their values.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Takes single tags apart.
+//! Reads single tags.
 
 use super::names::Symbol;
 use super::program::{Expr, Loop};

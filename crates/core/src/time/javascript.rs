@@ -1,8 +1,9 @@
 //! Dates as JavaScript's `Date` reads them.
 //!
-//! ISO 8601 in the form of ECMA-262 first; what is not that, as V8 (Node, Chrome) reads it: month names, `AM` and `PM`,
-//! `2/1/2027`, `GMT+0200`, `EST`, text in parentheses. A date-time without an offset is in UTC, which is what a JavaScript
-//! program says whose time zone is UTC. The grammar, its tolerance included, is V8's: a table of its answers is the test.
+//! ISO 8601 in the form of ECMA-262 comes first. Other texts are read as V8 (Node, Chrome) reads them: month names,
+//! `AM` and `PM`, `2/1/2027`, `GMT+0200`, `EST`, text in parentheses. A date-time without an offset is in UTC, as it is
+//! in a JavaScript program whose time zone is UTC. The grammar is V8's, including its tolerance; the test is a table of
+//! V8's answers.
 
 use super::Timestamp;
 
@@ -286,8 +287,8 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// Reads as far as the text is ISO 8601. Returns the first token that is not, [`Token::End`] when all was; `None` when
-    /// it can be no other date either.
+    /// Reads as far as the text is ISO 8601. Returns the first token that is not, [`Token::End`] when all was; `None`
+    /// when it can be no other date either.
     fn iso(&mut self) -> Option<Token> {
         if let Token::Symbol('+' | '-') = self.scanner.next {
             let sign = self.scanner.take();
@@ -452,8 +453,8 @@ impl Parser<'_> {
 mod tests {
     use super::*;
 
-    /// What Node answers, under the time zone UTC, one date a line: the text in JSON, a tab, and `toISOString()` or a `-`.
-    /// `scripts/javascript-dates.js` writes it.
+    /// What Node answers, under the time zone UTC, one date a line: the text in JSON, a tab, and `toISOString()` or a
+    /// `-`. `scripts/javascript-dates.js` writes it.
     const TABLE: &str = include_str!("javascript.tsv");
 
     #[test]

@@ -21,7 +21,8 @@ pub(super) enum Place {
     Text,
 }
 
-/// Whether a reader would take `text`, or a part of it, for an encoded word. It has to be encoded to be read as written.
+/// Whether a reader would take `text`, or a part of it, for an encoded word. It has to be encoded to be read as
+/// written.
 pub(super) fn resembles(text: &str) -> bool {
     text.contains("=?")
 }

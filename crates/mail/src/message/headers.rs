@@ -12,8 +12,8 @@ use mailwright_core::header::{self, HeaderKind};
 use super::encoded_word::{self, Place};
 use super::{Mailbox, Message};
 
-/// Words up to this length, spaces before them included, are written as they are, on a line of their own if need be (RFC 5322 section 2.1.1: a line
-/// has at most 998 bytes). A longer one can only be sent encoded.
+/// Words up to this length, spaces before them included, are written as they are, on a line of their own if need be
+/// (RFC 5322 section 2.1.1: a line has at most 998 bytes). A longer one can only be sent encoded.
 const MAX_WORD: usize = 990;
 /// The same for a name before an address, whose quotes and header name stand on its line.
 const MAX_PHRASE_WORD: usize = 900;

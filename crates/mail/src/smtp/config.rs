@@ -1,4 +1,4 @@
-//! What a connection needs to know: the server, the credentials, the limits.
+//! The configuration of a connection: the server, the credentials, the limits.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! From a configuration to a connection that takes messages.
+//! Opens a connection that takes messages.
 
 use std::fmt;
 use std::io;

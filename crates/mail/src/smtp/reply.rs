@@ -19,8 +19,8 @@ pub struct Reply {
     /// The enhanced status code, such as `5.1.1`, when the text begins with one that fits `code`, or names one as
     /// `#5.1.1` does.
     pub enhanced: Option<(u8, u16, u16)>,
-    /// The text of all lines, enhanced code included, joined by `\n`; at most 2 KiB, control characters as spaces, and so
-    /// invisible ones and those that turn the direction of writing around: it is shown to people and stands in logs.
+    /// The text of all lines, enhanced code included, joined by `\n`; at most 2 KiB, control characters as spaces, and
+    /// so invisible ones and those that turn the direction of writing around: it is shown to people and stands in logs.
     pub text: String,
 }
 

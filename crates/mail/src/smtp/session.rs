@@ -1,4 +1,4 @@
-//! Messages over an open connection.
+//! Sends messages over an open connection.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! TLS on `rustls` with the provider `ring`, named explicitly: nothing here depends on a provider of the process.
+//! TLS on `rustls`. The provider, `ring`, is named explicitly: nothing here depends on a provider of the process.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

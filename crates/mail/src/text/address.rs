@@ -1,4 +1,4 @@
-//! Where links lead.
+//! The targets of links.
 
 use super::entities;
 
@@ -17,7 +17,8 @@ enum Kind {
 }
 
 impl Destination {
-    /// Reads an `href` with entities in it: `http`, `https`, `mailto`, `tel` or `sms`. Spaces and controls are left out.
+    /// Reads an `href` with entities in it: `http`, `https`, `mailto`, `tel` or `sms`. Spaces and controls are left
+    /// out.
     pub(super) fn of(href: &str) -> Option<Self> {
         let mut url = String::with_capacity(href.len());
         let mut rest = href;

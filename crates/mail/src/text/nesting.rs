@@ -1,4 +1,4 @@
-//! The open elements that change how what is in them is shown.
+//! The open elements that change how the text inside them is shown.
 
 use super::Element;
 use super::style::Look;

@@ -1,4 +1,4 @@
-//! Where a block with letters of a size of its own can be put into HTML that others wrote, so that it is seen.
+//! Finds the place in HTML from others where a block with a font size of its own, such as a footer, is seen.
 
 use super::Element;
 use super::style::Look;
@@ -6,8 +6,8 @@ use super::tokens::{Tag, Token, Tokens};
 
 /// Most elements within each other that are followed. Beyond that nothing is sure, and the beginning is taken.
 const MAX_DEPTH: usize = 256;
-/// How often at most open elements are looked at, for each byte and in any case. HTML that asks for more is not meant to be
-/// read.
+/// How often at most open elements are looked at, for each byte and in any case. HTML that asks for more is not meant
+/// to be read.
 const STEPS_PER_BYTE: usize = 4;
 const LEAST_STEPS: usize = 10_000;
 /// Elements whose content is text, whatever it looks like.

@@ -1,4 +1,4 @@
-//! What an element's own attributes say about whether its text is seen.
+//! What an element's own attributes say about whether its text is visible.
 
 use super::tokens::Tag;
 

@@ -1,4 +1,4 @@
-//! One connection: its requests one after the other, and its end.
+//! One connection: its requests one after the other, its time limits, and its end.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -35,8 +35,8 @@ const SHORT: Duration = Duration::from_secs(3);
 /// How long a connection that we closed is listened to, so that what its client still sends does not make the system
 /// throw away the answer that is on its way.
 const LINGER: Duration = Duration::from_secs(5);
-/// How long a client that is told to leave, or that is beyond the cap, may take nothing of its answer, and is listened to
-/// after it.
+/// How long a client that is told to leave, or that is beyond the cap, may take nothing of its answer, and is listened
+/// to after it.
 const FAREWELL: Duration = Duration::from_secs(1);
 /// Most bytes that are listened to after we closed a connection.
 const MOST_LINGERED: usize = 64 * 1024 * 1024;
@@ -153,7 +153,7 @@ impl HttpBody for Question {
 }
 
 impl Drop for Question {
-    /// Whoever answers has given up on the rest, and is at work.
+    /// The handler has given up on the rest of the body, and works on the answer.
     fn drop(&mut self) {
         if self.waits && self.pulse.is_busy() {
             self.seat.is_busy();
@@ -332,8 +332,8 @@ fn read_what_is_there(stream: &TcpStream) {
     }
 }
 
-/// Ends a connection so that its client gets to read the answer: says that nothing more comes, and reads what the client
-/// still sends until it has noticed.
+/// Ends a connection so that its client gets to read the answer: says that nothing more comes, and reads what the
+/// client still sends until it has noticed.
 async fn linger(mut stream: TcpStream, patience: Duration) {
     let ending = async {
         stream.shutdown().await?;

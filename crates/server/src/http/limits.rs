@@ -1,4 +1,4 @@
-//! How many connections there can be.
+//! How many connections there can be, computed from the limit on open files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 

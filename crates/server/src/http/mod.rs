@@ -1,7 +1,13 @@
 //! The HTTP server: accepts connections within bounds, serves them, and lets them end.
 //!
-//! One connection costs a descriptor and some memory for as long as it is open, whoever holds it, so everything about
-//! it is bounded: how many there are ([`places`]), how long a header, a pause and an answer may take ([`connection`]).
+//! A connection costs a descriptor and some memory for as long as it is open, whoever holds it. So everything about it
+//! is bounded: how many there are ([`places`], with numbers from the limit on open files in [`limits`]), and how long a
+//! header, a pause and an answer may take ([`connection`]). If all places are taken, the connection that has waited
+//! longest for a request makes room; if none waits for a request, one whose body does not come. Probes are answered
+//! also then ([`beyond`]).
+//!
+//! [`Server::accept_until`] leaves open connections alone when it ends. [`Server::drain`] closes the connections that
+//! only wait, and ends with the last answer.
 
 mod beyond;
 mod connection;
@@ -25,7 +31,7 @@ use self::connection::{Conditions, Seat};
 pub(crate) use self::limits::{Limits, connections, raise_open_files};
 use self::places::Places;
 
-/// What a client is told for whom there is not even that.
+/// The answer to a client that gets not even a seat beyond the cap.
 const TURNED_AWAY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 /// How long accepting rests when it fails, or while others leave, at most.
@@ -67,7 +73,7 @@ impl Server {
         }
     }
 
-    /// Accepts connections until `stop` is there. Those that are open go on.
+    /// Accepts connections until `stop` is there. Open connections go on.
     pub(crate) async fn accept_until(&mut self, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {

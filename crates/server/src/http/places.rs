@@ -1,5 +1,6 @@
-//! Who may have a connection: so many in all, and so many for one client. Where they are all taken, the connection that
-//! has waited longest for a request makes room, and where none does, the one that has waited longest for more of a body.
+//! Who may have a connection: a number in all, and a number for one client. If all places are taken, the connection
+//! that has waited longest for a request makes room. If none waits for a request, the one that has waited longest for
+//! more of a body does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,8 +10,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long a connection that waits for a request does so before it goes ahead of those that wait for a body: whoever has
-/// just come is about to ask.
+/// How long a connection that waits for a request does so before it is closed ahead of those that wait for a body: a
+/// client that has just connected is about to send a request.
 const FRESH: Duration = Duration::from_secs(1);
 /// Connections that were told to leave and are not gone yet: each still has its descriptor.
 const MOST_LEAVING: usize = 32;
@@ -78,8 +79,8 @@ impl Places {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while as many connections are leaving as may: then there is a place for the next one. They have little left
-    /// to do.
+    /// Waits while as many connections are leaving as may: then there is a place for the next one. They have little
+    /// left to do.
     pub(super) async fn wait_for_leaving(&self) {
         while self.taken().leaving >= MOST_LEAVING {
             self.gone.notified().await;

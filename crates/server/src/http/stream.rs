@@ -1,4 +1,4 @@
-//! A connection's bytes, and what can be told from how they flow.
+//! The bytes of a connection, and what their flow tells.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -54,7 +54,7 @@ struct State {
     ended: bool,
     /// The connection is to end, and nothing more of a body is waited for.
     dismissed: bool,
-    /// Who waits for more of a body.
+    /// The task that waits for more of a body.
     reader: Option<Waker>,
     /// What the header says that is coming, or came last.
     head: Head,
@@ -123,7 +123,7 @@ impl Pulse {
         state.head = Head::begin();
     }
 
-    /// Has whoever waits for more of a body told that nothing more is waited for.
+    /// Tells the task that waits for more of a body to stop waiting.
     pub(super) fn dismiss(&self) {
         let reader = {
             let mut state = self.state();

@@ -1,4 +1,4 @@
-//! Putting the parts together.
+//! Puts the parts together.
 
 mod private;
 

@@ -1,4 +1,4 @@
-//! What only the owner of the service may read: the data directory and what is in it.
+//! Keeps the data directory and its files private to the owner of the service.
 
 use std::fs::{DirEntry, Permissions};
 use std::io::{Error, Result};
@@ -43,7 +43,7 @@ pub(crate) fn create(path: &Path) -> Result<std::fs::File> {
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Fails where something other than a file has the name of one of ours: whoever opens a pipe may wait for ever.
+/// Fails where something other than a file has the name of one of ours: opening a pipe may wait for ever.
 pub(super) fn assert_is_file(path: &Path) -> anyhow::Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => {

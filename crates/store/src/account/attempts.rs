@@ -1,4 +1,4 @@
-//! Failed logins, counted for all nodes together, and the clients that accounts signed in from.
+//! Failed logins and other attempts, counted for all nodes together, and the clients that accounts signed in from.
 
 use mailwright_core::ids::UserId;
 use mailwright_core::time::Timestamp;
@@ -7,10 +7,10 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 
-/// Whom a failed login is counted against: a hash, and how many failures a window may have.
+/// A party that attempts are counted against, as a hash, and how many of them a window may have.
 #[derive(Debug, Clone, Copy)]
 pub struct Counted {
-    /// SHA-256 of whom.
+    /// SHA-256 of the party that is counted.
     pub key: [u8; 32],
     /// Most failures of a window.
     pub limit: i64,
@@ -79,7 +79,7 @@ pub async fn remember_client(tx: &mut Tx<'_>, user: UserId, client: &[u8], now: 
     Ok(())
 }
 
-/// Forgets the clients that an account signed in from: whoever knew the old password is a stranger again.
+/// Forgets the clients that an account signed in from, so that a person who knew the old password is a stranger again.
 pub async fn forget_clients(tx: &mut Tx<'_>, user: UserId) -> Result<()> {
     tx.execute("delete from login_clients where user_id = $1", args![user]).await?;
     Ok(())

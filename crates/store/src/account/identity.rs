@@ -1,4 +1,4 @@
-//! Accounts at providers that people sign in with.
+//! The accounts at providers that people sign in with.
 
 use mailwright_core::ids::UserId;
 use mailwright_core::time::Timestamp;

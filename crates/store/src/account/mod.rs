@@ -1,4 +1,4 @@
-//! People: how they sign up and in, and what proves who they are.
+//! People: users, sessions, counts of attempts, one-time links, second factors, accounts at providers.
 
 pub mod attempts;
 pub mod identity;

@@ -1,4 +1,5 @@
-//! Links that prove an address: whoever opens one receives mail there.
+//! Links that prove an address: a person who opens one receives mail there. A link is stored as a hash, for a short
+//! time, and works once. Using one uses up all links of its kind.
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{OneTimeLinkId, UserId};
@@ -124,7 +125,7 @@ pub async fn void(tx: &mut Tx<'_>, user: UserId, purpose: Purpose, now: Timestam
     Ok(())
 }
 
-/// Notes that the password of whoever has an address is to be reset.
+/// Notes that somebody asked to reset the password of the account with an address.
 pub async fn ask(tx: &mut Tx<'_>, email: &EmailAddress, now: Timestamp) -> Result<()> {
     tx.execute_one(
         "insert into reset_requests (id, email) values ($1, $2)",
@@ -133,7 +134,7 @@ pub async fn ask(tx: &mut Tx<'_>, email: &EmailAddress, now: Timestamp) -> Resul
     .await
 }
 
-/// Takes some of the addresses that [`ask`] noted, those that waited longest.
+/// Removes up to `limit` of the addresses that [`ask`] noted, those that waited longest, and returns them.
 pub async fn asked(tx: &mut Tx<'_>, limit: i64) -> Result<Vec<EmailAddress>> {
     tx.all(
         "delete from reset_requests where id in (select id from reset_requests order by id limit $1 {skip_locked}) \

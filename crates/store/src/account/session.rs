@@ -1,4 +1,4 @@
-//! Sign-ins. A session ends the moment its row is gone, on every node.
+//! Sessions. A session ends the moment its row is gone, on every node.
 
 use mailwright_core::ids::{ProjectId, SessionId, UserId};
 use mailwright_core::project::Project;

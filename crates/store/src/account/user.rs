@@ -80,7 +80,7 @@ pub async fn credentials(
     .await
 }
 
-/// What is held by whoever makes the first account.
+/// The lock that is held while the first account is made.
 const FIRST: i64 = 7_310_580;
 
 /// Whether there is no account yet. Until the end of the transaction nobody else gets the same answer.
@@ -150,15 +150,15 @@ pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: Option<&str>, now: 
         .await
 }
 
-/// Waits for whoever else works on an account, and keeps others waiting until the transaction ends.
+/// Locks an account: waits for other transactions that work on it, and keeps others waiting until this one ends.
 pub async fn lock(tx: &mut Tx<'_>, id: UserId) -> Result<Option<User>> {
     tx.optional(format!("select {COLUMNS} from users u where u.id = $1 {{for_update}}"), args![id], read)
         .await
 }
 
-/// Keeps the account with an address as it is for whoever becomes a member with it: waits for who works on it. To be asked
-/// before the project is locked, because whoever works on an account and then accepts what it was invited to locks the
-/// account first.
+/// Locks the account with an address while it becomes a member; waits for transactions that work on it. Call it before
+/// the project is locked: a transaction that works on an account and then accepts its invitations locks the account
+/// first.
 pub async fn hold(tx: &mut Tx<'_>, email: &EmailAddress) -> Result<()> {
     // the lock that a reference to the account takes
     tx.exists("select 1 from users where email = $1 {for_key_share}", args![email]).await.map(drop)

@@ -1,4 +1,11 @@
 //! Contacts: upserts in groups, single changes, lists.
+//!
+//! Contacts are loaded without locks, changed in memory by the contract's merge (`core::custom_data`), and saved on
+//! condition that their `revision` is unchanged. If another transaction was faster, the save fails with `Contention`
+//! and the body runs again. Rows are saved in the order of their keys, so that groups cannot deadlock.
+//!
+//! Deleting a contact blanks the rows of its mails and keeps them. It takes a shared lock on the campaigns that are
+//! freezing, so that none of them freezes the contact at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -353,8 +360,8 @@ pub async fn is_id_told(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) 
 
 /// A change to one contact by id. Returns the contact and the flip of its subscription, or `None` when there is none.
 ///
-/// Fails with a conflict on `email` when another contact has the new address, and with an excess when the contact or its
-/// project cannot hold what the change would make of the data.
+/// Fails with a conflict on `email` when another contact has the new address, and with an excess when the contact or
+/// its project cannot hold what the change would make of the data.
 pub async fn change(
     tx: &mut Tx<'_>,
     project: ProjectNumber,

@@ -43,10 +43,11 @@ pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Field>> 
         .collect())
 }
 
-/// How many contacts one call of [`values`] looks at, newest first: enough for a list to pick from, bounded at any size.
+/// How many contacts one call of [`values`] looks at, newest first: enough for a list to pick from, bounded at any
+/// size.
 const VALUES_SCANNED: i64 = 20_000;
 
-/// Distinct values of a field among the newest contacts, as stored.
+/// Distinct values of a field among the newest contacts, as stored, at most `limit` values.
 pub async fn values(rx: &mut Rx<'_>, project: ProjectNumber, name: &str, limit: usize) -> Result<Vec<Json>> {
     let (sql, key) = if rx.is_postgres() {
         (

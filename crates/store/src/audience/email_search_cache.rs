@@ -1,11 +1,11 @@
-//! The addresses of large projects in memory, to count those that hold a common substring.
+//! The addresses of large projects in memory, to count those that contain a common substring.
 //!
-//! The trigram index finds a rare substring. How many addresses hold a common one only a scan can tell, which takes a
-//! database 100 ns an address and memory a few. So the first common search of a large project has its addresses read
-//! in the background, and the searches that follow are counted here.
+//! The trigram index finds a rare substring. How many addresses contain a common one is known only after a scan, which
+//! takes a database 100 ns for each address and memory a few. So the first common search of a large project starts to
+//! read its addresses in the background, and later searches are counted here.
 //!
-//! A cache is never trusted: before each count it takes in the contacts that were added since, and it is thrown away
-//! unless the project then has exactly as many contacts as the cache has addresses, and none was removed or got another
+//! A cache is checked before each count. It reads the contacts that were added since. It is discarded unless the
+//! project then has exactly as many contacts as the cache has addresses, and no contact was removed or got another
 //! address meanwhile.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,5 @@
-//! Events: append-only.
+//! Events. They are only appended; removing an event name removes its events. The service's own events cannot be
+//! removed, because they show why somebody gets mail, or none.
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
@@ -130,8 +131,8 @@ pub async fn recent(
     .await
 }
 
-/// The newest events of a contact. The index has them by name: those of each name are looked up in it, newest first, and
-/// the newest of all are among them.
+/// The newest events of a contact. The index has them by name: those of each name are looked up in it, newest first,
+/// and the newest of all are among them.
 pub async fn of_contact(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -205,8 +206,8 @@ async fn newest_of_names(
 /// Up to so many events of a name, their contacts are counted one by one.
 const FEW: i64 = 100_000;
 
-/// How many contacts have an event of a name, of which there are `total`. Where events are many, it is the contacts that
-/// are gone through.
+/// How many contacts have an event of a name that has `total` events. If there are many events, the contacts are
+/// scanned instead.
 pub async fn unique_contacts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

@@ -1,5 +1,5 @@
 //! How many events of each name happened on each day: sums that are kept in the transactions that append and remove
-//! events. Events from before they were kept are counted by the upkeep, in steps, the oldest first.
+//! events. Older events, from before these sums existed, are counted by the maintenance in steps, the oldest first.
 
 use std::collections::BTreeMap;
 
@@ -118,8 +118,8 @@ async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
     }
 }
 
-/// How often events of each name happened in a stretch of time, the most frequent first. Whole days are looked up, what is
-/// left of the first and the last one is counted.
+/// How often events of each name happened in a stretch of time, the most frequent first. Whole days are looked up, what
+/// is left of the first and the last one is counted.
 pub async fn counts_between(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

@@ -1,8 +1,11 @@
 //! Which names of custom fields and events a project has, and how many more it may have.
 //!
-//! Names that a transaction uses are looked up together. Only where one of them is new to its project is it counted how
-//! many there are: under a lock of the project, which is held until the transaction ends, so that the limits hold however
-//! many transactions name something new at once.
+//! A transaction looks up all names that it uses together, with its other reads. Only if one of them is new to its
+//! project are the project's names counted, under a lock of the project that is held until the transaction ends. So the
+//! limits are exact, however many transactions add names at once, and cost nothing if no name is new.
+//!
+//! An operation that does not fit is refused by itself (`core::excess`); the rest of its group goes on, and its
+//! idempotency key stays free. Names of the service's own events are not limited.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -215,7 +218,8 @@ async fn existing(
 /// Space of the locks of projects among PostgreSQL's advisory locks, whose keys are numbers of 64 bits.
 const LOCKS: i64 = 0x6e61_6d65_0000_0000;
 
-/// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction ends.
+/// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction
+/// ends.
 pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
     tx.hold(LOCKS ^ project.0).await
 }

@@ -1,7 +1,9 @@
-//! Substring search over addresses, and the trigram index that a large project gets for it.
+//! Substring search over addresses, and the trigram index that a large project gets for it. The maintenance builds the
+//! index in steps.
 //!
-//! Without the index a search scans the project's contacts. With it, a rare substring is looked up; a common one is
-//! still found faster by walking the list in its order, since the page fills early.
+//! Without the index a search scans the project's contacts. With it, a rare substring is looked up. For a common
+//! substring it is faster to walk the list in its order, because the page fills early;
+//! [`email_search_cache`](super::email_search_cache) counts the addresses that contain it.
 
 use std::time::Duration;
 

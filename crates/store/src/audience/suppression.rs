@@ -1,4 +1,4 @@
-//! Addresses that no campaign writes to.
+//! Addresses that campaigns do not write to.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub async fn add(tx: &mut Tx<'_>, addresses: &[Key<'_>], cause: Cause, now: Time
     Ok(())
 }
 
-/// Lets campaigns write to addresses again, whose owners subscribed anew.
+/// Removes the suppression of addresses whose owners have subscribed again.
 pub async fn lift(tx: &Tx<'_>, addresses: &[Key<'_>]) -> Result<()> {
     let [projects, emails] = columns(addresses);
     let found = tx

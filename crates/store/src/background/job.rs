@@ -1,10 +1,11 @@
-//! Background jobs: rows with a due time, a lease, and a place where the work stands.
+//! Background jobs: rows with a due time, a lease, and the place where the work stands. The input of a job is in
+//! `job_inputs`, apart from the row that every step writes; the items that it could not do are in `job_failures`.
 //!
-//! A project's jobs run one after the other in the order they were queued, so that of two imports the later one has the
-//! last word. `due_at` drives everything, as it does for mails: a job that waits is due at some time; a claim moves that
-//! time into the future, which is the lease; a finished job has none. `claim` counts the claims, and only the holder of
-//! the newest may change a job. A step writes its changes and the progress in one transaction, so that whoever goes on
-//! after a crash repeats nothing and skips nothing.
+//! A project's jobs run one after the other in the order in which they were queued, so of two imports the later one has
+//! the last word. `due_at` drives everything, as it does for mails: a waiting job is due at some time; a claim moves
+//! that time into the future, which is the lease; a finished job has none. `claim` counts the claims, and only the
+//! holder of the newest may change a job. A step writes its changes and the progress in one transaction, so the process
+//! that continues after a crash repeats nothing and skips nothing. A step under an old claim fails as a whole.
 
 use mailwright_core::ids::{JobId, ProjectNumber};
 use mailwright_core::job::{JobKind, JobState};
@@ -334,7 +335,7 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId) -> Result<O
     .await
 }
 
-/// What a job could not do, in its order.
+/// The items that a job could not do, in the order of the job, at most `limit` items.
 pub async fn failures(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId, limit: u64) -> Result<Vec<Json>> {
     rx.all(
         "select {json_out detail} from job_failures where project_id = $1 and job_id = $2 order by position limit $3",

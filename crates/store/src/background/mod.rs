@@ -1,3 +1,3 @@
-//! Work that no request waits for.
+//! Work that no request waits for. Mails, campaigns and segments have their queues in their own areas.
 
 pub mod job;

@@ -1,4 +1,4 @@
-//! The database's clock, by which the processes that share it judge each other's leases.
+//! The database's clock. The processes that share the database judge each other's leases by it.
 
 use std::time::{Duration, Instant};
 

@@ -1,22 +1,29 @@
 //! Coalesced calls: many callers, one transaction.
 //!
-//! The hottest operations do not run a transaction each. They hand their operation to a [`Coalescer`], whose task
-//! takes everything that is waiting, runs one body over it, and answers each caller once the transaction is on disk.
-//! While one group commits, the next one gathers, so that load makes groups larger instead of queues longer.
+//! The hottest operations do not run a transaction each. They hand their operation to a [`Coalescer`]. Its task takes
+//! all operations that wait, runs one body over them, and answers each caller once the transaction is on disk. While
+//! one group commits, the next one gathers, so load makes groups larger instead of queues longer. Bodies work on sets:
+//! a statement with `{rows}` runs once over arrays on PostgreSQL, and row by row on SQLite (see
+//! [`dialect`](super::dialect)).
 //!
-//! A group is bounded by what its operations write, as well as by their number. An operation that is large by itself runs
-//! alone, beside the small ones. Projects take turns with their large ones, of which a process runs few at a time, so that
-//! the database has time for the others. On SQLite, with its one writer, what is small waits for one large operation at
-//! most.
+//! If the group's transaction conflicts with another one, the group is retried as a whole. If it fails for any other
+//! reason, its operations run one at a time, so that one bad operation fails alone.
 //!
-//! On PostgreSQL another transaction may hold what a group needs: the lock of a project's names, a row. A group waits for
-//! that a moment only. Then each project's operations are tried by themselves; those that still meet it are set aside as
-//! large ones are, and tried again by turns. Whatever else the project wants meanwhile comes after them. So a long
-//! transaction of one project costs what is small of the others that moment, and only once. A large operation may have to
-//! wait for such a try, which takes none of the turns of large ones.
+//! A group is bounded by bytes as well as by number. A large operation runs alone, beside the small ones. Projects take
+//! turns with their large operations, and a process runs few of them at a time, so that the database has time for the
+//! others. If a group needs more data than fits into memory, it is cut into halves. On SQLite, with its one writer,
+//! small operations wait for one large operation at most.
 //!
-//! A group costs something however small it is. Where callers have other work to do meanwhile, a busy coalescer waits a
-//! little for more of them ([`Gathering`]).
+//! On PostgreSQL another transaction may hold a lock that a group needs, such as the lock of a project's names. A group
+//! waits for it for a moment only. Then the operations of each project run by themselves. Operations that still meet
+//! the lock are set aside like large ones and tried again by turns; later operations of the same project queue behind
+//! them. So a long transaction of one project holds up that project, and delays the small operations of others once and
+//! for a moment. A large operation may have to wait for such a try, which takes none of the turns of large operations.
+//!
+//! Each group has a fixed cost. If callers have other work to do meanwhile, a busy coalescer waits a little for more of
+//! them ([`Gathering`]).
+//!
+//! A coalescer's task lives as long as its database handle.
 
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
@@ -59,7 +66,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What an operation writes, about.
 #[derive(Debug, Clone, Copy)]
 pub struct Load {
-    /// For whom.
+    /// The project that it is for.
     pub project: ProjectNumber,
     /// Things that are written one by one, such as mails.
     pub rows: usize,
@@ -161,8 +168,8 @@ impl Drop for Held {
     }
 }
 
-/// Operations that wait for a turn of their own, because they are large or met what another transaction holds, or have to
-/// come after one of these: each project's in their order, one project after the other.
+/// Operations that wait for a turn of their own, because they are large or met what another transaction holds, or have
+/// to come after one of these: each project's in their order, one project after the other.
 struct Aside<O, R>(VecDeque<(ProjectNumber, VecDeque<Call<O, R>>)>);
 
 impl<O, R> Aside<O, R> {
@@ -384,8 +391,8 @@ struct Running<O, R> {
 }
 
 impl<O: Send + Sync + 'static, R: Send + 'static> Running<O, R> {
-    /// Runs operations, if there are any, when their turn has come. Those that are held up wait for nobody's turn, and only
-    /// briefly for what holds them up unless they are the only ones.
+    /// Runs operations, if there are any, when their turn has come. Operations that are held up wait for nobody's turn,
+    /// and only briefly for what holds them up unless they are the only ones.
     fn start(db: &Db, calls: Vec<Call<O, R>>, only: bool, body: Body<O, R>) -> Option<Self> {
         if calls.is_empty() {
             return None;

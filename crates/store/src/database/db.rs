@@ -1,4 +1,17 @@
 //! The database handle: opening, reading, writing.
+//!
+//! A write is a body that awaits nothing but its transaction. If the body ends with `Err`, nothing that it wrote is
+//! kept. The error may be a failure of the store or a refusal of the caller, which comes back as it was ([`Refusal`]).
+//!
+//! On PostgreSQL a write may meet a lock that another transaction holds. A request's write ([`Db::write`]) waits for a
+//! moment, then gives its connection back and runs again in its turn. All writes that are held up share a quarter of
+//! the connections, so other requests find connections however many wait for one row. Work that comes again anyway
+//! ([`Db::write_in_background`]) waits for a moment only and fails, so that a round over all projects goes on.
+//!
+//! A read takes one of three ways ([`Door`]). [`Db::read`] is for a few rows by their keys. A read that may look at
+//! every row of a project uses [`Db::read_slow`], or [`Db::read_in_background`] if no client waits for it. The slow
+//! reads have threads or connections of their own; [`slow`](super::slow) shares them out.
+//! `docs/adr/0007-doors-for-reads.md` has the reasons.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -182,8 +195,8 @@ fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
     }
 }
 
-/// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that small
-/// ones find some time.
+/// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that
+/// small ones find some time.
 pub(crate) fn large_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
 }
@@ -231,7 +244,7 @@ pub struct Db {
     metrics: StoreMetrics,
     large: Arc<Semaphore>,
     held_up: Arc<HeldUp>,
-    /// The last write of which that is known was refused for want of room, or of the right to write.
+    /// The last write whose result is known was refused because the disk is full or the database is read-only.
     refuses_writes: Arc<AtomicBool>,
 }
 
@@ -281,14 +294,14 @@ impl Db {
         &self.metrics
     }
 
-    /// Runs a body in a transaction. `Ok` means that the transaction is on disk; after an error, whichever it is, nothing of
-    /// it remains, but perhaps after [`Error::Unknown`].
+    /// Runs a body in a transaction. `Ok` means that the transaction is on disk; after an error, whichever it is,
+    /// nothing of it remains, but perhaps after [`Error::Unknown`].
     ///
-    /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else
-    /// ends in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
+    /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else ends
+    /// in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
     ///
-    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again in its turn,
-    /// for up to twenty seconds: those that are held up have a quarter of the connections together.
+    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again in its
+    /// turn, for up to twenty seconds: those that are held up have a quarter of the connections together.
     pub async fn write<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -368,8 +381,8 @@ impl Db {
         written(self.write_patiently(true, move || write_body(body.clone())).await)
     }
 
-    /// Like [`Db::try_write`] for background work, which lets interactive writes go first: a project that is held up does
-    /// not hold up those that come after it.
+    /// Like [`Db::try_write`] for background work, which lets interactive writes go first: a project that is held up
+    /// does not hold up those that come after it.
     pub async fn write_in_background<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -400,8 +413,8 @@ impl Db {
         !self.refuses_writes.load(Ordering::SeqCst)
     }
 
-    /// Tries whether something can be written, in a database that was migrated: writes a row as it is. That a transaction
-    /// ends well says less, for it may have found nothing to write.
+    /// Tries whether something can be written, in a database that was migrated: writes a row as it is. That a
+    /// transaction ends well says less, for it may have found nothing to write.
     pub async fn probe_write(&self) -> Result<()> {
         let touch = "update schema_migrations set applied_at = applied_at where number = 1";
         self.write(move |tx| Box::pin(async move { tx.execute_one(touch, &[]).await })).await?;
@@ -416,8 +429,8 @@ impl Db {
         Ok(())
     }
 
-    /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. What may look at
-    /// every row of a project has doors of its own, [`Db::read_slow`] and [`Db::read_in_background`].
+    /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. What may look
+    /// at every row of a project has doors of its own, [`Db::read_slow`] and [`Db::read_in_background`].
     pub async fn read<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -426,8 +439,8 @@ impl Db {
         answered(self.run_read(read_body(body)).await?)
     }
 
-    /// Runs a body that may read for long, for a request about a project. It has its turn after others of the project, and
-    /// is stopped after a time, or when nobody waits for it any more: when the future is dropped.
+    /// Runs a body that may read for long, for a request about a project. It has its turn after others of the project,
+    /// and is stopped after a time, or when nobody waits for it any more: when the future is dropped.
     ///
     /// Fails with [`Error::Crowded`], [`Error::NoTurn`] or [`Error::TooSlow`] when that is how it ends.
     pub async fn read_slow<T, F>(&self, project: ProjectNumber, body: F) -> Result<T>
@@ -493,9 +506,9 @@ impl Db {
         }
     }
 
-    /// Looks whether this is a database to work with, before anything is asked of it. Fails with [`Error::Unusable`] when
-    /// waiting does not help, and with [`Error::Unavailable`] when it does not answer now; both say where it was looked for.
-    /// The file of the embedded database was looked at when it was opened.
+    /// Looks whether this is a database to work with, before anything is asked of it. Fails with [`Error::Unusable`]
+    /// when waiting does not help, and with [`Error::Unavailable`] when it does not answer now; both say where it was
+    /// looked for. The file of the embedded database was looked at when it was opened.
     pub async fn examine(&self) -> Result<()> {
         match &*self.engine {
             Engine::Sqlite(_) => Ok(()),

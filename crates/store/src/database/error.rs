@@ -1,4 +1,4 @@
-//! What can go wrong in the store, told apart by what the caller can do about it.
+//! The errors of the store, distinguished by what the caller can do about them.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub enum Error {
     /// Another transaction got in the way; the same call can be made again at once.
     #[error("another transaction got in the way: {0}")]
     Contention(String),
-    /// An earlier statement of the transaction failed. Whoever runs the transaction answers with the error of that one.
+    /// An earlier statement of the transaction failed. The transaction ends with the error of that statement.
     #[error("an earlier statement of the transaction failed")]
     Aborted,
     /// A unique key is taken. Holds the engine's own words; see [`Error::is_conflict_on`].

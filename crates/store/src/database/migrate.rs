@@ -1,17 +1,20 @@
 //! The schema's history, and how a database is brought up to date.
 //!
-//! On PostgreSQL a migration runs on a connection of its own and takes the time it takes. It waits for the locks of
-//! tables only for a moment, since whatever comes behind it waits as well, and tries again then: processes of the version
-//! before go on writing meanwhile. One process migrates; the others wait for it.
+//! On PostgreSQL a migration runs on a connection of its own ([`Apart`]), without a time limit. One process migrates;
+//! the others wait for it. A migration waits for the lock of a table only for a moment and then tries again later,
+//! because every statement behind it waits as well. Processes of the previous version go on writing meanwhile.
 //!
-//! What a step does to a large table must not take long, because it holds the table's lock: no column with a value that
-//! is computed for each row, no check of all rows, and no index. An index on a large table is built outside the
-//! transaction with `create index concurrently`, as `search.rs` does, and rows that are there already are filled in steps
-//! by the upkeep, as `event_day.rs` does.
+//! A step holds the locks of its tables, so it must not take long on a large table: no column with a value that is
+//! computed for each row, no check of all rows, and no index. An index on a large table is built outside the
+//! transaction with `create index concurrently`, as `search.rs` does. Rows that exist already are filled in by the
+//! maintenance in steps, as `event_day.rs` does; until then, queries about them scan the rows that are left.
 //!
-//! Two steps are from before the first release, when nobody had large tables, and do not keep to that: `bounds` adds up all
-//! captured mails, and `age of contents` builds an index over all contents, to which nobody adds meanwhile. Each does it
-//! in a transaction that does not keep others from reading.
+//! A new stored value of an enumeration needs a migration as well, even an empty one. A process that is older than the
+//! schema takes no mail, so it cannot mistake the new value for damage.
+//!
+//! Two steps are from before the first release, when nobody had large tables, and do not follow these rules: `bounds`
+//! adds up all captured mails, and `age of contents` builds an index over all contents, to which nobody adds meanwhile.
+//! Both run in transactions that do not keep others from reading.
 
 use std::time::{Duration, Instant};
 
@@ -160,8 +163,8 @@ async fn migrate_postgres(
     Ok(applied)
 }
 
-/// Waits until no other process migrates. It asks again and again, since the building of an index waits for everybody who
-/// is in the middle of a statement.
+/// Waits until no other process migrates. It asks again and again, since the building of an index waits for everybody
+/// who is in the middle of a statement.
 async fn wait_for_turn(session: &Apart) -> Result<()> {
     let mut word = Word::new();
     loop {

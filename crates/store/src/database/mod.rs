@@ -1,4 +1,9 @@
 //! The two engines behind one layer: transactions, coalesced writes, slow reads, migrations.
+//!
+//! `db` is the handle, `tx` a transaction, `dialect` the SQL text for both engines, `value` what goes into statements
+//! and comes out of rows. `sqlite` and `postgres` are the engines. `coalesce` runs the operations of many callers in
+//! one transaction, `slow` shares out the places for slow reads, `retry` repeats what another transaction got in the
+//! way of. An acknowledged write is on disk, on both engines.
 
 pub mod clock;
 pub(crate) mod coalesce;

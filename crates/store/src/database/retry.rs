@@ -1,4 +1,4 @@
-//! Trying again what another transaction got in the way of.
+//! Repeats what failed because another transaction got in the way ([`Error::Contention`]). Nothing of it was done then.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is stored encrypted with the instance's secret: one piece of it shows whether a secret is the right one.
+//! Tells whether a secret is the one that the stored data was encrypted with: it tries to open one stored piece.
 
 use mailwright_core::ids::{DomainId, ProjectNumber, UserId};
 

@@ -1,13 +1,15 @@
-//! The door for reads that may take long: how many run at once, whose turn it is, and when one is given up.
+//! Places for reads that may take long: how many run at once, whose turn it is, and when one is given up.
 //!
-//! Statistics, counts and searches may look at every row of a project. They run apart from everything else, on threads
-//! or connections of their own, so that keys, health and mail never stand behind them. Of their places one project holds
-//! one for its requests and one for background work at most, and who waits has its turn project by project: many requests
-//! of one project make nobody else wait longer.
+//! Statistics, counts and searches may look at every row of a project. They have threads or connections of their own,
+//! so that keys, health checks and mail never wait behind them. One project holds one place for its requests and one
+//! for background work at most. Waiting reads take turns by project, so many requests of one project make nobody else
+//! wait longer.
 //!
-//! One person may have many projects, so the time that a reader used lately counts as well. Who used much of it has its
-//! turn after those who did not, and less time at a stretch while others wait. Of three places and more, one is left to
-//! readers that are known to be quick.
+//! One person may have many projects, so the time that a reader used lately counts as well. A reader that used much
+//! time gets its turn after the others, and less time at a stretch while others wait. If there are three places or
+//! more, one is left to readers that are known to be quick.
+//!
+//! A read that takes too long, or that nobody waits for any more, is cancelled in the database too.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
@@ -32,7 +34,7 @@ const HEAVY: f64 = 2.0;
 const HALF_LIFE: Duration = Duration::from_mins(1);
 /// What part of the time limit a heavy reader has while others wait.
 const HURRIED: u32 = 4;
-/// Most readers of which is remembered what they used; beyond that, only the heavy ones are.
+/// Most readers whose use is remembered; beyond that, only that of the heavy ones is.
 const REMEMBERED: usize = 10_000;
 
 /// What slow reads may take.
@@ -66,7 +68,7 @@ impl SlowReads {
     }
 }
 
-/// For whom a slow read is made.
+/// The party that a slow read is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Reader {
     /// A request about a project, whose client waits.
@@ -87,7 +89,7 @@ struct State {
     not_quick: usize,
     waiting: BTreeMap<Reader, VecDeque<oneshot::Sender<Place>>>,
     used: HashMap<Reader, Used>,
-    /// Who had the last turn. The next one is of who follows.
+    /// The reader that had the last turn. The next turn is that of the reader after it.
     last: Reader,
 }
 

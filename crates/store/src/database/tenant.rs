@@ -1,7 +1,8 @@
-//! The tables whose rows belong to projects, and what becomes of the rows when a project is reset or deleted.
+//! The tables whose rows belong to projects, and what happens to the rows when a project is reset or deleted.
 //!
-//! A test derives these tables from the migrated database, so that none can be forgotten here: a table with a column
-//! `project_id` that is missing from [`TABLES`] fails it.
+//! A test derives these tables from the migrated database and fails for a table with a column `project_id` that is
+//! missing from [`TABLES`]. Keys and indexes of these tables begin with `project_id`, so that the schema can be divided
+//! by project. Tables whose rows are found by other keys are [`Retirement::Following`] or [`Retirement::Cascading`].
 
 /// What becomes of a table's rows when the number of their project is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +11,8 @@ pub enum Retirement {
     Purged(Rows),
     /// They are moved in the background to the number that the project has after a reset, and purged after a deletion.
     Moved(Rows),
-    /// They are found by other keys than their project's. In the transaction of a reset they get the project's new number,
-    /// and in that of a deletion they go.
+    /// They are found by other keys than their project's. In the transaction of a reset they get the project's new
+    /// number, and in that of a deletion they go.
     Following,
     /// They speak of a number, and go with its row in `projects`.
     Cascading,
@@ -32,7 +33,7 @@ const fn purged_by(key: &'static str, at_once: u32) -> Retirement {
 
 pub(crate) const AUDIT: Rows = Rows { key: "id", at_once: 500 };
 
-/// Every table of projects' rows. Those that are purged go in this order.
+/// Every table of projects' rows. Tables are purged in this order.
 pub const TABLES: &[(&str, Retirement)] = &[
     ("campaigns", purged_by("id", 50)),
     ("jobs", purged_by("id", 100)),

@@ -1,4 +1,9 @@
-//! Transactions and what runs in them.
+//! Transactions, and the statements that run in them.
+//!
+//! On PostgreSQL, statements that do not need each other's results can be awaited together (`join`). They reach the
+//! server in one round trip, in the order given, and `begin` goes with the first of them. If one fails, the server
+//! refuses those behind it without saying why. So a transaction reports its first error, whichever answer its body
+//! looked at ([`Failure`]).
 
 use std::future::ready;
 use std::ops::{Deref, DerefMut, Range};
@@ -73,8 +78,8 @@ pub(crate) enum Session<'c> {
     },
 }
 
-/// The first error that PostgreSQL answered a statement of a transaction with. Whatever follows in the transaction, or was
-/// sent together with it, is refused with [`Error::Aborted`], which does not tell why.
+/// The first error that PostgreSQL answered a statement of a transaction with. Whatever follows in the transaction, or
+/// was sent together with it, is refused with [`Error::Aborted`], which does not tell why.
 #[derive(Debug, Default)]
 pub(crate) struct Failure(OnceLock<Error>);
 
@@ -404,8 +409,8 @@ impl<'c> Tx<'c> {
         }
     }
 
-    /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which has
-    /// one writer.
+    /// Waits until no other transaction holds `key`, and holds it until this one ends. Without effect on SQLite, which
+    /// has one writer.
     pub(crate) async fn hold(&self, key: i64) -> Result<()> {
         if !self.is_postgres() {
             return Ok(());
@@ -413,8 +418,8 @@ impl<'c> Tx<'c> {
         self.all("select pg_advisory_xact_lock($1)", &[key.into()], |_| Ok(())).await.map(drop)
     }
 
-    /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes a
-    /// queue for as short as it was when it last looked.
+    /// Keeps PostgreSQL in this transaction from reading a whole queue and sorting it to find its first rows: it takes
+    /// a queue for as short as it was when it last looked.
     pub(crate) async fn read_in_order(&self) -> Result<()> {
         match &self.0.session {
             Session::Sqlite(_) => Ok(()),

@@ -1,5 +1,5 @@
-//! How a project's mails were received, for judging it: sums that are kept with the mails' outcomes, since the beginning,
-//! by day and, of what came back, by hour.
+//! How a project's mails were received, for judging its reputation: sums that are kept with the outcomes of mails, in
+//! total and by day; bounces and complaints also by hour.
 
 use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::ProjectNumber;

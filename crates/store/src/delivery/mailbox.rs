@@ -1,4 +1,4 @@
-//! The captured mailbox: what the capture transport kept instead of sending it.
+//! The captured mailbox: mails that the capture transport kept instead of sending them.
 
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -94,7 +94,8 @@ const TRIM: usize = 500;
 const PAGE: usize = 8;
 
 /// Removes the oldest mails of a project that are beyond its quota, given what the transaction added and did not count
-/// yet. Of very many the rest goes with the next call, and so does what another transaction was removing at the same time.
+/// yet. Of very many the rest goes with the next call, and so does what another transaction was removing at the same
+/// time.
 pub async fn trim(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -149,8 +150,8 @@ async fn oldest(rx: &Rx<'_>, project: ProjectNumber) -> Result<Vec<(EmailId, i64
     .await
 }
 
-/// Counts the bytes of a mailbox that holds little anew, given how many of them the transaction did not count yet. While
-/// a process of a version runs that counts mails alone, what it adds and removes is not in the sum.
+/// Counts the bytes of a mailbox that holds little anew, given how many of them the transaction did not count yet.
+/// While a process of a version runs that counts mails alone, what it adds and removes is not in the sum.
 async fn recount(tx: &Tx<'_>, project: ProjectNumber, uncounted: i64, deltas: &mut Deltas) -> Result<()> {
     // two that put the same right would do it twice
     names::lock(tx, project).await?;

@@ -1,4 +1,5 @@
-//! What was learnt of the next hops: a hint for the next start, and for whoever asks what is wrong.
+//! What processes learnt about the next hops: a hint for the next start, and for `mailwright doctor`. The limits of
+//! connections and the troubles of a next hop are learnt, not configured.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Disabled projects: why, and for how long.
+//! Disabled projects: why, and for how long. Enabling a project stores its totals so far as a `baseline`, which later
+//! judgements subtract. A reset keeps the baseline.
 
 use mailwright_core::ids::{AuditId, ProjectNumber};
 use mailwright_core::reputation::ReputationBaseline;
@@ -82,7 +83,7 @@ pub async fn baseline(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<
     stored.map(read).transpose()
 }
 
-/// The latest suspensions of a project, newest first.
+/// The latest suspensions of a project, newest first, at most `limit` of them.
 pub async fn recent(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Suspension>> {
     rx.all(
         "select reason, started_at, ended_at from suspensions where project_id = $1 order by id desc limit $2",

@@ -1,4 +1,10 @@
-//! Sums that are kept up to date in the transaction that changes what they count.
+//! Sums that are kept up to date in the transaction that changes the rows that they count: contacts, fields, events by
+//! name, mails by status, a campaign's mails by state, and others.
+//!
+//! A transaction gathers its changes in [`Deltas`] and writes them once, in the order of their keys. A counter is
+//! divided into shards by connection, so that transactions do not wait for each other's counters. [`Deltas`] also
+//! gathers the contacts that changed, for tracked segments; if no project of the transaction tracks any, that costs one
+//! look at `segment_upkeep`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +43,8 @@ pub enum Counter {
     Template,
     /// Mails of a campaign; see [`crate::sending::campaign::ledger`].
     Campaign,
-    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see `crate::delivery::delivery_stats`).
+    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see
+    /// `crate::delivery::delivery_stats`).
     DeliveryStats,
 }
 
@@ -87,7 +94,7 @@ impl Deltas {
         self.touched.clear();
     }
 
-    /// Writes the changes.
+    /// Adds the sums to the counters and notes the contacts that changed.
     pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
         let (noted, added) = join(segment::note_touched(tx, &self.touched), add(tx, self.sums)).await;
         noted.and(added)

@@ -1,3 +1,3 @@
-//! What is counted.
+//! Sums.
 
 pub mod counter;

@@ -157,7 +157,7 @@ pub struct Listed {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The keys of a project that were not revoked, those made first first.
+/// The keys of a project that were not revoked, oldest first, at most `limit` keys.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Listed>> {
     rx.all(
         "select id, kind, name, scopes, token, hint, created_at, last_used_at from api_keys \
@@ -213,7 +213,7 @@ pub async fn is_live(rx: &mut Rx<'_>, project: ProjectNumber, id: ApiKeyId) -> R
     .await
 }
 
-/// Revokes the keys of a project's own pair.
+/// Revokes the public and the secret key that every project has. Named keys stay. Returns how many were revoked.
 pub async fn revoke_pair(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<u64> {
     tx.execute(
         "update api_keys set revoked_at = $2 where project_id = $1 and name is null and revoked_at is null",

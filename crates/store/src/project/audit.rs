@@ -1,4 +1,4 @@
-//! The audit log: who did what in a project. It is only ever appended to, in the transaction that does it.
+//! The audit log: who did what in a project. Entries are only appended, in the transaction of the action.
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ApiKeyId, AuditId, ProjectNumber, UserId};
@@ -16,7 +16,7 @@ use crate::database::value::Arg;
 pub struct Entry {
     /// What.
     pub action: Action,
-    /// To whom or what: an id, an address, a name.
+    /// The target: an id, an address, a name.
     pub target: Option<String>,
     /// More about it: an object without secrets.
     pub details: Json,
@@ -104,7 +104,7 @@ pub struct Recorded {
     pub actor: Actor,
     /// What was done.
     pub action: String,
-    /// To whom or what.
+    /// The target.
     pub target: Option<String>,
     /// More about it.
     pub details: Json,

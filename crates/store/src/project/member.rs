@@ -1,4 +1,5 @@
-//! Members of projects, and invitations to become one.
+//! Members of projects, and invitations. An invitation with a `key_id` was asked for by a key and opens nothing: every
+//! statement that redeems one says `key_id is null`.
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ApiKeyId, InvitationId, ProjectNumber, UserId};
@@ -43,7 +44,7 @@ fn read(row: &Row<'_>) -> Result<Member> {
     })
 }
 
-/// The members of a project, those who came first first.
+/// The members of a project in the order in which they joined, at most `limit` members.
 pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Member>> {
     rx.all(
         format!(
@@ -265,7 +266,7 @@ pub async fn is_invited_by_person(
     .await
 }
 
-/// The invitations of a project, newest first.
+/// The invitations of a project, newest first, at most `limit` invitations.
 pub async fn invitations(rx: &mut Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<Invitation>> {
     rx.all(
         format!(
@@ -324,7 +325,7 @@ pub async fn invited_to(rx: &mut Rx<'_>, email: &EmailAddress, now: Timestamp) -
     .await
 }
 
-/// An invitation as whoever holds its token sees it.
+/// An invitation as the holder of its token sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
     /// Whom it is for.

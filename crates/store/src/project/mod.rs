@@ -1,4 +1,7 @@
 //! Projects.
+//!
+//! A change of keys, members or settings locks the project ([`lock`]) and goes on with the number that it has by then,
+//! since a reset may have changed the number meanwhile.
 
 pub mod api_key;
 pub mod audit;
@@ -64,7 +67,7 @@ pub async fn by_id(rx: &mut Rx<'_>, id: ProjectId) -> Result<Option<Project>> {
 pub struct Named {
     /// The project.
     pub project: Project,
-    /// Whether `bootstrap` made it with that very name. Whoever has an account can give a project of theirs any name.
+    /// Whether `bootstrap` made it with that very name. Anybody with an account can give a project any name.
     pub by_operator: bool,
     /// The address of an owner, if it has one.
     pub owner: Option<EmailAddress>,
@@ -72,7 +75,7 @@ pub struct Named {
     pub created_at: Timestamp,
 }
 
-/// The projects that are called by a name, or that `bootstrap` made with it, the oldest first.
+/// The projects with a name, and those that `bootstrap` made with it, oldest first, at most `limit` projects.
 pub async fn named(rx: &mut Rx<'_>, name: &str, limit: i64) -> Result<Vec<Named>> {
     rx.all(
         format!(
@@ -124,7 +127,7 @@ pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
     .await
 }
 
-/// Every project's number, in order, after `after`: for work that goes from project to project.
+/// The next `limit` numbers of projects after `after`, in order: for work that goes from project to project.
 pub async fn numbers(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select number from projects where number > $1 and retired_at is null order by number limit $2",
@@ -210,7 +213,7 @@ pub async fn details(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<De
     .await
 }
 
-/// The projects of a user with what the user is in each, the oldest first.
+/// The projects of a user with the user's role in each, oldest first: at most `limit` of them after the first `offset`.
 pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> Result<Vec<(Details, Role)>> {
     rx.all(
         format!(
@@ -326,8 +329,9 @@ pub async fn current(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Pr
     }
 }
 
-/// Waits for whoever else changes the project's members or keys, and keeps others waiting until the transaction ends.
-/// The number that has them: another one when the project was reset meanwhile. `None` when the project is gone.
+/// Locks a project: waits for other transactions that change its members or keys, and keeps others waiting until this
+/// one ends. The number that has them: another one when the project was reset meanwhile. `None` when the project is
+/// gone.
 pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<Option<ProjectNumber>> {
     // the key is left to who becomes a member meanwhile
     let text = "select 1 from projects where number = $1 and retired_at is null {for_no_key_update}";

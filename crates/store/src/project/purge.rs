@@ -1,9 +1,11 @@
-//! Wiping: how a project is reset or deleted.
+//! Purging: how a project is reset or deleted.
 //!
-//! Rows carry their project's number. A reset gives the project another number, and a deletion none: the old number is
-//! retired, which takes its rows out of sight and out of every worker's hands in one small transaction. The rows
-//! themselves go in bounded steps afterwards, by whatever process comes along; a step that is interrupted or done twice
-//! does no harm. The number is looked through for a day, for the sake of requests that were under way.
+//! Rows carry their project's number. A reset gives the project another number and takes keys, members and domains
+//! along; a deletion leaves none. The old number is retired, in one small transaction. From then on nothing finds its
+//! rows: no list, no counter, no worker. The rows themselves are removed in bounded steps afterwards, by any process. A
+//! step that is interrupted or done twice does no harm. For a day the old number is searched for rows again, because of
+//! requests that were under way. [`tenant::TABLES`] says what happens to each table. A deletion leaves a record of who
+//! did it (`deletions`).
 
 use std::time::Duration;
 
@@ -137,7 +139,7 @@ pub struct Retired {
     pub at: Timestamp,
 }
 
-/// Retired numbers that are to be looked through now.
+/// Retired numbers whose rows are to be removed now, at most `limit` numbers.
 pub async fn due(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<Retired>> {
     rx.all(
         "select number, successor, retired_at from projects where retired_at is not null and purge_at <= $1 \

@@ -1,4 +1,5 @@
-//! The request limit and the sending throttle of a project, shared by every process on the database.
+//! The request limits and the sending throttle of a project, and the rate of the instance: shared by all processes on
+//! the database.
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
@@ -60,8 +61,8 @@ pub async fn take_requests(
     Ok(taken)
 }
 
-/// How far ahead of ours the clock may be that a bucket was last refilled by, in milliseconds. Beyond that, ours was set
-/// back, and the bucket would not be refilled until it has caught up.
+/// How far ahead of ours the clock may be that a bucket was last refilled by, in milliseconds. Beyond that, ours was
+/// set back, and the bucket would not be refilled until it has caught up.
 const AHEAD: i64 = 5_000;
 
 /// Takes up to `wanted` sends from the project's token bucket of `per_second` tokens a second, one second deep, and

@@ -1,4 +1,6 @@
-//! What mails say, stored once for everybody who is sent the same.
+//! The contents of mails: each is stored once, under its hash, however many recipients it has. The rows of mails name
+//! the hash. A content that was not used for seven days is removed (`forget`), unless a campaign or a waiting mail has
+//! it.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -19,7 +21,7 @@ use crate::database::value::{Arg, json_text};
 const KEPT: Duration = Duration::from_hours(7 * 24);
 /// How often it is noted at most that a content is used.
 const RENEWED: Duration = Duration::from_hours(24);
-/// Most contents of which is asked together whether something needs them.
+/// How many contents one query checks for whether something needs them.
 const PAGE: i64 = 5_000;
 /// Most contents that go at a time.
 const FORGET: usize = 50;
@@ -119,7 +121,8 @@ pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<(
         after = last.clone();
         let hashes: Vec<_> = old.into_iter().map(|(_, hash)| hash).collect();
         let asked = hashes.clone();
-        // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one writer
+        // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one
+        // writer
         let used =
             db.read_in_background(project, move |rx| Box::pin(async move { used(rx, project, asked).await }));
         let used = used.await?;
@@ -217,7 +220,7 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result
     .await
 }
 
-/// Reads the bytes of an attachment.
+/// Reads the bytes of an attachment by their SHA-256 hash. `None` when the project has no such attachment.
 pub async fn attachment(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Option<Vec<u8>>> {
     rx.optional(
         "select content from attachments where project_id = $1 and hash = $2",

@@ -194,8 +194,8 @@ pub async fn checked(
     get(tx, project, id).await
 }
 
-/// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`. False when
-/// that is not its key any more.
+/// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`. False
+/// when that is not its key any more.
 pub async fn renew(
     tx: &mut Tx<'_>,
     project: ProjectNumber,

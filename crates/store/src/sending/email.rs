@@ -1,10 +1,20 @@
-//! Mails: outbox, ledger and delivery log in one table.
+//! Mails: outbox, ledger and delivery log in one table, with one row for each recipient.
 //!
-//! `due_at` drives everything. A mail that waits is due at some time; a claim moves that time into the future, which is
-//! the lease; a terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+//! `due_at` drives everything. A waiting mail is due at some time. A claim moves that time into the future, which is
+//! the lease. A terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+//! A claim waits for the locks of other transactions for a moment only.
 //!
-//! The mails of campaigns wait by campaign (see [`crate::sending::campaign::queue`]); the functions here that take a lane are
-//! about all others.
+//! Attempts, doubts and the log grow in SQL ([`conclude`]): a worker adds one attempt and does not write the whole log,
+//! so nothing that another owner stored is overwritten. A process that comes back after its lease, and knows that its
+//! mail was taken, records that ([`conclude_late`]). A refusal that is not about the mail gives it back without an
+//! attempt ([`postpone`]). A mail that is found `SENDING` after its lease has ended had an owner that died: it is in
+//! doubt.
+//!
+//! The values of a mail are blanked when the mail is settled. A campaign's mail that did not go out keeps them, for a
+//! retry.
+//!
+//! The mails of campaigns wait by campaign (see [`crate::sending::campaign::queue`]). The functions here that take a
+//! lane are about all others.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -172,8 +182,8 @@ pub struct Claimed {
     pub first_attempt_at: Option<Timestamp>,
 }
 
-/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next in
-/// the index of the queue, so that it does not matter how many projects there are.
+/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next
+/// in the index of the queue, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx
         .all(
@@ -313,8 +323,8 @@ pub(crate) fn read_taken(row: &Row<'_>) -> Result<Result<Claimed, Unreadable>> {
 }
 
 /// Ends a claimed mail whose row cannot be read: it failed, or is in doubt where it may have been handed over. One that
-/// cannot be tried once more forgets the values of its variables, as in [`conclude`]. Changes nothing when the claim is no
-/// longer the newest.
+/// cannot be tried once more forgets the values of its variables, as in [`conclude`]. Changes nothing when the claim is
+/// no longer the newest.
 pub async fn settle_unreadable(tx: &mut Tx<'_>, row: &Unreadable, now: Timestamp) -> Result<()> {
     let Some(claim) = row.claim else { return Ok(()) };
     let (status, reason) = if row.is_doubtful {
@@ -467,7 +477,7 @@ pub async fn release(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp) ->
     Ok(())
 }
 
-/// Gives claims back of which nothing was tried, and says why they wait.
+/// Gives claims back without an attempt, and stores why the mails wait.
 pub async fn hold(tx: &mut Tx<'_>, claims: &[ClaimRef], due_at: Timestamp, error: &str) -> Result<()> {
     let [projects, ids, numbers] = claim_columns(claims);
     tx.each(
@@ -567,7 +577,8 @@ pub struct Concluded {
 /// A mail that is not rendered again forgets the values of its variables, which may open an account. One of a campaign
 /// that did not go out can be tried once more, and keeps them.
 ///
-/// A mail whose contact was removed meanwhile has no recipient any more, and what it said to whom is not written back.
+/// A mail whose contact was removed meanwhile has no recipient any more, and its recipient and text are not written
+/// back.
 pub async fn conclude(
     tx: &Tx<'_>,
     outcomes: &[Outcome],
@@ -641,12 +652,12 @@ struct Ended {
     without_contact: bool,
 }
 
-/// Stores that mails were taken which, as [`conclude`] found, wait no more: a former owner came back after somebody else
-/// had settled the mail, or the new owner handed over what the former one had handed over as well.
+/// Stores that mails were taken although, as [`conclude`] found, they wait no more: a former owner came back after
+/// another process had settled the mail, or the new owner handed over a mail that the former one had handed over as
+/// well.
 ///
-/// Each is an attempt of its own in the log, and the mail is in doubt from then on, since it may have left twice. One
-/// that was given up, or held in doubt, is known to be sent now. Those that this makes sent are added to what was
-/// changed.
+/// Each is an attempt of its own in the log, and the mail is in doubt from then on, since it may have left twice. A
+/// mail that was given up, or held in doubt, is known to be sent now. Mails that become sent are added to `concluded`.
 pub async fn conclude_late(
     tx: &mut Tx<'_>,
     outcomes: &[Outcome],

@@ -1,10 +1,12 @@
-//! Idempotency keys: of all requests of a project that carry the same key, one does its work.
+//! Idempotency keys: of all requests of a project with the same key, one does its work.
 //!
-//! What comes with the project's public key is kept apart. Anybody can read that key in a web page, and who guesses an
-//! order's number must not keep its receipt from being sent.
+//! Keys of requests with the project's public key are kept apart, under a prefix that no client can send. Anybody can
+//! read the public key in a web page, and a visitor who guesses an order number must not keep its receipt from being
+//! sent.
 //!
-//! A key is claimed in the transaction that does the work, before the work. So the key is taken exactly when the work
-//! is done: a crash in between leaves neither.
+//! A key is claimed in the transaction that does the work, before the work. So of N requests with one key exactly one
+//! runs, and a crash leaves neither the key nor the work. A claim in a transaction of its own would leave a dead key if
+//! the process dies in between.
 
 use std::collections::{HashMap, HashSet};
 
@@ -63,7 +65,7 @@ pub struct Claim {
     pub expires_at: Timestamp,
 }
 
-/// Who used a key first.
+/// The request that used a key first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
     /// Method of that request.
@@ -80,7 +82,7 @@ fn read(row: &Row<'_>) -> Result<Used> {
     Ok(Used { method: row.get(0)?, path: row.get(1)?, status_code: row.get(2)?, at: row.get(3)? })
 }
 
-/// Who uses a key now, if anybody does.
+/// The request that holds a key now, if there is one.
 pub async fn holder(
     rx: &Rx<'_>,
     project: ProjectNumber,

@@ -1,4 +1,4 @@
-//! What a project sends: mails, templates, campaigns, the domains they come from.
+//! What a project sends: mails, contents, templates, campaigns, and the domains that they come from.
 
 pub mod campaign;
 pub mod content;

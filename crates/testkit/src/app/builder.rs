@@ -1,4 +1,4 @@
-//! What a server is started with.
+//! The configuration that a server under test is started with.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

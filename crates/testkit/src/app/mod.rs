@@ -474,7 +474,7 @@ impl App {
         self.get(&format!("/emails/{id}")).send().await.assert_status(200).json()
     }
 
-    /// Waits until an email has one of these states, and returns it.
+    /// Waits until an email has one of these states, and returns it. Panics after `EVENTUALLY`.
     pub async fn email_in(&self, id: &str, states: &[&str]) -> Value {
         let mut last = Value::Null;
         let since = Instant::now();

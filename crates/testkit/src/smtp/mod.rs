@@ -1,4 +1,4 @@
-//! An SMTP server that does as told: accepts, refuses, drops, stalls, and remembers what it received.
+//! An SMTP server that follows a script: it accepts, refuses, drops or stalls, and remembers what it received.
 
 mod session;
 
@@ -162,8 +162,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Announces this as the largest message, and refuses with 552 at MAIL FROM what is announced as larger; 0 announces
-    /// no limit.
+    /// Announces this as the largest message, and refuses with 552 at MAIL FROM what is announced as larger; 0
+    /// announces no limit.
     pub fn size(mut self, bytes: usize) -> Self {
         self.size = bytes;
         self

@@ -1,7 +1,7 @@
-//! The pages behind links that were sent to somebody who has an account, or is to have one.
+//! The pages behind links that were sent to a person who has an account, or is to have one.
 //!
-//! They are in English: who opens them is not known yet. The token of a link stands in the page's own address and in its
-//! form, nowhere else.
+//! They are in English, because the person is not known yet. The token of a link is in the page's own address and in
+//! its form, nowhere else.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! The pages behind the links in mails to recipients: a heading, a sentence and at most one button.
+//! The pages behind the links in mails to recipients: a heading, a sentence, at most one button, and no script.
 
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};

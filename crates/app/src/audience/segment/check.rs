@@ -1,4 +1,4 @@
-//! Whether a condition can be a segment's.
+//! Checks whether a condition can be the condition of a segment.
 
 use std::collections::BTreeSet;
 

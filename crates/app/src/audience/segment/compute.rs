@@ -1,7 +1,11 @@
-//! Judging every contact by one segment: on request, and by the background work after its condition changed.
+//! Judges every contact by one segment: on request, and in the background after its condition changed.
 //!
-//! The database finds the contacts whose membership is not what the condition says, a part of the project at a time;
-//! only these are judged, in transactions of a few hundred.
+//! The database selects the contacts whose membership row disagrees with the condition, in parts of the project; only
+//! these are judged, in transactions of a few hundred. A background pass repeats the check after each `compute`,
+//! because a transaction that read the old setting may commit after it.
+//!
+//! The answer counts the difference since `compute` was last asked (`reported`), whichever process noticed the changes.
+//! Two moves that undo each other in between appear as events only.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

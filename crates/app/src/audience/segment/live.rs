@@ -1,7 +1,10 @@
-//! Judging contacts by the tracked segments of their project, in the transaction that stores what follows.
+//! Judges contacts by the tracked segments of their project, in the transaction that stores the result.
 //!
-//! One transaction at a time does so for a project: it holds the project's row in `segment_upkeep`. So each joining and
-//! leaving is found once, by one process, and its event is stored with it.
+//! One transaction at a time does so for a project: it holds the project's row in `segment_upkeep`. It loads the facts
+//! of the contacts, judges all tracked segments in the order in which they refer to each other (`core::segment::Live`),
+//! and stores memberships, sums and `segment.<slug>.entry` and `.exit` events. So each joining and leaving is found
+//! once, by one process, and its event is stored with it. These events are facts at once: if a segment looks at them,
+//! the contacts are judged again, in a bounded number of passes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,8 +69,8 @@ impl LiveSegments {
         Ok(live)
     }
 
-    /// A turn to write for a segment that is due. Projects have their segments looked at all at once, and would otherwise
-    /// take all connections to PostgreSQL.
+    /// A turn to write for a segment that is due. Projects have their segments looked at all at once, and would
+    /// otherwise take all connections to PostgreSQL.
     pub(super) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         self.0.writes.acquire().await.ok()
     }
@@ -121,10 +124,10 @@ pub(super) async fn judge(
     changes.save(tx, project, live, now).await
 }
 
-/// Who joined and who left.
+/// The contacts that joined and that left.
 #[derive(Default)]
 struct Changes {
-    /// Who joins and who leaves, pass by pass.
+    /// The contacts that join and that leave, pass by pass.
     passes: Vec<(Vec<Membership>, Vec<Membership>)>,
     /// The same in the order in which it happens to each contact.
     moves: Vec<(Membership, bool)>,

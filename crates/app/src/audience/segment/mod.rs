@@ -1,4 +1,13 @@
-//! Segments: making and changing them, and who is in them. `live` keeps the members of tracked segments current.
+//! Segments: making and changing them, and their members.
+//!
+//! A condition is a filter. Segments that refer to each other form a graph without cycles (`core::segment::graph`). If
+//! the members of a segment are not stored, its filter is evaluated where it is referred to, up to a bounded size.
+//!
+//! The members of a **tracked** segment are rows. `live` judges contacts, `refresher` is the background work that keeps
+//! the rows current, `compute` judges all contacts by one segment. A new condition, or tracking that was switched on,
+//! is not applied to all contacts at once: `compute` does so on request, the background work some minutes later
+//! (`due_at`). Until then `memberCount` is a count by the condition; afterwards it is the sum that is kept with the
+//! rows (`settled`).
 
 mod check;
 mod compute;
@@ -255,7 +264,7 @@ impl App {
         Ok(read.await?)
     }
 
-    /// Checks the condition of a segment that is to be stored and counts whom it finds.
+    /// Checks the condition of a segment that is to be stored, and counts the contacts that it finds.
     async fn standing(&self, project: ProjectNumber, segment: &Segment, now: Timestamp) -> Result<Standing> {
         let Some(condition) = segment.condition.as_ref() else { return Ok(SETTLED) };
         let tree = check::condition(condition)?;

@@ -1,4 +1,14 @@
 //! The background work for segments: it judges contacts that changed, follows the passing of time, and counts.
+//!
+//! - **Changes.** Every transaction that changes a contact or appends an event notes the contact in `contact_changes`
+//!   (`counter::Deltas`). A round takes notes of projects that have some and judges their contacts.
+//! - **Time.** Conditions on `createdAt` and on events change at an instant that the ids give. A sweep once a second
+//!   looks at the range of ids that left a window. It continues where the last sweep ended (`swept_to`), also after a
+//!   pause of days. For `updatedAt` and dates in `data`, a contact is stored with the next instant at which it is to be
+//!   judged again (`segment_timers`).
+//! - **Counts** of segments whose members are not tracked, and new conditions, may take minutes. They run beside the
+//!   rounds, one at a time for each project ([`ProjectWork`](crate::background::project_work::ProjectWork)), so no
+//!   other project waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -111,7 +121,7 @@ fn lock(wanted: &Wanted) -> MutexGuard<'_, Recounts> {
 struct Beside {
     /// The projects whose contacts are judged.
     judging: ProjectWork,
-    /// Turns to do so, of which few are taken at the same time.
+    /// The permits to do so: few projects are judged at the same time.
     turns: Arc<Semaphore>,
     /// The projects whose segments are counted.
     counting: ProjectWork,
@@ -175,7 +185,7 @@ impl App {
         Ok(!found.is_empty())
     }
 
-    /// Starts to judge the contacts that changed, of projects of which none are judged.
+    /// Starts to judge the changed contacts of each project that is not being judged.
     async fn judge_changed(&self, beside: &Beside) -> Result<()> {
         let projects =
             self.0.db.read(|rx| Box::pin(async move { store::pending(rx, PROJECTS).await })).await?;
@@ -190,7 +200,7 @@ impl App {
         Ok(())
     }
 
-    /// Starts the counts that are due, of projects of which none is under way.
+    /// Starts the due counts of each project that is not being counted.
     fn start_recounts(&self, beside: &Beside) {
         let due = lock(&beside.wanted).due(self.0.clock.now());
         for project in due {
@@ -438,7 +448,7 @@ impl App {
         Ok(())
     }
 
-    /// Starts to look at the segments that are due, of projects of which none is looked at.
+    /// Starts to look at the due segments of each project that is not being looked at.
     async fn look_at_due_segments(&self, looking: &ProjectWork) -> Result<()> {
         let now = self.0.clock.now();
         let read =
@@ -454,8 +464,8 @@ impl App {
         Ok(())
     }
 
-    /// Counts the due segments of a project that are not tracked, and enrolls the members of those that are. One that fails
-    /// has its turn again after the interval, and the others have theirs.
+    /// Counts the due segments of a project that are not tracked, and enrolls the members of those that are. One that
+    /// fails has its turn again after the interval, and the others have theirs.
     async fn look_at_project(&self, project: ProjectNumber, looking: &ProjectWork) -> Result<()> {
         let (began, now) = (Instant::now(), self.0.clock.now());
         let interval = self.settings().segments.refresh_interval;

@@ -1,9 +1,11 @@
-//! What this process knows of the next hop: how many connections it takes ([`pool`]), how fast it takes mail
-//! ([`pace`]), and whom it refuses ([`refusals`]). Workers ask here before they open a connection or take a mail, and
-//! say here what came of it.
+//! What this process knows about the next hop: how many connections it takes ([`pool`]), how fast it takes mail
+//! ([`pace`]), and which projects it refuses ([`refusals`]). Workers ask here before they open a connection or take a
+//! mail, and report the result here. The three are state machines without clock and network, so tests can try every
+//! order of events.
 //!
-//! Whatever a worker holds is a value that gives itself back when it is dropped, so that the counts hold also when a
-//! worker panics.
+//! A worker holds permits and mails as values that give themselves back when they are dropped, so the counts are right
+//! even after a panic. The effects of one project's refusals are limited to that project.
+//! `docs/adr/0002-learnt-next-hop.md` has the reasons.
 
 mod pace;
 mod pool;
@@ -246,8 +248,8 @@ impl NextHop {
         Some(if is_soon { most } else { 0 })
     }
 
-    /// How many mails of a lane are claimed ahead: what leaves in a second, but no fewer than there are connections, and
-    /// no more than a few for each.
+    /// How many mails of a lane are claimed ahead: what leaves in a second, but no fewer than there are connections,
+    /// and no more than a few for each.
     pub(super) fn ahead(&self) -> usize {
         let now = self.now();
         let state = self.state();

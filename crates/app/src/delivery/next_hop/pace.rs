@@ -1,11 +1,12 @@
 //! How fast the mail of each project is handed over.
 //!
-//! As fast as it goes, until the next hop says that it is too much: then half as fast, and a little faster again with
-//! every mail that is taken. A refusal that is about the rate or the session is not held against the mail.
+//! Mail is handed over without a limit until the next hop says that it is too much. Then the project's rate is halved,
+//! and it grows a little with every mail that is taken. A refusal about the rate or the session does not count against
+//! the mail.
 //!
-//! Each project has a pace of its own, so that one that may send no more slows down nobody else. Where the next hop has
-//! a limit for all of us, the projects find it together, as flows find that of a line they share. Those of which nothing
-//! is taken any more rest, and are tried one after the other.
+//! Each project has a rate of its own, so a project that may send no more slows down nobody else. If the next hop has
+//! one limit for all of us, the rates of the projects find it together, as TCP flows find the capacity of a shared
+//! link. Projects of which nothing is taken any more rest, and are tried one after the other.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -115,7 +116,8 @@ impl Paces {
         self.slow > 0
     }
 
-    /// Mails a second of all projects, when all of which mail was tried lately are slowed down; otherwise `None`.
+    /// Mails a second of all projects together, if all projects whose mail was tried lately are slowed down; otherwise
+    /// `None`.
     pub(super) fn rate(&self, now: Timestamp) -> Option<f64> {
         if self.slow == 0 {
             return None;
@@ -228,7 +230,7 @@ impl Paces {
         }
     }
 
-    /// Forgets the projects that had no mail to try for so long that the limit is over. Those that rest have turns.
+    /// Forgets the projects that had no mail to try for so long that the limit is over. Projects that rest have turns.
     pub(super) fn forget(&mut self, now: Timestamp) {
         let calm = CALM + PROBES_APART.saturating_mul(u32::try_from(self.slow).unwrap_or(u32::MAX));
         self.projects.retain(|_, pace| pace.rate.is_none() || now.since(pace.refused_at) < calm);

@@ -1,9 +1,12 @@
 //! How many connections the next hop takes at a time, and whether it can be used at all.
 //!
-//! The limit is learnt: a refused further connection lowers it to what works at the moment, and from time to time one
-//! more is tried. Only when no connection works does the breaker open. It is half-open for exactly one try.
+//! The limit is learnt: a refused further connection lowers it to the number that works at the moment, and from time to
+//! time one more is tried. The breaker opens only when no connection works. It is half-open for exactly one try.
 //!
-//! Times are those of a clock that only goes forward; what has to happen at a time is asked for again then.
+//! An eighth of the allowed connections is kept for the first lane, and an eighth for the first two. A project that has
+//! connections leaves an eighth of all, and of its lane's, to projects that have none.
+//!
+//! Times are those of a clock that only goes forward; the caller asks again at the times that it is given.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -340,9 +343,9 @@ impl Pool {
         if self.is_alone || most < 2 { 0 } else { most.div_ceil(8) }
     }
 
-    /// How many connections a lane and those after it may have. Of every eight that the next hop takes, one is left to the
-    /// first lane and one more to the first two, so that a password reset never waits behind a newsletter. With fewer than
-    /// eight, all serve all.
+    /// How many connections a lane and those after it may have. Of every eight that the next hop takes, one is left to
+    /// the first lane and one more to the first two, so that a password reset never waits behind a newsletter. With
+    /// fewer than eight, all serve all.
     fn most_of(&self, lane: Lane) -> usize {
         let reserved = self.limit / 8;
         match lane {

@@ -1,9 +1,9 @@
-//! Refusals that are not about one mail: permanent ones that are not about an address, and what is said of so many
-//! addresses that it is hardly about them.
+//! Refusals that are not about one mail: permanent refusals that are not about an address, and "no such address" said
+//! of so many addresses that it is hardly about them.
 //!
-//! They are counted by project. Mail of a project of which nothing is taken waits, and one of it is tried from time to
-//! time. Nobody else's mail waits for it: where the next hop refuses everybody, each project's own first refusals hold
-//! its mail back, and nothing that one project does can stop another.
+//! They are counted by project. If nothing of a project is taken, its mail waits, and one mail is tried from time to
+//! time. No other project waits for it. If the next hop refuses everybody, each project is held back by its own first
+//! refusals, so one project cannot stop another.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Tells the operator what is known of the next hop: in the log, and in the database for `mailwright doctor` and for the
-//! next start.
+//! Reports what is known about the next hop: in the log, and in the database (`next_hops`) for `mailwright doctor` and
+//! for the next start. A lasting trouble is written again every minute, so the trouble of a process that died does not
+//! stay.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -140,8 +141,8 @@ struct Stored {
 }
 
 impl Stored {
-    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble that
-    /// nobody speaks of is over, and another process may have written what it knows itself.
+    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble
+    /// that nobody speaks of is over, and another process may have written what it knows itself.
     fn is_behind(&self, known: &Known, now: Timestamp) -> bool {
         self.known != *known || (known.trouble.is_some() && now.since(self.at) >= APART)
     }

@@ -1,5 +1,5 @@
-//! Campaigns: their records (here), what can be done with them (`state`), their stats (`stats`), and the background
-//! work that carries them out (`runner`).
+//! Campaigns: their records (here), what can be done with them (`state`), their statistics (`stats`), and the
+//! background work that carries them out (`runner`).
 
 pub(crate) mod runner;
 mod state;

@@ -1,8 +1,24 @@
-//! The background work of campaigns: starts those whose time has come, freezes audiences, puts mails back that are tried
-//! once more, finishes what was cancelled, and tells the end.
+//! The background work of campaigns: starts those whose time has come, freezes audiences, requeues mails for a retry,
+//! finishes cancelled campaigns, and ends campaigns.
 //!
-//! What is to be done stands in the campaign's row; a step is one transaction. Whatever process comes next goes on where
-//! the last step ended.
+//! The campaign's row says what is to be done. A step is one transaction that changes this row first: it is lock, lease
+//! and cursor. Any process continues where the last step ended. The steps of each project run beside the rounds, which
+//! only start them ([`ProjectWork`]). A campaign that meets another transaction rests for a second.
+//!
+//! - **Freezing** walks the audience by contact id, up to the ids of the start, some hundred contacts a step, fewer if
+//!   their data is large. A contact that gets no mail is a row as well, SKIPPED. Sending begins with the first step.
+//!   Once [`AHEAD`] mails wait, freezing rests [`REST`] times as long as a step takes, so it continues at about the
+//!   pace of sending. An audience by filter or segment may take minutes to look up. It is looked up by slow reads, one
+//!   at a time for each project. If that takes too long, the campaign rests, twice as long each time, and its `note`
+//!   says so.
+//! - **Waiting.** A campaign that only waits for its mails is put off for ten seconds. A worker that settles one of its
+//!   mails tells the runner ([`Hints::settled()`]), which reads the ledgers of such campaigns together. Changes of state
+//!   set `next_at`, so resuming or cancelling wakes a campaign on any node.
+//! - **The end.** A campaign ends when it is frozen, nothing waits, and audience = accepted + skipped + failed + in
+//!   doubt. The equation is stored; an outcome that comes later changes the ledger and not the equation. A ledger that
+//!   does not add up is an error in the log, and the campaign does not end.
+//!
+//! A scheduled campaign that missed its time by more than `latest_start_hours` becomes a draft again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::AssertUnwindSafe;
@@ -34,7 +50,7 @@ use crate::error::{Error, Result, too_many_conditions};
 use crate::sending::content::Prepared;
 use crate::sending::domain::sender_refused;
 
-/// How often campaigns are looked at that nobody hinted at.
+/// How often the runner looks at campaigns that no waker announced.
 const TICK: Duration = Duration::from_millis(200);
 /// Pause after the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -42,8 +58,8 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const LEASE: Duration = Duration::from_secs(10);
 /// Steps that are taken at the same time; of those that look an audience up for long, that write.
 const TOGETHER: usize = 4;
-/// The longest pause after looking an audience up took too long. The first one is [`AFTER_FAILURE`], and each is twice as
-/// long as the one before.
+/// The longest pause after looking an audience up took too long. The first one is [`AFTER_FAILURE`], and each is twice
+/// as long as the one before.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// When it is forgotten that this took too long, if nobody tried again here.
 const FORGOTTEN: Duration = Duration::from_hours(1);
@@ -61,8 +77,8 @@ const PUT_OFF: Duration = Duration::from_mins(1);
 /// When a campaign is looked at again that only waits for its mails. The process that settles the last of them looks at
 /// once; this is for what no process tells, such as the removal of a contact, or one that died before it could.
 const WAITING: Duration = Duration::from_secs(10);
-/// How late a scheduled campaign may always start: it is never looked at in the very moment, and a process that froze may
-/// hold its row until the database ends it.
+/// How late a scheduled campaign may always start: it is never looked at in the very moment, and a process that froze
+/// may hold its row until the database ends it.
 const GRACE: Duration = Duration::from_mins(1);
 
 /// Wakes the campaigns' work of this process, and tells it which campaigns may be over.
@@ -73,7 +89,7 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    /// Says that there is something to do. Only a hint: what nobody told is found as well.
+    /// Says that there is something to do. This is a hint: work that nobody announced is found as well.
     pub(crate) fn wake(&self) {
         self.waker.wake();
     }
@@ -83,12 +99,12 @@ impl Hints {
         self.lock().entry(project).or_default().insert(campaign);
     }
 
-    /// The projects of which a mail was settled.
+    /// The projects with a settled mail.
     fn with_settled(&self) -> Vec<ProjectNumber> {
         self.lock().keys().copied().collect()
     }
 
-    /// The campaigns of a project of which a mail was settled since this was asked last.
+    /// The campaigns of a project with mails that were settled since the last call.
     fn take_settled(&self, project: ProjectNumber) -> BTreeSet<CampaignId> {
         self.lock().remove(&project).unwrap_or_default()
     }
@@ -153,8 +169,8 @@ impl TooSlow {
     }
 }
 
-/// A campaign that ends as soon as none of its mails waits: where it stands, and since when it is to be looked at. `None`
-/// when it is looked at because mails were settled.
+/// A campaign that ends as soon as none of its mails waits: where it stands, and since when it is to be looked at.
+/// `None` when it is looked at because mails were settled.
 type Ending = Option<(CampaignStatus, Timestamp)>;
 
 impl Campaigns {
@@ -195,8 +211,8 @@ impl Campaigns {
         }
     }
 
-    /// One step of each campaign of a project that there is something to do for and that does not rest; those of which
-    /// mails were settled may be over. Returns whether anything was done. What may take long is only started.
+    /// Takes one step of each due campaign of a project that does not rest; campaigns with settled mails may be over.
+    /// Returns whether anything was done. Work that may take long is only started.
     async fn steps(self: &Arc<Self>, project: ProjectNumber, settled: BTreeSet<CampaignId>) -> bool {
         let turn = self.turns.acquire().await.ok();
         let (runs, more) = self.due_of(project).await;
@@ -228,7 +244,8 @@ impl Campaigns {
         did
     }
 
-    /// Freezes the audiences of a project that are looked up by reads that may take long, step by step, until none is due.
+    /// Freezes the audiences of a project that are looked up by reads that may take long, step by step, until none is
+    /// due.
     async fn look_up(self: Arc<Self>, project: ProjectNumber) {
         let began = Instant::now();
         while self.looked_up.goes_on(began) && !self.app.0.dispatcher.is_superseded() {
@@ -240,8 +257,8 @@ impl Campaigns {
         }
     }
 
-    /// The campaigns of a project that there is something to do for and that do not rest, and whether there may be more.
-    /// One that cannot be read is put off, and a project whose campaigns cannot be has none.
+    /// The campaigns of a project that there is something to do for and that do not rest, and whether there may be
+    /// more. One that cannot be read is put off, and a project whose campaigns cannot be has none.
     async fn due_of(&self, project: ProjectNumber) -> (Vec<Run>, bool) {
         let (now, holder) = (self.app.clock().now(), self.holder);
         let due =
@@ -263,8 +280,8 @@ impl Campaigns {
         (runs, more)
     }
 
-    /// Reads the ledgers of campaigns of a project that end when no mail waits. Returns those that do, and how many were
-    /// put off.
+    /// Reads the ledgers of campaigns of a project that end when no mail waits. Returns those that do, and how many
+    /// were put off.
     async fn look(
         &self,
         project: ProjectNumber,
@@ -465,8 +482,8 @@ impl Campaigns {
         Ok(frozen)
     }
 
-    /// Pauses a campaign whose segments have become too large to look its audience up. It is looked at again from time to
-    /// time, and goes on where it is paused, so that resuming it is all that is to be done once they are smaller.
+    /// Pauses a campaign whose segments have become too large to look its audience up. It is looked at again from time
+    /// to time, and goes on where it is paused, so that resuming it is all that is to be done once they are smaller.
     async fn withhold(&self, project: ProjectNumber, id: CampaignId) -> Result<bool> {
         let now = self.app.clock().now();
         let note = format!("Paused, because its audience cannot be looked up. {}", too_many_conditions());
@@ -483,8 +500,8 @@ impl Campaigns {
         Ok(false)
     }
 
-    /// Leaves a campaign alone whose audience could not be looked up, and has it say why. Where that took too long, it does
-    /// so for twice as long each time; where others had their turn, it only asks again.
+    /// Leaves a campaign alone whose audience could not be looked up, and has it say why. Where that took too long, it
+    /// does so for twice as long each time; where others had their turn, it only asks again.
     async fn leave_alone(&self, project: ProjectNumber, id: CampaignId, error: &StoreError) -> Result<bool> {
         tracing::warn!(%error, campaign = %id, project = project.0,
             "the audience of a campaign could not be looked up, trying again");

@@ -1,4 +1,4 @@
-//! What can be done with a campaign (reference 5.3).
+//! The actions on a campaign (reference 5.3): sending, scheduling, pausing, resuming, cancelling, retrying, and tests.
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
@@ -26,8 +26,8 @@ use crate::error::{Error, Result, too_many_conditions};
 use crate::sending::content::compose;
 use crate::sending::domain::{Obstacle, check_may_send, sender_refused};
 
-/// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it is
-/// enough to know that there is somebody: the first mail does not wait for a count.
+/// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it
+/// is enough to know that there is somebody: the first mail does not wait for a count.
 const COUNTED: i64 = 50_000;
 
 impl App {
@@ -76,8 +76,8 @@ impl App {
         Ok(sent)
     }
 
-    /// How many mails a campaign would make now; an error when none. When that cannot be told in time, the campaign goes
-    /// its way all the same with what was known: its audience is gathered later, as long as that takes.
+    /// How many mails a campaign would make now; an error when none. When that cannot be told in time, the campaign
+    /// goes its way all the same with what was known: its audience is gathered later, as long as that takes.
     async fn recipients_now(&self, project: &Project, id: CampaignId) -> Result<i64> {
         let before = self.campaign(project, id).await?.campaign;
         check_editable(&before)?;
@@ -114,8 +114,8 @@ impl App {
         }
     }
 
-    /// Cancels a campaign. One that has not started becomes a draft again; of one that is being sent, the mails that wait
-    /// are skipped.
+    /// Cancels a campaign. One that has not started becomes a draft again; of one that is being sent, the mails that
+    /// wait are skipped.
     pub async fn cancel_campaign(
         &self,
         project: &Project,
@@ -220,8 +220,8 @@ impl App {
         Ok(())
     }
 
-    /// Sends the mails of a campaign again that failed, or those in doubt, of one reason where one is given. Returns how
-    /// many they are.
+    /// Sends the mails of a campaign again that failed, or those in doubt, of one reason where one is given. Returns
+    /// how many they are.
     pub async fn retry_campaign(
         &self,
         project: &Project,

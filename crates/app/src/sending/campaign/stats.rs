@@ -1,4 +1,4 @@
-//! What became of a campaign.
+//! The statistics of a campaign.
 
 use mailwright_core::campaign::CampaignStatus;
 use mailwright_core::email::{Reason, RecipientState};

@@ -1,8 +1,12 @@
 //! What the service itself says to recipients, in one file per language.
 //!
-//! To correct a translation, edit its file. To add a language, copy `en.rs`, translate what is between the quotes, and
-//! add the language to [`Locale`]. `{project}` and `{email}` stay as they are, wherever the sentence needs them. Quotes
-//! and apostrophes are typographic (’), because the texts are put into HTML as they are.
+//! To correct a translation, edit its file. To add a language, copy `en.rs`, translate the text between the quotes, and
+//! add the language to [`Locale`]. `{project}` and `{email}` stay as they are, wherever the sentence needs them; a test
+//! compares the placeholders of all languages. The texts of a language are one struct, so a missing text does not
+//! compile.
+//!
+//! Values are escaped when a text becomes HTML ([`html`]). The texts themselves contain nothing that HTML reads as
+//! markup; quotes and apostrophes are typographic (’).
 
 mod bg;
 mod cs;

@@ -1,5 +1,5 @@
-//! Filters that have to do with HTML. In HTML mode, what `escape`, `newline_to_br` and `raw` make is not escaped
-//! again when it is written.
+//! Filters about HTML. In HTML mode, the output of `escape`, `newline_to_br` and `raw` is not escaped again when it is
+//! written.
 
 use super::super::output::{entity, escaped};
 use super::super::value::{Text, Val};

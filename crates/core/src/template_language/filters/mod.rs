@@ -1,7 +1,7 @@
 //! The filters: `{{ name | upcase }}`.
 //!
-//! A filter gets any value and any arguments and always returns something. Nil goes through most of them as it is,
-//! so that a fallback can come after them. What a filter makes is cut off at `MAX_VALUE` and `MAX_LIST`.
+//! A filter takes any value and any arguments and always returns something. Most filters pass nil through, so that a
+//! fallback can follow. The output of a filter is cut off at `MAX_VALUE` and `MAX_LIST`.
 
 mod date;
 mod list;

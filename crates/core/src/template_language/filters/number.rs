@@ -1,5 +1,5 @@
-//! Filters on numbers. What is not a number counts as 0; what overflows goes on with a fraction, and a result that
-//! is no number (a division by zero) is nil.
+//! Filters on numbers. A value that is not a number counts as 0. A result that overflows becomes a fraction, and a
+//! result that is no number (a division by zero) is nil.
 
 use std::cmp::Ordering;
 

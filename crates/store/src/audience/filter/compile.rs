@@ -33,7 +33,7 @@ pub fn condition(
     compile(tree, segments, counts, None, now, &mut Values::new(args, postgres))
 }
 
-/// The same for contacts of whom `driving_event` holds anyway.
+/// The same for contacts that are known to have `driving_event`.
 pub(super) fn compile(
     tree: &Filter,
     segments: &Segments,
@@ -141,8 +141,8 @@ impl Compiler<'_, '_> {
         })
     }
 
-    /// A condition on another table, so written that PostgreSQL does not join when there are many of them: it looks up, or
-    /// collects once, instead.
+    /// A condition on another table, so written that PostgreSQL does not join when there are many of them: it looks up,
+    /// or collects once, instead.
     fn apart(&mut self, condition: String) -> String {
         self.elsewhere += 1;
         if self.values.postgres && self.elsewhere > MOST_JOINED {

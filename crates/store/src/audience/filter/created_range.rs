@@ -1,7 +1,8 @@
-//! When the contacts that a filter finds can have been created, as far as the filter says so by itself.
+//! The range of creation times of the contacts that a filter can find, as far as the filter alone limits it.
 //!
-//! The id of a contact begins with the time of its creation, so a query need not look at contacts of another time. A
-//! condition that asks for something long past says so too: what happens to a contact happens after its creation.
+//! The id of a contact begins with its creation time, so a query can skip contacts of other times. A condition on
+//! something long ago limits the range too, because nothing happens to a contact before it is created. An hour of slack
+//! ([`SLACK`]) allows for clocks that differ; if they differ by more, a contact is found that much later.
 
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ impl CreatedRange {
     const ALL: Self = Self { from: Timestamp(i64::MIN), until: Timestamp(i64::MAX) };
     const NONE: Self = Self { from: Timestamp(i64::MAX), until: Timestamp(i64::MIN) };
 
-    /// The created_range of all contacts that a filter may find. Segments that it names say nothing here.
+    /// The range of all contacts that a filter may find. Segments that it refers to do not limit it.
     pub(super) fn of(tree: &Filter, now: Timestamp) -> Self {
         let groups = tree.groups.iter().map(|group| Self::of_group(group, now));
         match tree.logic {
@@ -92,13 +93,13 @@ impl CreatedRange {
         Self { from: self.from.min(other.from), until: self.until.max(other.until) }
     }
 
-    /// No contact of the created_range has a smaller id; `None` where it has no beginning.
+    /// No contact of the range has a smaller id; `None` if the range has no beginning.
     pub(super) fn first(self) -> Option<ContactId> {
         let from = self.from.min(OVER.minus(INSTANT));
         (from > Self::ALL.from).then(|| ContactId::first_of(from))
     }
 
-    /// All contacts of the created_range have smaller ids; `None` where it has no end.
+    /// All contacts of the range have smaller ids; `None` if the range has no end.
     pub(super) fn end(self) -> Option<ContactId> {
         (self.until < OVER).then(|| ContactId::first_of(self.until))
     }

@@ -1,9 +1,10 @@
 //! Conditions on custom data in SQL.
 //!
-//! A value is compared only when its JSON type is the operand's: a cast of something else fails on PostgreSQL, and on
-//! SQLite a text is greater than every number. Everything stands inside of a `case` or a `coalesce`, which keep the
-//! order of the steps and make a missing value false. To look a value up is what takes the time, so it is done once
-//! where that is enough.
+//! A value is compared only if its JSON type is that of the operand: on PostgreSQL a cast of another type fails, and on
+//! SQLite a text is greater than every number. Every comparison is inside a `case` or a `coalesce`, which fix the order
+//! of evaluation and make a missing value false. Looking a value up is the expensive step, so it is done once if
+//! possible. Dates are compared as texts in the canonical form of `core::filter::date`, because a cast can fail; on
+//! SQLite the database calls that very function (`canonical_date`).
 
 use mailwright_core::filter::date::{FILLER, Moment};
 use mailwright_core::filter::{Comparison, DataPath, DataTest, Operand, Ordered};

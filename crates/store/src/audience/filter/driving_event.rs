@@ -1,4 +1,5 @@
-//! The event that leads to whoever a filter finds: few contacts have it, and all that are found are among them.
+//! The event that drives a page, as a planner's driving table does: few contacts have it, and the filter requires it.
+//! SQLite's planner starts from such an event by itself; PostgreSQL needs the query in this form.
 
 use mailwright_core::filter::{Condition, EventTest, Filter, Group, Logic};
 use mailwright_core::ids::EventId;

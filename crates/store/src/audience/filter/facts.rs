@@ -1,4 +1,4 @@
-//! What is known of the contacts of a batch.
+//! Loads the facts about a batch of contacts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,8 +51,8 @@ impl Facts for FactsOf {
     }
 }
 
-/// Loads what `references` names of some contacts, at most four queries in all. Contacts that do not exist are left out;
-/// the others come ordered by id.
+/// Loads what `references` names of some contacts, at most four queries in all. Contacts that do not exist are left
+/// out; the others come ordered by id.
 pub async fn facts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

@@ -1,9 +1,26 @@
-//! Filters in the database: the SQL that a [`Filter`] becomes, the contacts it finds, and the facts that let
+//! Filters in the database: the SQL that a [`Filter`] becomes, the contacts that it finds, and the facts that let
 //! [`Filter::matches`] judge contacts in memory.
 //!
-//! The SQL says what `core::filter` says; `tests/filter/` holds the two together on both engines. Every value and
-//! every name is a bound argument. Every condition is true or false, never null, so that nothing depends on where in
-//! a tree it stands.
+//! The SQL means what `core::filter` says; `tests/filter/` compares the two on both engines. Every value and every name
+//! is a bound argument. Every condition is true or false, never null, so its meaning does not depend on where it stands
+//! in the filter. [`compile`] makes the condition on `contacts c`, [`custom_data`] the part about JSON, where the
+//! engines differ most. [`facts()`] loads the facts of a batch of contacts with four queries, so that many filters can
+//! be judged over it.
+//!
+//! What makes queries fast:
+//!
+//! - **Events.** An event condition becomes a set of contacts or a look-up for each contact, whichever reads less. The
+//!   counters know how many events of a name there are, and a short look at the index how many are recent
+//!   ([`EventCounts`]). The time of an event is the time in its id, so one index of names and ids serves both.
+//! - **Creation time.** Contact ids begin with the creation time. A filter on creation time, or on a last event before
+//!   some date, limits the id range, and the query scans only that range ([`created_range`]).
+//! - **Counts** may scan the table: they are the queries that enable sequential scans on PostgreSQL
+//!   (`Rx::query_with_seqscan`). On SQLite a count reads the table from end to end if most of its rows are the
+//!   project's, and a filter on events only is counted in memory ([`event_sets`]).
+//! - **Pages** walk the contacts from the newest and end when they are full. A filter that matches hardly anybody walks
+//!   all contacts. If the filter requires a rare event, the page is driven by the index of that event instead
+//!   ([`driving_event`]). The total beside a page of a large project's segment is the count that the segment shows,
+//!   because counting takes longer than the page.
 
 mod compile;
 mod created_range;
@@ -55,7 +72,7 @@ impl Segments {
         self.stored.insert(id);
     }
 
-    /// Adds a segment whose members are whoever its filter finds.
+    /// Adds a segment whose members are the contacts that its filter finds.
     pub fn tree(&mut self, id: SegmentId, tree: Arc<Filter>) {
         self.trees.insert(id, tree);
     }
@@ -141,7 +158,7 @@ pub async fn event_counts(
     Ok(counts.into_iter().collect())
 }
 
-/// Finds out of which names, that have many events, only few are as new as a window of the filter asks for.
+/// Finds the names with many events of which only few are inside a window of the filter.
 async fn recent_events(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -246,8 +263,8 @@ impl<'f> Query<'f> {
         rx.query_uncached(sql, &args, read).await
     }
 
-    /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins with
-    /// `and`.
+    /// That the contact of an id was created when those that the filter finds were, and comes after `after`; begins
+    /// with `and`.
     fn within(&self, column: &str, after: Option<ContactId>, values: &mut Values<'_>) -> String {
         let created_range = CreatedRange::of(self.tree, self.now);
         let end = created_range.end().into_iter().chain(after).min();
@@ -256,7 +273,7 @@ impl<'f> Query<'f> {
         first.into_iter().chain(end).collect()
     }
 
-    /// The filter's condition on `contacts c`, of whom `driving_event` holds anyway.
+    /// The filter's condition on `contacts c`, which are known to have `driving_event`.
     fn condition(&self, driving_event: Option<DrivingEvent<'_>>, values: &mut Values<'_>) -> Result<String> {
         compile::compile(self.tree, self.segments, &self.counts, driving_event, self.now, values)
     }

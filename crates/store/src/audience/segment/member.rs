@@ -1,4 +1,4 @@
-//! Who is in which segment. A contact that left keeps its row, with the time at which it left.
+//! Members of segments. A contact that left keeps its row, with the time at which it left.
 
 use std::collections::BTreeMap;
 

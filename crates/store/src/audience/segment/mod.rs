@@ -1,10 +1,10 @@
 //! Segments.
 //!
-//! How many members a segment has is shown from one of two sums: `member_count` is kept with the stored memberships,
-//! and `counted` is what a count by the condition found last. The first is shown once `settled`: always for static
-//! segments, never for dynamic ones that are not tracked, and for tracked ones as soon as every contact was judged by
-//! the condition as it is now. `due_at` is when the background work looks at a segment next, and `revision` counts what
-//! changes the meaning of its condition.
+//! The number of members that a segment shows is one of two sums. `member_count` is kept with the stored memberships,
+//! and `counted` is the result of the last count by the condition. The first is shown once the segment is `settled`:
+//! always for static segments, never for dynamic segments that are not tracked, and for tracked segments as soon as
+//! every contact was judged by the current condition. `due_at` is when the background work looks at a segment next.
+//! `revision` counts the changes to the meaning of its condition.
 
 mod member;
 mod refresher;
@@ -281,7 +281,7 @@ pub async fn set_counted(
     Ok(())
 }
 
-/// The projects with a segment that the background work is to look at.
+/// Up to `limit` projects with a segment that the background work is to look at.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select u.project_id from segment_upkeep u where exists \
@@ -323,7 +323,7 @@ pub struct Uses {
     pub campaigns: Vec<String>,
 }
 
-/// What uses a segment.
+/// The segments and campaigns that refer to a segment, by name.
 pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
     let names_it = |condition: &Json| mentions(condition).iter().any(|(_, named)| *named == id);
     let mut segments = all(rx, project).await?;
@@ -338,7 +338,7 @@ pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Res
     })
 }
 
-/// The projects in which removed segments left memberships behind.
+/// Up to `limit` projects in which removed segments left memberships behind.
 pub async fn removals(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all("select distinct project_id from segment_removals limit $1", args![limit], |r| r.get(0)).await
 }

@@ -1,9 +1,10 @@
-//! What keeps tracked segments current: the contacts to judge again, and how far time was followed.
+//! The state that keeps tracked segments current: the contacts to judge again, and how far the passing of time was
+//! followed.
 //!
-//! `contact_changes` is a queue without a lock: every transaction that changes a contact adds rows of its own, and only
-//! the holder of the project's row in `segment_upkeep` takes some away. A row that the holder sees was committed with
-//! the change it tells of, so whatever the holder reads afterwards has the change in it; a change that comes later has
-//! a later row.
+//! `contact_changes` is a queue without a lock. Every transaction that changes a contact adds rows, so no writer waits
+//! for another; only the holder of the project's row in `segment_upkeep` removes rows. A row that the holder sees was
+//! committed together with its change, so everything that the holder reads afterwards includes that change. A later
+//! change has a later row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +99,7 @@ pub(crate) async fn note_touched(
     Ok(())
 }
 
-/// The projects that track segments, in order, after `after`.
+/// The next `limit` projects after `after` that track segments, in order.
 pub async fn tracking(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select project_id from segment_upkeep where tracks and project_id > $1 order by project_id limit $2",
@@ -108,7 +109,7 @@ pub async fn tracking(rx: &mut Rx<'_>, after: ProjectNumber, limit: i64) -> Resu
     .await
 }
 
-/// The projects that track segments and have contacts to judge.
+/// Up to `limit` projects that track segments and have contacts to judge.
 pub async fn pending(rx: &mut Rx<'_>, limit: i64) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "select u.project_id from segment_upkeep u where u.tracks \
@@ -126,11 +127,11 @@ pub struct Taken {
     pub contacts: Vec<ContactId>,
     /// How many entries there were.
     pub entries: usize,
-    /// When the newest was made, by the clock of whoever made it.
+    /// When the newest was made, by the clock of the process that made it.
     pub newest: Timestamp,
 }
 
-/// Takes the oldest entries of the queue. The caller holds the lock.
+/// Takes the oldest entries of the queue, at most `limit`. The caller holds the lock.
 pub async fn take(tx: &mut Tx<'_>, project: ProjectNumber, limit: usize) -> Result<Taken> {
     let taken = tx
         .all(

@@ -1,4 +1,4 @@
-//! A connection beside the pools, for migrations and the building of indexes: what takes long there is right to.
+//! A connection beside the pools, for migrations and for building indexes, which may take long.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,8 @@ use crate::database::tx::{Failure, Session, Tx};
 /// How often the server looks whether we are still there while it runs a statement, in milliseconds.
 const LIVENESS: u32 = 2_000;
 
-/// A connection without a limit on the time of a statement. What is under way when this is dropped is cancelled, and the
-/// server ends it by itself when this process dies.
+/// A connection without a limit on the time of a statement. What is under way when this is dropped is cancelled, and
+/// the server ends it by itself when this process dies.
 pub(crate) struct Apart {
     client: Object,
     /// Whether a statement is under way.

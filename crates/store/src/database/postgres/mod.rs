@@ -1,7 +1,17 @@
-//! PostgreSQL: a pool of connections, and another one for slow reads; a transaction is a transaction.
+//! PostgreSQL: a pool of connections, and another one for slow reads.
 //!
-//! Whatever is given up here ends in the server as well: statements have a `statement_timeout`, and what nobody waits for
-//! any more is cancelled. A connection that is merely closed would leave its statement running.
+//! **Statements end in the server.** They have a `statement_timeout`, and a statement that nobody waits for any more is
+//! cancelled. A connection that is merely closed would leave its statement running. The commit alone has no timeout: if
+//! a commit that waits for a standby is stopped, the server reports it as done. If a process freezes inside a
+//! transaction, the server ends the transaction after [`IDLE`]; a process that wakes up finds its connection closed.
+//!
+//! **Plans.** Sequential scans, hash joins and merge joins are disabled for our sessions: every statement is served by
+//! an index, and a query that should scan asks for it (`Rx::query_with_seqscan`). Cached plans are discarded after
+//! [`PLANS_KEPT`], because a plan that was made for a small table reads the whole table after it has grown. Coalesced
+//! statements keep their plans: they find every row by its key, and planning takes longer than running them
+//! ([`Plans`]).
+//!
+//! [`Apart`] is a connection beside the pools, without a timeout, for migrations and for building indexes.
 
 mod apart;
 
@@ -32,9 +42,9 @@ pub(crate) use self::apart::Apart;
 const WAIT: Duration = Duration::from_secs(5);
 /// How long a statement may take that is no slow read. The server gives it up before we do.
 const STATEMENT: Duration = Duration::from_secs(50);
-/// How long a transaction may do nothing before the server ends it. Ours never pause, so its process is frozen, or cut off
-/// from the server, and whoever else needs what it holds has waited for long. Should the process go on, it finds the
-/// connection closed, and its transaction undone.
+/// How long a transaction may do nothing before the server ends it. Ours never pause, so the process is frozen or cut
+/// off from the server, and others that need its locks have waited for long. If the process goes on, it finds the
+/// connection closed and its transaction undone.
 const IDLE: Duration = Duration::from_secs(30);
 /// How long an operation may take before its connection counts as lost.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -132,7 +142,8 @@ impl Postgres {
         let client = ScopeGuard::into_inner(client);
         let failure = outcome.as_ref().err().and_then(Undone::failure);
         if let Some(Error::ReadOnly(_)) = failure {
-            // the server became a standby, or was told to: new connections find the new primary, or what it was told now
+            // the server became a standby, or was told to: new connections find the new primary, or what it was told
+            // now
             self.renew();
         }
         if failure.is_some_and(leaves_doubt) {
@@ -247,7 +258,7 @@ async fn connection(pool: &Pool) -> Result<Object> {
     }
 }
 
-/// A configuration whose sessions have our settings. Those that the URL gives come on top.
+/// A configuration whose sessions have our settings. Settings in the URL override them.
 fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
     let settings = format!(
         "{SETTINGS} -c statement_timeout={} -c idle_in_transaction_session_timeout={}",
@@ -308,7 +319,7 @@ fn pool(config: Config, tls: &MakeRustlsConnect, connections: usize, fresh: &Arc
         .map_err(|e| Error::Unavailable(e.to_string()))
 }
 
-/// Who has a place has a connection: nobody waits for one here.
+/// There are as many connections as places, so nobody waits for one here.
 fn pool_of_slow_reads(
     config: &Config,
     tls: &MakeRustlsConnect,
@@ -349,7 +360,7 @@ fn forget_old_plans() -> Hook {
     })
 }
 
-/// A caller that goes away in the middle must not leave its transaction to whoever gets the connection next.
+/// A caller that goes away in the middle must not leave its transaction to the next user of the connection.
 fn roll_back(client: Object) {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(Object::take(client)) };
     runtime.spawn(async move {
@@ -368,8 +379,8 @@ fn give_up(client: Object, tls: MakeRustlsConnect) {
     }
 }
 
-/// Cancels what a connection runs, and does away with it: a late cancellation must not meet the next one's statement. Its
-/// place is free when the server has ended it.
+/// Cancels what a connection runs, and does away with it: a late cancellation must not meet the next one's statement.
+/// Its place is free when the server has ended it.
 fn cancel(client: Object, tls: MakeRustlsConnect, place: Option<Place>) {
     let client = Object::take(client);
     let Ok(runtime) = tokio::runtime::Handle::try_current() else { return drop(client) };
@@ -414,8 +425,8 @@ async fn commit(client: &Object) -> Result<()> {
     client.batch_execute("set local statement_timeout = 0; commit").await.map_err(Error::of_commit)
 }
 
-/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: whoever gets it
-/// next would wait behind that statement. Nor must one that can write nothing.
+/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: its next user
+/// would wait behind that statement. Nor must one that can write nothing.
 fn leaves_doubt(failure: &Error) -> bool {
     matches!(failure, Error::Unavailable(_) | Error::Unknown(_) | Error::ReadOnly(_) | Error::Panicked(_))
 }

@@ -1,9 +1,10 @@
 //! The write-ahead log: when it is copied into the database, and what keeps it from growing while reads overlap.
 //!
-//! A thread of its own copies the log, rarely and while the writer goes on. The writer only copies what came in
-//! meanwhile, and then starts the log anew. It can do so in a moment when nobody reads in the log; where reads overlap
-//! without a pause there is none. So when the log is much longer than it should be, new reads are held back: slow ones
-//! until it was started anew, and fast ones, once no slow one runs any more, for some milliseconds now and then.
+//! A thread of its own copies the log, rarely and while the writer goes on, until little is left. The writer copies
+//! only the pages that came in meanwhile, and then restarts the log. It can restart the log only at a moment when no
+//! reader uses it. If reads overlap without a pause, there is no such moment. So when the log is much too long, new
+//! reads are held back: slow reads until the log was restarted, and fast reads, once no slow read runs any more, for
+//! some milliseconds now and then.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -175,15 +176,15 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// Pages from which on the log is copied: fewer where there is little room on the disk, so that the log, which grows to
-    /// several times as much while reads overlap, does not fill it.
+    /// Pages from which on the log is copied: fewer where there is little room on the disk, so that the log, which
+    /// grows to several times as much while reads overlap, does not fill it.
     fn pages(&self) -> i64 {
         let room = self.file.as_deref().and_then(room);
         room.map_or(self.log.pages, |room| pages_in(room).min(self.log.pages))
     }
 
-    /// Copies the log, and again what was written meanwhile, until little is left for the writer, which is then asked to
-    /// start it anew. A slow read in the log keeps what came after it from being copied.
+    /// Copies the log, and again what was written meanwhile, until little is left for the writer, which is then asked
+    /// to start it anew. A slow read in the log keeps what came after it from being copied.
     fn copy(&self, mut before: i64) -> rusqlite::Result<(i64, i64)> {
         let (mut length, mut copied) = (0, before);
         for pass in 0..PASSES {

@@ -1,8 +1,14 @@
 //! SQLite: one writer thread that commits in groups, a few threads for reads, and others for slow ones.
 //!
-//! A commit costs a flush to disk, so whatever commits per call is capped at a few hundred calls a second. The writer
-//! therefore takes one job, runs it, keeps taking jobs that are already queued, each under a savepoint, commits once, and
-//! only then answers everybody. Idle, that is a group of one with no added wait.
+//! A commit costs a flush to disk, so commits are limited to a few hundred a second. The writer therefore takes one
+//! job, runs it, goes on with the jobs that are already queued, commits once (`synchronous = full`), and only then
+//! answers all callers. An idle writer adds no wait.
+//!
+//! The jobs after the first one run under a savepoint each, so that one that fails is undone alone. The first job runs
+//! without a savepoint: inside one, SQLite walks all dirty pages after every statement.
+//!
+//! [`log`] copies the write-ahead log into the database on a thread of its own, because the writer's own copying is a
+//! pause for all callers.
 
 mod log;
 mod read;
@@ -33,7 +39,8 @@ const GROUP: usize = 512;
 const QUEUE: usize = 8192;
 /// Answers a job's caller, told whether the group was committed.
 type Reply = Box<dyn FnOnce(Result<()>) + Send>;
-/// Patch the connection, or why there is none.
+/// Runs on the connection, or is told why there is none. Returns whether the job's changes are kept, and what answers
+/// its caller.
 type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
 
 pub(crate) struct Sqlite {

@@ -1,4 +1,4 @@
-//! Reads: threads for fast ones, and threads of their own for slow ones.
+//! The threads for reads: some for fast reads, others for slow ones.
 
 use std::path::Path;
 use std::sync::Arc;

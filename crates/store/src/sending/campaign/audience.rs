@@ -1,4 +1,4 @@
-//! Whom a campaign is for: how many they are, and who.
+//! The audience of a campaign: how many contacts it has, and which.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub enum Members {
     All,
     /// The stored members of a segment.
     Stored(SegmentId),
-    /// Whoever a filter finds.
+    /// The contacts that a filter finds.
     Found(Arc<Filter>, Segments),
 }
 
@@ -125,14 +125,14 @@ pub async fn can_be_found(
 pub struct Counted {
     /// All of them.
     pub audience: i64,
-    /// Those that get no mail because they are not subscribed.
+    /// Contacts that get no mail because they are not subscribed.
     pub unsubscribed: i64,
-    /// Those that get no mail because their address is suppressed.
+    /// Contacts that get no mail because their address is suppressed.
     pub suppressed: i64,
 }
 
 impl Counted {
-    /// Those that get one.
+    /// Contacts that get a mail.
     pub fn recipients(self) -> i64 {
         self.audience - self.unsubscribed - self.suppressed
     }
@@ -189,8 +189,8 @@ pub async fn count(
 /// Most suppressed addresses that are looked up one by one.
 const FEW: i64 = 1_000;
 
-/// Counts every contact of a project, as [`count`] does, by a few rows; `None` where too many addresses are suppressed for
-/// that.
+/// Counts every contact of a project, as [`count`] does, by a few rows; `None` where too many addresses are suppressed
+/// for that.
 pub async fn count_all(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

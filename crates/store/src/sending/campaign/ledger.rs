@@ -1,7 +1,9 @@
-//! The ledger of a campaign: where the mail of each contact of its audience stands.
+//! The ledger of a campaign: the state of the mail of each contact of its audience.
 //!
-//! The rows of `emails` are the ledger. Their sums are counters, changed in the transaction that changes a row:
-//! `<campaign>:<recipient_state>` with `:<reason>` where there is one, and `<campaign>:<figure>` for what is counted besides.
+//! The rows of `emails` are the ledger. `recipient_state` is WAITING, ACCEPTED, SKIPPED, FAILED or IN_DOUBT, and
+//! `reason` says why. The sums of both are counters, changed in the transaction that changes a row, so no page and no
+//! check counts rows. Their names are `<campaign>:<recipient_state>`, with `:<reason>` if there is one, and
+//! `<campaign>:<figure>` for other sums.
 
 use std::collections::HashMap;
 
@@ -349,7 +351,7 @@ pub async fn cancel(
     Ok(skipped.len())
 }
 
-/// Skips mails that wait, and that the transaction has locked. Whoever holds a claim on one has lost it.
+/// Skips mails that wait, and that the transaction has locked. A process that holds a claim on one of them has lost it.
 pub(crate) async fn skip(
     tx: &mut Tx<'_>,
     project: ProjectNumber,

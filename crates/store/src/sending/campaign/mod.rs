@@ -1,5 +1,8 @@
-//! Campaigns: their records (here), whom they are for (`audience`), how they are carried out (`run`), what waits to be
-//! handed over (`queue`), and the ledger of what became of each mail (`ledger`).
+//! Campaigns: their records (here), their audience (`audience`), how they are carried out (`run`), the mails that wait
+//! to be handed over (`queue`), and the ledger of what happened to each mail (`ledger`).
+//!
+//! A contact that leaves an address while a campaign is under way leaves a salted hash of it with its mail (`former`).
+//! By that hash the campaign knows that it has written to the address. The end of the campaign removes the hashes.
 
 pub mod audience;
 pub mod ledger;
@@ -140,7 +143,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     .await
 }
 
-/// Stores what a campaign says and whom it is for.
+/// Stores the content and the audience of a campaign.
 pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign) -> Result<()> {
     tx.execute_one(
         "update campaigns set name = $3, description = $4, subject = $5, body = $6, from_address = $7, from_name = $8, \
@@ -168,7 +171,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     .await
 }
 
-/// Stores where a campaign stands. One that can be sent once more forgets a retry that was asked for.
+/// Stores the state of a campaign. If the campaign can be sent again, a requested retry is removed.
 pub async fn save_state(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign) -> Result<()> {
     tx.execute_one(
         "update campaigns set status = $3, scheduled_for = $4, recipients = $5, sent_at = $6, paused_at = $7, \
@@ -209,8 +212,8 @@ pub async fn uses_domain(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) 
     Ok(found.iter().any(|from| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain))))
 }
 
-/// The campaigns that were not sent yet, or are being sent, and whom they are for, where a segment or a filter says so:
-/// what depends on segments, fields and events.
+/// The campaigns that are not over, with their audiences by segment or filter: what depends on segments, fields and
+/// events.
 pub async fn audiences(
     rx: &mut Rx<'_>,
     project: ProjectNumber,

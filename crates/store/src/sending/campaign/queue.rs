@@ -1,5 +1,10 @@
-//! The mails of campaigns that wait to be handed over. They are claimed by campaign, so that those of one that is paused
-//! or cancelled are not in anybody's way.
+//! The mails of campaigns that wait to be handed over. They are claimed by campaign, so that the mails of a paused or
+//! cancelled campaign are not in the way of others.
+//!
+//! A claim looks at the contacts again, in its transaction. The mail of a contact that was deleted, unsubscribed or
+//! suppressed is skipped. The mail of a contact with another address goes to that address, unless the campaign has
+//! written there already. A mail that a process left half handed over is claimed by its state, whether its campaign
+//! still runs or not, and is held in doubt.
 
 use std::collections::HashMap;
 
@@ -18,8 +23,8 @@ use crate::insight::counter::Deltas;
 use crate::project;
 use crate::sending::email::{BACKLOG, CLAIMED, Claimed, Taken, read_taken};
 
-/// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left half
-/// handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
+/// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left
+/// half handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
 /// campaigns are gone through.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     let due = rx

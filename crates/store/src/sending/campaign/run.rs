@@ -1,7 +1,7 @@
 //! Carrying campaigns out: what is to be done next, starting, freezing the audience, and the end.
 //!
-//! A step changes the campaign's own row first. That row is the lock, and the place where it is noted how far the
-//! campaign came, so that a step that was interrupted, or done by two processes at once, is done once.
+//! A step changes the campaign's own row first. That row is the lock, the lease and the cursor. So a step that is
+//! interrupted, or tried by two processes at once, is done once.
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Audience, Campaign, CampaignStatus, Ledger};
@@ -41,7 +41,7 @@ pub struct Run {
     pub from_name: Option<String>,
     /// Reply address.
     pub reply_to: Option<EmailAddress>,
-    /// Whom it is for.
+    /// The audience.
     pub audience: Audience,
     /// When it started: contacts made later are not part of it.
     pub sent_at: Option<Timestamp>,
@@ -57,8 +57,8 @@ pub struct Run {
     pub next_at: Timestamp,
 }
 
-/// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign that is not over to the
-/// next, so that it does not matter how many projects there are.
+/// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign
+/// that is not over to the next, so that it does not matter how many projects there are.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(
         "with recursive under_way(project_id) as (select cast(0 as {int}) union all select \
@@ -79,9 +79,9 @@ const TOGETHER: i64 = 100;
 /// The campaigns of a project that there is something to do for.
 #[derive(Debug, Default)]
 pub struct Due {
-    /// Those that can be read.
+    /// The campaigns that can be read.
     pub runs: Vec<Run>,
-    /// Those that cannot.
+    /// The campaigns that cannot be read, and why.
     pub unreadable: Vec<(CampaignId, Error)>,
     /// Whether there may be more.
     pub more: bool,
@@ -185,8 +185,8 @@ pub async fn start(
 }
 
 /// Moves on to the contact up to which the audience is frozen with this transaction, all of it when `last`. Returns
-/// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a campaign
-/// that is not paused said of its audience is no longer true then.
+/// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a
+/// campaign that is not paused said of its audience is no longer true then.
 pub async fn advance(
     tx: &mut Tx<'_>,
     run: &Run,
@@ -264,7 +264,7 @@ pub async fn fitting(rx: &mut Rx<'_>, project: ProjectNumber, ids: &[ContactId])
 pub struct Entry {
     /// Identifier; its time is that of the step.
     pub id: EmailId,
-    /// Whom it is for.
+    /// The contact that it is for.
     pub contact: ContactId,
     /// Address it goes to.
     pub recipient: EmailAddress,
@@ -285,8 +285,8 @@ impl Entry {
     }
 }
 
-/// Puts mails into the ledger of a campaign, those that are to be sent due at once. Contacts that are in it already stay
-/// as they are.
+/// Puts mails into the ledger of a campaign, those that are to be sent due at once. Contacts that are in it already
+/// stay as they are.
 pub async fn freeze(
     tx: &mut Tx<'_>,
     run: &Run,

@@ -219,7 +219,7 @@ impl Verdict {
         if spent {
             return Self::failed(
                 Reason::Expired,
-                format!("Patch up, it was tried for too long. Last: {error}"),
+                format!("Given up, it was tried for too long. Last: {error}"),
             );
         }
         Self::new(EmailStatus::Pending, "deferred", Some(error.to_owned()))

@@ -260,7 +260,7 @@ impl<'d> Sender<'d> {
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             Judgement::NotOwn(_, reply) => {
-                let text = format!("Patch up, it waited for too long. Last: {reply}");
+                let text = format!("Given up, it waited for too long. Last: {reply}");
                 self.give_up(&mail, &rendered.subject, (Reason::Expired, text), tls);
             }
             Judgement::Own { overtaken } => {

@@ -168,7 +168,7 @@ impl Delivery {
         if mail.waited + wait <= self.backoff.patience {
             return self.postpone(mail, wait, &error).await;
         }
-        let why = (Reason::Expired, format!("Patch up, it waited for too long. {error}"));
+        let why = (Reason::Expired, format!("Given up, it waited for too long. {error}"));
         self.record(self.unsendable(mail, None, why, Circumstances::default())).await;
     }
 

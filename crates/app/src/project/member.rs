@@ -794,6 +794,6 @@ mod tests {
             .await
             .unwrap();
         assert!(matches!(refused, Err(Error::ProjectDisabled)), "{refused:?}");
-        assert_eq!(standing, (0, false), "who was not removed did not authorize");
+        assert_eq!(standing, (0, false), "who was not removed did not depart");
     }
 }

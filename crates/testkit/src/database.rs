@@ -7,8 +7,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Config, NoTls};
+
+use crate::prepared;
 
 /// Held while the template is made, so that one test process makes it and the others wait.
 const TEMPLATE_LOCK: i64 = 0x6d77_7465_7374;
@@ -23,9 +26,20 @@ pub(crate) struct Database {
 impl Database {
     /// Creates a database with the schema of this program.
     pub(crate) async fn create(binary: &Path) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         let server = Server::from_environment();
         let template = server.template(binary).await;
+        Self::copy(server, &template).await
+    }
+
+    /// Creates a database that holds the project that tests begin with. What `bootstrap` printed of it comes along.
+    pub(crate) async fn prepared(binary: &Path, env: &[(String, String)]) -> (Self, Value) {
+        let server = Server::from_environment();
+        let (template, printed) = server.prepared(binary, env).await;
+        (Self::copy(server, &template).await, printed)
+    }
+
+    async fn copy(server: Server, template: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
         let unique = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("mailwright_test_{}_{unique}", std::process::id());
         // Left over when an earlier process with this id was killed.
@@ -179,6 +193,38 @@ impl Server {
     async fn execute(&self, statement: &str) {
         let client = self.connect().await;
         client.batch_execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+    }
+
+    /// The name of a database with the project that tests begin with, made when it is not there yet, and what `bootstrap`
+    /// printed of it: the comment of the database.
+    async fn prepared(&self, binary: &Path, env: &[(String, String)]) -> (String, Value) {
+        let template = self.template(binary).await;
+        let name = prepared::name(binary, env);
+        let client = self.connect().await;
+        client.execute("select pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await.unwrap();
+        let find = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
+        if let Some(row) = client.query_opt(find, &[&name]).await.unwrap() {
+            return (name, serde_json::from_str(row.get(0)).unwrap());
+        }
+        let making = format!("{name}_making");
+        client.batch_execute(&format!("drop database if exists {making} with (force)")).await.unwrap();
+        client.batch_execute(&format!("create database {making} template {template}")).await.unwrap();
+        let data = tempfile::tempdir().unwrap();
+        let (binary, env) = (binary.to_owned(), env.to_vec());
+        let (url, data_dir) = (self.url(&making, None), data.path().display().to_string());
+        let run = move || {
+            let more = [("MAILWRIGHT_DATABASE_URL", &*url), ("MAILWRIGHT_DATA_DIR", &*data_dir)];
+            prepared::bootstrap(&binary, &env, &more)
+        };
+        let printed = tokio::task::spawn_blocking(run).await.unwrap();
+        // a session that ends is still counted for a moment
+        let rename = format!(
+            "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{making}';
+             comment on database {making} is '{}'; alter database {making} rename to {name}",
+            printed.to_string().replace('\'', "''")
+        );
+        client.batch_execute(&rename).await.unwrap();
+        (name, printed)
     }
 
     /// The name of a database migrated by this very program, made when it is not there yet.

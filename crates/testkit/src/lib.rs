@@ -37,6 +37,7 @@ pub mod disk;
 pub mod dns;
 mod http;
 pub mod net;
+mod prepared;
 pub mod provider;
 pub mod python;
 pub mod smtp;

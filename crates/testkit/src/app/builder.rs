@@ -9,6 +9,7 @@ use crate::Engine;
 use crate::database::Database;
 use crate::http::{Client, Heard};
 use crate::net::{TcpProxy, free_port};
+use crate::prepared;
 
 /// How a server is to be started.
 #[derive(Debug)]
@@ -91,6 +92,8 @@ impl AppBuilder {
             ("MAILWRIGHT_DELIVERY_LEASE_MS", "1000"),
             ("MAILWRIGHT_JOBS_LEASE_MS", "2000"),
             ("MAILWRIGHT_DRAIN_MS", "0"),
+            // making an RSA key takes a second
+            ("MAILWRIGHT_DOMAINS_KEY_TYPE", "ed25519"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
         .into();
@@ -99,10 +102,25 @@ impl AppBuilder {
             std::env::var("MAILWRIGHT_TEST_LOG").unwrap_or_else(|_| "info".to_owned()),
         ));
         env.push(("MAILWRIGHT_DATA_DIR".to_owned(), data_dir.display().to_string()));
+        let all: Vec<_> = env.iter().chain(&self.env).cloned().collect();
+        // what is in a folder of the test's own is the test's
+        let is_prepared = !self.empty && self.data_dir.is_none();
+        let mut prepared = None;
         let (database, proxy) = match self.engine {
-            Engine::Sqlite => (None, None),
+            Engine::Sqlite => {
+                if is_prepared {
+                    prepared = Some(prepared::fill(&binary, &all, &data_dir));
+                }
+                (None, None)
+            }
             Engine::Postgres => {
-                let database = Database::create(&binary).await;
+                let database = if is_prepared {
+                    let (database, printed) = Database::prepared(&binary, &all).await;
+                    prepared = Some(printed);
+                    database
+                } else {
+                    Database::create(&binary).await
+                };
                 let proxy = if self.proxied { Some(TcpProxy::start(database.address()).await) } else { None };
                 let url = database.url(proxy.as_ref().map(TcpProxy::port));
                 env.push(("MAILWRIGHT_DATABASE_URL".to_owned(), url));
@@ -135,8 +153,10 @@ impl AppBuilder {
             temp,
         };
         app.launch(true).await;
-        if !self.empty {
-            app.project = app.bootstrap("Acme", "acme.test").await;
+        match prepared {
+            Some(printed) => app.project = Project::new(&printed, "acme.test"),
+            None if self.empty => {}
+            None => app.project = app.bootstrap("Acme", "acme.test").await,
         }
         app
     }

@@ -46,6 +46,23 @@ pub struct Project {
     pub from: String,
 }
 
+impl Project {
+    /// A project that `bootstrap` has just made, by what it printed.
+    fn new(printed: &Value, domain: &str) -> Self {
+        let text = |name: &str| match printed[name].as_str() {
+            Some(text) => text.to_owned(),
+            None => panic!("`mailwright bootstrap` of a new project printed no {name}: {printed}"),
+        };
+        Self {
+            id: text("projectId"),
+            secret_key: text("secretKey"),
+            public_key: text("publicKey"),
+            domain: domain.to_owned(),
+            from: text("from"),
+        }
+    }
+}
+
 /// A running server with a project, and everything it needs; all of it goes away when this value is dropped.
 #[derive(Debug)]
 pub struct App {
@@ -162,17 +179,7 @@ impl App {
     /// Creates another project, whose pages and footers are in a language of its own.
     pub async fn bootstrap_in(&self, project: &str, domain: &str, language: &str) -> Project {
         let output = self.run_bootstrap(project, domain, &["--language", language]).await;
-        let text = |name: &str| match output[name].as_str() {
-            Some(text) => text.to_owned(),
-            None => panic!("`mailwright bootstrap` of a new project printed no {name}: {output}"),
-        };
-        Project {
-            id: text("projectId"),
-            secret_key: text("secretKey"),
-            public_key: text("publicKey"),
-            domain: domain.to_owned(),
-            from: text("from"),
-        }
+        Project::new(&output, domain)
     }
 
     /// Makes another secret key for the project made at the start.

@@ -1,0 +1,101 @@
+//! Databases that already hold a user and a project: made once for each build and configuration, and copied for each
+//! test. Hashing a password and making a DKIM key take longer than most tests.
+
+use std::fs::{self, DirBuilder, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::app::{OWNER, clear_environment};
+
+/// Variables that change nothing about what `bootstrap` stores.
+const IRRELEVANT: [&str; 8] = [
+    "MAILWRIGHT_DATABASE_",
+    "MAILWRIGHT_DATA_DIR",
+    "MAILWRIGHT_DELIVERY_",
+    "MAILWRIGHT_DRAIN_MS",
+    "MAILWRIGHT_JOBS_",
+    "MAILWRIGHT_LOG",
+    "MAILWRIGHT_RATE_LIMIT",
+    "MAILWRIGHT_TRANSPORT",
+];
+/// How long a database that no test used is kept: another build made it.
+const KEPT: Duration = Duration::from_hours(24);
+
+/// A name that changes with the program and with what it is configured to store.
+pub(crate) fn name(binary: &Path, env: &[(String, String)]) -> String {
+    let metadata = fs::metadata(binary).unwrap();
+    let mut hasher = DefaultHasher::new();
+    (binary, metadata.len(), metadata.modified().unwrap()).hash(&mut hasher);
+    let is_relevant = |key: &str| !IRRELEVANT.iter().any(|prefix| key.starts_with(prefix));
+    let transport = env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_TRANSPORT");
+    transport.map(|(_, url)| url == "capture").hash(&mut hasher);
+    for (key, value) in env.iter().filter(|(key, _)| is_relevant(key)) {
+        (key, value).hash(&mut hasher);
+    }
+    format!("mailwright_prepared_{:016x}", hasher.finish())
+}
+
+/// Runs `mailwright bootstrap` for the project that tests begin with, and returns what it prints.
+pub(crate) fn bootstrap(binary: &Path, env: &[(String, String)], more: &[(&str, &str)]) -> Value {
+    let (email, password) = OWNER;
+    let arguments = ["bootstrap", "--email", email, "--password", password, "--json"];
+    let mut command = Command::new(binary);
+    clear_environment(&mut command);
+    command.envs(env.iter().map(|(key, value)| (key, value))).envs(more.iter().copied());
+    command.args(arguments).args(["--project", "Acme", "--domain", "acme.test", "--language", "en"]);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "`mailwright bootstrap` failed ({}):\n{stdout}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    serde_json::from_str(stdout.trim())
+        .unwrap_or_else(|error| panic!("`mailwright bootstrap --json` printed no JSON ({error}): {stdout}"))
+}
+
+/// Fills a data directory with an SQLite database that holds the project, and returns what `bootstrap` printed.
+pub(crate) fn fill(binary: &Path, env: &[(String, String)], data_dir: &Path) -> Value {
+    let prepared = folder(binary, env);
+    DirBuilder::new().recursive(true).mode(0o700).create(data_dir).unwrap();
+    for file in fs::read_dir(prepared.join("data")).unwrap().map(Result::unwrap) {
+        fs::copy(file.path(), data_dir.join(file.file_name())).unwrap();
+    }
+    serde_json::from_slice(&fs::read(prepared.join("project.json")).unwrap()).unwrap()
+}
+
+/// The folder of the prepared database, which the first of the test processes makes while the others wait.
+fn folder(binary: &Path, env: &[(String, String)]) -> PathBuf {
+    let all = std::env::temp_dir().join("mailwright-prepared");
+    fs::create_dir_all(&all).unwrap();
+    let name = name(binary, env);
+    let lock = File::create(all.join(format!("{name}.lock"))).unwrap();
+    lock.lock().unwrap();
+    let folder = all.join(&name);
+    if !folder.exists() {
+        remove_old(&all);
+        let making = tempfile::tempdir_in(&all).unwrap();
+        let data = making.path().join("data");
+        let data_dir = data.display().to_string();
+        let printed = bootstrap(binary, env, &[("MAILWRIGHT_DATA_DIR", &data_dir)]);
+        fs::write(making.path().join("project.json"), printed.to_string()).unwrap();
+        fs::rename(making.keep(), &folder).unwrap();
+    }
+    folder
+}
+
+fn remove_old(all: &Path) {
+    for entry in fs::read_dir(all).unwrap().flatten() {
+        let made_at = entry.metadata().and_then(|metadata| metadata.modified());
+        if made_at.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > KEPT)) {
+            // another process may do the same
+            let _ = fs::remove_dir_all(entry.path()).or_else(|_| fs::remove_file(entry.path()));
+        }
+    }
+}

@@ -34,10 +34,10 @@ const PAGE: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A filter, another one with each number.
-type Filter = fn(&mut Random) -> Vec<Value>;
+type MakeFilter = fn(&mut Random) -> Vec<Value>;
 
 /// The filters, which find about one contact in a hundred to one in three.
-const FILTERS: [(&str, Filter); 7] = [
+const FILTERS: [(&str, MakeFilter); 7] = [
     ("two data conditions, plan and score", |random| {
         vec![
             data("plan", "equals", json!("team")),
@@ -96,7 +96,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
 }
 
 /// A filter that no server has seen, each time on a server that has seen nothing.
-async fn new(bench: &mut Bench<'_>, audience: &Audience, name: &str, filter: Filter) -> Result<()> {
+async fn new(bench: &mut Bench<'_>, audience: &Audience, name: &str, filter: MakeFilter) -> Result<()> {
     let site = &audience.site;
     let mut random = Random::new(3);
     let (mut counts, mut pages, mut found) = (Latencies::default(), Latencies::default(), 0);
@@ -150,7 +150,7 @@ fn check(page: &Value, found: u64) -> Result<()> {
 async fn pages_alone(
     bench: &Bench<'_>,
     audience: &Audience,
-    filter: Filter,
+    filter: MakeFilter,
     random: &mut Random,
 ) -> Result<Summary> {
     let db = audience.site.database.open()?;

@@ -37,7 +37,6 @@ use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
 use crate::instance::{config, docs, health};
 pub use crate::middleware::NoRoom;
-use crate::project;
 use crate::project::{audit, invitation, key, member};
 use crate::sending::{campaign, domain, email, send, template};
 

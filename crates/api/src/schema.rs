@@ -13,7 +13,7 @@ use axum::extract::{FromRequest, Request};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use mailwright_core::issue::Issue;
-use mailwright_core::words::counted;
+use mailwright_core::short_text::counted;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -325,7 +325,7 @@ impl Document {
             return;
         }
         match value {
-            Value::String(text) => out.extend(text::issue(schema, text, at)),
+            Value::String(text) => out.extend(fields::issue(schema, text, at)),
             Value::Array(items) => self.walk_array(schema, items, at, out),
             Value::Object(object) => self.walk_object(schema, object, at, out),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -437,7 +437,7 @@ fn suggest_named(issue: &mut Issue) {
 fn unknown_field<'k>(at: &str, name: &str, known: impl Iterator<Item = &'k str>) -> Issue {
     let known: Vec<_> = known.collect();
     // a name can be as long as a body; in the answer only its beginning is of use
-    let (at, name) = (text::clip(at), text::clip(name));
+    let (at, name) = (fields::clip(at), fields::clip(name));
     let hint = match known.iter().find(|other| is_near(&name, other)) {
         Some(meant) => format!("Did you mean {meant}?"),
         None => format!("What there is: {}.", known.join(", ")),

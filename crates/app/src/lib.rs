@@ -34,6 +34,10 @@ pub use error::{Error, Resource, Result};
 pub use mailwright_store::project::api_key::KeyKind;
 
 use crate::account::password::Passwords;
+use crate::audience::{contact, segment, track};
+use crate::background::{job, maintenance};
+use crate::project::key;
+use crate::sending::{campaign, send};
 use crate::audience::segment::LiveSegments;
 use crate::background::clock::Watch;
 use crate::background::runner::{Waker, every};
@@ -158,7 +162,7 @@ impl App {
         segment::start(self, tasks);
         maintenance::start(self, tasks);
         job::start(self, tasks);
-        suspension::start(self, tasks);
+        delivery::suspension::start(self, tasks);
     }
 
     /// Whether the background work is alive; true as well when this process does none.

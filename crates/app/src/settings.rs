@@ -76,7 +76,7 @@ pub struct BodySettings {
 #[derive(Debug, Clone, Default)]
 pub struct OauthSettings {
     /// How long the way to a provider and back may take.
-    pub sign_in_state: Duration,
+    pub state_ttl: Duration,
     /// GitHub.
     pub github: Option<ProviderSettings>,
     /// Google.

@@ -272,7 +272,7 @@ struct Oauth {
 impl Oauth {
     fn settings(&self) -> Result<OauthSettings> {
         Ok(OauthSettings {
-            journey: Duration::from_secs(self.state_ttl_seconds),
+            state_ttl: Duration::from_secs(self.state_ttl_seconds),
             github: provider(
                 "GITHUB",
                 (&self.github_client_id, &self.github_client_secret),

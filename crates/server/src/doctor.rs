@@ -168,7 +168,7 @@ async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String
     })
 }
 
-async fn learnt(config: &Config, name: String) -> Result<Option<hop::Known>, String> {
+async fn learnt(config: &Config, name: String) -> Result<Option<next_hop::Known>, String> {
     if matches!(config.location(), Ok(Location::Sqlite(file)) if !file.exists()) {
         return Ok(None);
     }
@@ -179,7 +179,7 @@ async fn learnt(config: &Config, name: String) -> Result<Option<hop::Known>, Str
         return Ok(None);
     }
     let now = setup.clock.now();
-    let found = setup.db.read(move |rx| Box::pin(async move { hop::get(rx, &name, now).await })).await;
+    let found = setup.db.read(move |rx| Box::pin(async move { next_hop::get(rx, &name, now).await })).await;
     found.map_err(|e| e.to_string())
 }
 

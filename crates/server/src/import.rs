@@ -12,7 +12,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use mailwright_app::audience::import::{Chunk, Chunks, NO_ROWS};
 use mailwright_core::import::RowFailure;
-use mailwright_core::words::counted;
+use mailwright_core::short_text::counted;
 use tokio::sync::mpsc;
 
 use crate::config::Config;

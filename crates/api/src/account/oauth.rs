@@ -18,7 +18,7 @@ use crate::params::Params;
 /// alone, as they do the session's: a neighbour in the domain cannot put a sign-in of its own there. That prefix allows
 /// no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a proxy
 /// may take a part of it away.
-fn journey_cookie(base_url: &str) -> (&'static str, String) {
+fn state_cookie(base_url: &str) -> (&'static str, String) {
     match (base_url.starts_with("https://"), path_of(base_url)) {
         (true, "") => ("__Host-mailwright_oauth", "/".to_owned()),
         (true, path) => ("__Secure-mailwright_oauth", format!("{path}/oauth")),
@@ -93,7 +93,7 @@ fn authorize(app: &App, provider: Provider) -> Result<Response> {
         return Err(ApiError::not_configured(provider.label()));
     };
     let sign_in_state =
-        journey_header(app, &departure.sign_in_state, app.settings().oauth.sign_in_state.as_secs());
+        state_header(app, &departure.sign_in_state, app.settings().oauth.state_ttl.as_secs());
     Ok(redirect(&departure.url, [sign_in_state]))
 }
 
@@ -105,11 +105,11 @@ async fn callback(
     client: mailwright_app::account::session::ClientKey,
 ) -> Result<Response> {
     let text = |name: &str| params.text(name).map(str::to_owned);
-    let (name, _) = journey_cookie(&app.settings().base_url);
+    let (name, _) = state_cookie(&app.settings().base_url);
     let sign_in_state = cookie(headers, name).map(str::to_owned);
     let arrival = Callback { sign_in_state, state: text("state"), code: text("code") };
     // a sign-in ends here, whether it succeeds or not
-    let over = journey_header(app, "", 0);
+    let over = state_header(app, "", 0);
     let base_url = &app.settings().base_url;
     match app.callback(provider, arrival, client).await {
         Ok(found) => Ok(redirect(&format!("{base_url}/"), [over, session_header(app, &found)])),
@@ -121,10 +121,10 @@ async fn callback(
 }
 
 /// The cookie is of this site, and comes along when the provider leads back here.
-fn journey_header(app: &App, value: &str, seconds: u64) -> String {
+fn state_header(app: &App, value: &str, seconds: u64) -> String {
     let base_url = &app.settings().base_url;
     let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
-    let (name, path) = journey_cookie(base_url);
+    let (name, path) = state_cookie(base_url);
     format!("{name}={value}; Path={path}; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
 
@@ -144,16 +144,16 @@ fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::journey_cookie;
+    use super::state_cookie;
 
     #[test]
-    fn no_neighbour_can_set_the_cookie_of_a_journey() {
+    fn no_neighbour_can_set_the_state_cookie() {
         for (base_url, name, path) in [
             ("http://127.0.0.1:8080", "mailwright_oauth", "/oauth"),
             ("https://mail.example.com", "__Host-mailwright_oauth", "/"),
             ("https://example.com/mail", "__Secure-mailwright_oauth", "/mail/oauth"),
         ] {
-            assert_eq!(journey_cookie(base_url), (name, path.to_owned()), "{base_url}");
+            assert_eq!(state_cookie(base_url), (name, path.to_owned()), "{base_url}");
         }
     }
 }

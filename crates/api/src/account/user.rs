@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::{App, Resource};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::{SessionId, UserId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::account::session::Listed;
@@ -222,6 +222,6 @@ pub(crate) async fn end_session(
     user: SignedInUser,
     PathText(id): PathText,
 ) -> Result<Json<Done>> {
-    app.end_session(&user.user, query::id(&id, Resource::Session)?).await?;
+    app.end_session(&user.user, params::id(&id, Resource::Session)?).await?;
     Ok(Done::new("The session was ended."))
 }

@@ -7,7 +7,7 @@ use mailwright_app::audience::contact::ContactPatch;
 use mailwright_app::{App, Resource};
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{self, Data};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::ContactId;
 use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
@@ -164,7 +164,7 @@ pub(crate) async fn get(
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(id): PathText,
 ) -> Result<Json<ContactView>> {
-    Ok(Json(app.contact(&project, query::id(&id, Resource::Contact)?).await?.into()))
+    Ok(Json(app.contact(&project, params::id(&id, Resource::Contact)?).await?.into()))
 }
 
 /// Changes to a contact.
@@ -201,7 +201,7 @@ pub(crate) async fn update(
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<ContactView>, Failure> {
-    let id: ContactId = query::id(&id, Resource::Contact)?;
+    let id: ContactId = params::id(&id, Resource::Contact)?;
     let patch = ContactPatch {
         email: body.email.map(|email| email.0),
         subscribed: body.subscribed,
@@ -221,7 +221,7 @@ pub(crate) async fn delete(
     ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_contact(&project, &caller.actor, query::id(&id, Resource::Contact)?).await?;
+    app.delete_contact(&project, &caller.actor, params::id(&id, Resource::Contact)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

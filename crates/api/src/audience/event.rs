@@ -196,7 +196,7 @@ pub(crate) async fn of_contact(
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<EventList>> {
-    let id: ContactId = query::id(&id, Resource::Contact)?;
+    let id: ContactId = params::id(&id, Resource::Contact)?;
     let events = app.contact_events(&project, id, params.bounded::<ContactEventLimit>()).await?;
     Ok(Json(EventList { events: events.into_iter().map(|e| EventView::new(e, &project)).collect() }))
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::audience::segment::{NewSegment, SegmentPatch};
 use mailwright_app::{App, Resource};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ProjectId, SegmentId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
@@ -401,5 +401,5 @@ pub(crate) async fn refresh(
 }
 
 fn segment_id(text: &str) -> Result<SegmentId> {
-    query::id(text, Resource::Segment)
+    params::id(text, Resource::Segment)
 }

@@ -69,12 +69,12 @@ pub(crate) async fn get(
     PathText(id): PathText,
     params: Params,
 ) -> Result<Json<PublicView>> {
-    let contact = app.public_contact(query::id(&id, Resource::Contact)?, &pass(&params)).await?;
+    let contact = app.public_contact(params::id(&id, Resource::Contact)?, &pass(&params)).await?;
     Ok(Json(PublicView::new(contact, true)))
 }
 
 async fn set(app: &App, id: &str, subscribed: bool, params: &Params) -> Result<PublicContact> {
-    Ok(app.set_subscription(query::id(id, Resource::Contact)?, subscribed, &pass(params)).await?)
+    Ok(app.set_subscription(params::id(id, Resource::Contact)?, subscribed, &pass(params)).await?)
 }
 
 /// Subscribe

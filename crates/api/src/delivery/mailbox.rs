@@ -147,7 +147,7 @@ pub(crate) async fn get(
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<Json<MessageView>> {
-    Ok(Json(app.captured_message(&project, query::id(&id, Resource::CapturedEmail)?).await?.into()))
+    Ok(Json(app.captured_message(&project, params::id(&id, Resource::CapturedEmail)?).await?.into()))
 }
 
 /// Remove a captured mail
@@ -159,7 +159,7 @@ pub(crate) async fn delete(
     ProjectAccess(project, ..): ProjectAccess<WriteMail>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_captured(&project, query::id(&id, Resource::CapturedEmail)?).await?;
+    app.delete_captured(&project, params::id(&id, Resource::CapturedEmail)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -172,6 +172,6 @@ pub(crate) async fn raw(
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<impl IntoResponse> {
-    let message = app.captured_message(&project, query::id(&id, Resource::CapturedEmail)?).await?;
+    let message = app.captured_message(&project, params::id(&id, Resource::CapturedEmail)?).await?;
     Ok(([(header::CONTENT_TYPE, "message/rfc822")], message.raw))
 }

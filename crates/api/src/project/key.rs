@@ -133,7 +133,7 @@ pub(crate) async fn revoke(
     MemberAccess(project, caller, _): MemberAccess<ManageKeys>,
     Path((_, key)): Path<(String, String)>,
 ) -> Result<Json<Revoked>> {
-    let key: ApiKeyId = query::id(&key, Resource::Key)?;
+    let key: ApiKeyId = params::id(&key, Resource::Key)?;
     let withdrawn = app.revoke_key(&project, &caller.actor, key).await?;
     Ok(Json(Revoked {
         success: true,

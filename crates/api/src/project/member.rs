@@ -189,7 +189,7 @@ pub(crate) async fn update(
     Path((_, user)): Path<(String, String)>,
     Body(body): Body<RoleChange>,
 ) -> Result<(StatusCode, Json<MemberView>), Failure> {
-    let user: UserId = query::id(&user, Resource::Member)?;
+    let user: UserId = params::id(&user, Resource::Member)?;
     let member = app.change_role(&project, caller.into(), user, body.role).await?;
     let status = if member.role == body.role { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(member.into())))
@@ -207,7 +207,7 @@ pub(crate) async fn remove(
     PathAccess(project, caller, _): PathAccess<Leave>,
     Path((_, user)): Path<(String, String)>,
 ) -> Result<Json<Done>> {
-    let user: UserId = query::id(&user, Resource::Member)?;
+    let user: UserId = params::id(&user, Resource::Member)?;
     app.remove_member(&project, caller.into(), user).await?;
     Ok(Done::new("The member was removed."))
 }
@@ -266,7 +266,7 @@ pub(crate) async fn withdraw(
     PathAccess(project, caller, _): PathAccess<ManageMembers>,
     Path((_, id)): Path<(String, String)>,
 ) -> Result<Json<Done>> {
-    let id: InvitationId = query::id(&id, Resource::Invitation)?;
+    let id: InvitationId = params::id(&id, Resource::Invitation)?;
     app.withdraw_invitation(&project, caller.into(), id).await?;
     Ok(Done::new("The invitation was withdrawn."))
 }
@@ -287,6 +287,6 @@ pub(crate) async fn confirm(
     MemberAccess(project, caller, _): MemberAccess<ManageMembers>,
     Path((_, id)): Path<(String, String)>,
 ) -> Result<(StatusCode, Json<InvitedView>)> {
-    let id: InvitationId = query::id(&id, Resource::Invitation)?;
+    let id: InvitationId = params::id(&id, Resource::Invitation)?;
     Ok(answered(app.confirm_invitation(&project, caller.into(), id).await?))
 }

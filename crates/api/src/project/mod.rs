@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::project::WithKeys;
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
 use mailwright_core::role::Role;

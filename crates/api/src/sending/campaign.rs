@@ -7,7 +7,7 @@ use mailwright_app::App;
 use mailwright_app::sending::campaign::{Fields, Overview};
 use mailwright_core::campaign::{AudienceType, Campaign, CampaignStatus, Ledger, rate};
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectId, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::role::Capability;
@@ -261,7 +261,7 @@ pub(crate) async fn get(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let campaign = app.campaign(&project, query::uuid(&id)?).await?;
+    let campaign = app.campaign(&project, params::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(campaign, &project)))
 }
 
@@ -315,7 +315,7 @@ pub(crate) async fn update(
     PathText(id): PathText,
     Body(body): Body<UpdateCampaignRequest>,
 ) -> Result<Json<CampaignView>, Failure> {
-    let id: CampaignId = query::uuid(&id)?;
+    let id: CampaignId = params::uuid(&id)?;
     let fields = Fields {
         name: body.name.map(String::from),
         description: body.description.map(String::from),
@@ -346,7 +346,7 @@ pub(crate) async fn delete(
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
+    app.delete_campaign(&project, &caller.actor, params::uuid(&id)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -361,7 +361,7 @@ pub(crate) async fn duplicate(
     ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<(StatusCode, Json<CampaignView>)> {
-    let copy = app.duplicate_campaign(&project, query::uuid(&id)?).await?;
+    let copy = app.duplicate_campaign(&project, params::uuid(&id)?).await?;
     Ok((StatusCode::CREATED, Json(CampaignView::new(copy, &project))))
 }
 
@@ -428,7 +428,7 @@ pub(crate) async fn send(
     _: NoParams,
     Body(body): Body<SendCampaignRequest>,
 ) -> Result<Json<SentCampaign>, Failure> {
-    let id: CampaignId = query::uuid(&id)?;
+    let id: CampaignId = params::uuid(&id)?;
     let at = date(body.scheduled_for.as_ref())?;
     let sent = app.send_campaign(&project, &caller.actor, id, at).await?;
     let message = match at {
@@ -451,7 +451,7 @@ pub(crate) async fn cancel(
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let cancelled = app.cancel_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
+    let cancelled = app.cancel_campaign(&project, &caller.actor, params::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(cancelled, &project)))
 }
 
@@ -468,7 +468,7 @@ pub(crate) async fn pause(
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let paused = app.pause_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
+    let paused = app.pause_campaign(&project, &caller.actor, params::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(paused, &project)))
 }
 
@@ -483,7 +483,7 @@ pub(crate) async fn resume(
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignView>> {
-    let resumed = app.resume_campaign(&project, &caller.actor, query::uuid(&id)?).await?;
+    let resumed = app.resume_campaign(&project, &caller.actor, params::uuid(&id)?).await?;
     Ok(Json(CampaignView::new(resumed, &project)))
 }
 
@@ -535,7 +535,7 @@ pub(crate) async fn retry(
     PathText(id): PathText,
     Body(body): Body<RetryCampaignRequest>,
 ) -> Result<Json<RetriedCampaign>, Failure> {
-    let id: CampaignId = query::uuid(&id)?;
+    let id: CampaignId = params::uuid(&id)?;
     let recipient_state = match body.state {
         None | Some(Retriable::Failed) => RecipientState::Failed,
         Some(Retriable::InDoubt) => RecipientState::InDoubt,
@@ -580,7 +580,7 @@ pub(crate) async fn test(
     PathText(id): PathText,
     Body(body): Body<TestCampaignRequest>,
 ) -> Result<Json<SentTest>, Failure> {
-    let id: CampaignId = query::uuid(&id)?;
+    let id: CampaignId = params::uuid(&id)?;
     let message = format!("A test is being sent to {}.", body.email.0);
     let email = app.test_campaign(&project, id, body.email.0).await?;
     Ok(Json(SentTest { success: true, message, email }))
@@ -617,7 +617,7 @@ pub(crate) async fn stats(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignStats>> {
-    let overview = app.campaign(&project, query::uuid(&id)?).await?;
+    let overview = app.campaign(&project, params::uuid(&id)?).await?;
     let total_recipients = overview.recipients();
     let ledger = overview.ledger;
     let sent = ledger.count(RecipientState::Accepted);
@@ -670,7 +670,7 @@ pub(crate) async fn audience(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<CampaignAudience>> {
-    let counted = app.campaign_audience(&project, query::uuid(&id)?).await?;
+    let counted = app.campaign_audience(&project, params::uuid(&id)?).await?;
     let excluded = Excluded { unsubscribed: counted.unsubscribed, suppressed: counted.suppressed };
     Ok(Json(CampaignAudience { audience: counted.audience, recipients: counted.recipients(), excluded }))
 }
@@ -769,7 +769,7 @@ pub(crate) async fn ledger(
     params: Params,
 ) -> Result<Json<CampaignLedger>> {
     let may_see = caller.holder.may(Capability::ReadContacts);
-    let id: CampaignId = query::uuid(&id)?;
+    let id: CampaignId = params::uuid(&id)?;
     let state =
         one_of(&params, "state", RecipientState::from_name, RecipientState::ALL, RecipientState::as_str)?;
     let reason = one_of(&params, "reason", Reason::from_name, Reason::ALL, Reason::as_str)?;

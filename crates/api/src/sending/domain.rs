@@ -156,7 +156,7 @@ pub(crate) async fn verify(
     ProjectAccess(project, ..): ProjectAccess<ReadProject>,
     PathText(id): PathText,
 ) -> Result<Json<DomainView>> {
-    let checked = app.verify_domain(&project, query::id(&id, Resource::Domain)?).await?;
+    let checked = app.verify_domain(&project, params::id(&id, Resource::Domain)?).await?;
     Ok(Json(DomainView::new(checked, &project)))
 }
 
@@ -177,6 +177,6 @@ pub(crate) async fn delete(
     ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,
     PathText(id): PathText,
 ) -> Result<Json<Removed>> {
-    app.delete_domain(&project, &caller.actor, query::id(&id, Resource::Domain)?).await?;
+    app.delete_domain(&project, &caller.actor, params::id(&id, Resource::Domain)?).await?;
     Ok(Json(Removed { success: true }))
 }

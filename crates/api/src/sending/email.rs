@@ -186,6 +186,6 @@ pub(crate) async fn get(
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<Json<EmailWithAttempts>> {
-    let email = app.email(&project, query::id(&id, Resource::Email)?).await?;
+    let email = app.email(&project, params::id(&id, Resource::Email)?).await?;
     Ok(Json(EmailWithAttempts { email: EmailView::from(&email), attempts: email.log }))
 }

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::sending::template::Fields;
 use mailwright_app::{App, Resource};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ProjectId, TemplateId};
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
@@ -174,7 +174,7 @@ pub(crate) async fn get(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<TemplateView>> {
-    let template = app.get_template(&project, query::id(&id, Resource::Template)?).await?;
+    let template = app.get_template(&project, params::id(&id, Resource::Template)?).await?;
     Ok(Json(TemplateView::new(template, &project)))
 }
 
@@ -221,7 +221,7 @@ pub(crate) async fn update(
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<TemplateView>, Failure> {
-    let id: TemplateId = query::id(&id, Resource::Template)?;
+    let id: TemplateId = params::id(&id, Resource::Template)?;
     let fields = Fields {
         name: body.name.map(String::from),
         description: body.description.map(String::from),
@@ -247,7 +247,7 @@ pub(crate) async fn delete(
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<StatusCode> {
-    app.delete_template(&project, &caller.actor, query::id(&id, Resource::Template)?).await?;
+    app.delete_template(&project, &caller.actor, params::id(&id, Resource::Template)?).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -260,7 +260,7 @@ pub(crate) async fn duplicate(
     ProjectAccess(project, ..): ProjectAccess<WriteCampaigns>,
     PathText(id): PathText,
 ) -> Result<(StatusCode, Json<TemplateView>)> {
-    let copy = app.duplicate_template(&project, query::id(&id, Resource::Template)?).await?;
+    let copy = app.duplicate_template(&project, params::id(&id, Resource::Template)?).await?;
     Ok((StatusCode::CREATED, Json(TemplateView::new(copy, &project))))
 }
 
@@ -300,6 +300,6 @@ pub(crate) async fn usage(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<TemplateUsage>> {
-    let emails_sent = app.template_emails(&project, query::id(&id, Resource::Template)?).await?;
+    let emails_sent = app.template_emails(&project, params::id(&id, Resource::Template)?).await?;
     Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: Vec::new(), emails_sent }))
 }

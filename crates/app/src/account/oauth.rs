@@ -122,7 +122,7 @@ impl App {
         }
     }
 
-    fn callback(&self, provider: Provider) -> String {
+    fn callback_url(&self, provider: Provider) -> String {
         format!("{}/oauth/{}/callback", self.settings().base_url, provider.as_str())
     }
 
@@ -131,14 +131,14 @@ impl App {
         let Some(settings) = self.provider(provider) else { return Ok(None) };
         let (state, verifier) = (random(), random());
         let challenge = BASE64.encode(Sha256::digest(verifier.as_bytes()));
-        let until = self.0.clock.now().plus(self.settings().oauth.sign_in_state);
+        let until = self.0.clock.now().plus(self.settings().oauth.state_ttl);
         let kept =
             json!({ "provider": provider.as_str(), "state": state, "verifier": verifier, "until": until.0 });
         let sign_in_state = BASE64.encode(self.0.secret.seal(PURPOSE, kept.to_string().as_bytes())?);
         let query = form(&[
             ("response_type", "code"),
             ("client_id", &settings.client_id),
-            ("redirect_uri", &self.callback(provider)),
+            ("redirect_uri", &self.callback_url(provider)),
             ("scope", provider.scope()),
             ("state", &state),
             ("code_challenge", &challenge),
@@ -203,7 +203,7 @@ impl App {
             ("client_id", &settings.client_id),
             ("client_secret", settings.client_secret.reveal()),
             ("code", code),
-            ("redirect_uri", &self.callback(provider)),
+            ("redirect_uri", &self.callback_url(provider)),
             ("code_verifier", verifier),
         ]);
         let request = Request::builder()

@@ -308,7 +308,7 @@ impl App {
     /// How long it is remembered what was counted.
     fn remembered_for(&self) -> std::time::Duration {
         // a sign-in that expired at this very moment is refused by its own clock
-        self.settings().accounts.attempts_window.max(self.settings().oauth.sign_in_state * 2)
+        self.settings().accounts.attempts_window.max(self.settings().oauth.state_ttl * 2)
     }
 
     async fn count(&self, rows: Vec<Counted>) -> Result<()> {

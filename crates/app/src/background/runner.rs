@@ -129,19 +129,24 @@ impl Runner {
         next
     }
 
+    /// Waits until the next round is due. `None` when the last one failed.
     async fn wait(&self, next: Option<Next>, stop: &Tasks) {
         let pause = match next {
-            None => return drop(stop.pause(pause_after(self.failed)).await),
-            Some(Next::Now) => return drop(self.rest.is_zero() || stop.pause(self.rest).await),
-            Some(Next::In(pause)) => pause.min(self.sweep),
-            Some(Next::Woken) => self.sweep,
+            // nothing wakes it: what failed would fail again
+            None => pause_after(self.failed),
+            Some(_) => self.rest,
         };
-        if !self.rest.is_zero() && !stop.pause(self.rest).await {
+        if !pause.is_zero() && !stop.pause(pause).await {
             return;
         }
+        let longest = match next {
+            None | Some(Next::Now) => return,
+            Some(Next::In(time)) => time.min(self.sweep),
+            Some(Next::Woken) => self.sweep,
+        };
         tokio::select! {
             () = self.waker.0.notified() => {}
-            _ = stop.pause(pause.saturating_sub(self.rest)) => {}
+            _ = stop.pause(longest.saturating_sub(self.rest)) => {}
         }
     }
 }

@@ -96,7 +96,8 @@ impl Work for Feeder {
 impl Feeder {
     /// One round. Returns whether anything was claimed.
     async fn feed(&mut self, now: Timestamp) -> mailwright_store::Result<bool> {
-        let dispatcher = &self.delivery.app.0.dispatcher;
+        let delivery = Arc::clone(&self.delivery);
+        let dispatcher = &delivery.app.0.dispatcher;
         dispatcher.add_due(self.lane, self.rests.over(now));
         if let Some(pause) = self.idle_for() {
             self.give_back().await;
@@ -173,7 +174,8 @@ impl Feeder {
 
     /// While the queue is full of others' mail, claims for those that have nothing in it, a turn each.
     async fn welcome(&mut self, capacity: usize, now: Timestamp) -> mailwright_store::Result<bool> {
-        let dispatcher = &self.delivery.app.0.dispatcher;
+        let delivery = Arc::clone(&self.delivery);
+        let dispatcher = &delivery.app.0.dispatcher;
         let (turn_of, seats) = (turn(capacity), self.delivery.hop.seats());
         let mut worked = false;
         while dispatcher.has_idle(self.lane) && has_room(dispatcher.load(self.lane), capacity, seats) {

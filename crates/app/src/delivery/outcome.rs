@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::hand_over::{HandOver, Refusal, Rejection};
 use super::ledger::Record;
-use super::reference;
+use super::claim_ref;
 
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;

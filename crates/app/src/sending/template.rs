@@ -2,7 +2,7 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;

@@ -13,7 +13,7 @@ pub enum Security {
     /// STARTTLS when the server offers it (opportunistic, RFC 7435); plain text otherwise, also when the handshake
     /// fails. Certificates are not checked, since an attacker could as well hide the offer. With credentials this is
     /// stricter: the certificate is checked, and nothing is sent without TLS.
-    Plain,
+    Opportunistic,
     /// STARTTLS or nothing; the certificate is checked.
     StartTls,
     /// TLS from the first byte (RFC 8314, usually port 465); the certificate is checked.

@@ -11,7 +11,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Audience, AudienceType, Campaign, CampaignStatus, Ledger};
 use mailwright_core::filter::{Filter, References};
-use mailwright_core::given::Patch;
+use mailwright_core::patch::Patch;
 use mailwright_core::ids::{CampaignId, ProjectNumber, SegmentId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;

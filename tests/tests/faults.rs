@@ -227,7 +227,7 @@ async fn full_disk(disk: Disk) {
     assert_events_kept(&app, &events).await;
 }
 
-/// Whether `/ready` says 503 for the very reason that nothing can be written, and the stats say so too.
+/// Whether `/ready` says 503 for the very reason that nothing can be written, and the metrics say so too.
 async fn says_unwritable(app: &App) -> Option<()> {
     let answer = app.request("GET", "/ready").timeout(PROMPT).send().await;
     if answer.status == 200 {
@@ -239,8 +239,8 @@ async fn says_unwritable(app: &App) -> Option<()> {
         (503, &json!(true), &json!(false)),
         "{ready}"
     );
-    let stats = app.request("GET", "/metrics").send().await.text();
-    stats.contains("mailwright_database_writable 0").then_some(())
+    let metrics = app.request("GET", "/metrics").send().await.text();
+    metrics.contains("mailwright_database_writable 0").then_some(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

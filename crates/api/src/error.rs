@@ -560,7 +560,7 @@ mod tests {
 
     use super::*;
 
-    /// ShortText in capitals within quotation marks.
+    /// Words in capitals within quotation marks.
     fn codes(text: &str) -> BTreeSet<&str> {
         let is_code = |word: &&str| {
             word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')

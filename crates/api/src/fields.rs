@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::issue::Issue;
-use mailwright_core::template_language::MAX_SOURCE;
 use mailwright_core::short_text::counted;
+use mailwright_core::template_language::MAX_SOURCE;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::openapi::schema::Type;

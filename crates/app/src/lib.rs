@@ -34,18 +34,17 @@ pub use error::{Error, Resource, Result};
 pub use mailwright_store::project::api_key::KeyKind;
 
 use crate::account::password::Passwords;
-use crate::audience::{contact, segment, track};
-use crate::background::{job, maintenance};
-use crate::project::key;
-use crate::sending::{campaign, send};
 use crate::audience::segment::LiveSegments;
+use crate::audience::{contact, segment, track};
 use crate::background::clock::Watch;
 use crate::background::runner::{Waker, every};
 use crate::background::tasks::Tasks;
+use crate::background::{job, maintenance};
 use crate::delivery::Dispatcher;
 use crate::delivery::suspension::ReputationQueue;
 use crate::http_client::HttpClient;
 use crate::metrics::Metrics;
+use crate::project::key;
 use crate::project::key::Keyring;
 use crate::project::rate_limit::Limiter;
 use crate::secret::InstanceSecret;
@@ -53,6 +52,7 @@ use crate::sending::campaign::runner::Hints;
 use crate::sending::content::Contents;
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
+use crate::sending::{campaign, send};
 use crate::settings::Settings;
 
 /// The running application. Cheap to clone.

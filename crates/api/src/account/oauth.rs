@@ -92,8 +92,7 @@ fn authorize(app: &App, provider: Provider) -> Result<Response> {
     let Some(departure) = app.authorize(provider)? else {
         return Err(ApiError::not_configured(provider.label()));
     };
-    let sign_in_state =
-        state_header(app, &departure.sign_in_state, app.settings().oauth.state_ttl.as_secs());
+    let sign_in_state = state_header(app, &departure.sign_in_state, app.settings().oauth.state_ttl.as_secs());
     Ok(redirect(&departure.url, [sign_in_state]))
 }
 

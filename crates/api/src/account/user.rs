@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::{App, Resource};
-use mailwright_core::patch::Patch;
 use mailwright_core::ids::{SessionId, UserId};
+use mailwright_core::patch::Patch;
 use mailwright_core::time::Timestamp;
 use mailwright_store::account::session::Listed;
 use mailwright_store::account::user::User;

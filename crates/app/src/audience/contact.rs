@@ -7,8 +7,8 @@ use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::event::subscription_event;
 use mailwright_core::excess::{Excess, MAX_LOADED};
-use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{

@@ -193,9 +193,9 @@ impl Work for Worker {
     /// Gives each project that has a job due its turn.
     async fn round(&mut self) -> Result<Next> {
         let due = self.due().await?;
-        let worker = &*self;
-        let turns = due.into_iter().map(|project| worker.caught_turn(project));
-        let turns = stream::iter(turns).buffer_unordered(worker.app.settings().jobs.at_once);
+        let this = &*self;
+        let turns = due.into_iter().map(|project| this.caught_turn(project));
+        let turns = stream::iter(turns).buffer_unordered(this.app.settings().jobs.at_once);
         // all of them: a stream that is left early drops the turns that are under way
         let worked = turns.fold(false, |any, worked| async move { any | worked }).await;
         Ok(if worked { Next::Now } else { Next::Woken })

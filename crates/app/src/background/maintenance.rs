@@ -33,7 +33,7 @@ const PURGING: Duration = Duration::from_secs(2);
 /// How often it is looked for passwords that are to be reset.
 const RESETS: Duration = Duration::from_millis(500);
 /// For how many days the daily delivery statistics are kept, besides the totals.
-const RECEPTION_DAYS: i64 = 31;
+const STATS_DAYS: i64 = 31;
 /// By how much more than its longest pause a mail may be due in the future.
 const SLACK: Duration = Duration::from_secs(5);
 /// How long a campaign under way is left alone at most.
@@ -214,7 +214,7 @@ impl App {
                 .await?
                 > 0
             {}
-            let oldest = delivery_stats::day(now) - RECEPTION_DAYS;
+            let oldest = delivery_stats::day(now) - STATS_DAYS;
             while self
                 .0
                 .db

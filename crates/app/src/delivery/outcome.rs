@@ -16,9 +16,9 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::{Claimed, Outcome};
 use serde_json::{Value, json};
 
+use super::claim_ref;
 use super::hand_over::{HandOver, Refusal, Rejection};
 use super::ledger::Record;
-use super::claim_ref;
 
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
@@ -104,8 +104,8 @@ pub(super) fn record(
         HandOver::Lost(_) => backoff.after_loss(refusals(mail), losses(mail)),
         _ => backoff.after(refusals(mail) + 1),
     };
-    let in_doubt = mail.in_doubt + i64::from(is_doubt);
-    let verdict = judge(mail, end, via.how, in_doubt, mail.waited + waits > backoff.patience);
+    let doubts = mail.in_doubt + i64::from(is_doubt);
+    let verdict = judge(mail, end, via.how, doubts, mail.waited + waits > backoff.patience);
     let attempt = attempt(verdict.label, End::HandOver(end), via, now);
     let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
     entry(mail, subject, verdict, Tried { waits, is_doubt, attempt }, now)
@@ -232,7 +232,6 @@ fn judge(mail: &Claimed, end: &HandOver, how: Circumstances, in_doubt: i64, spen
         HandOver::Accepted(_) => {
             Verdict { event: Some(EMAIL_SENT), ..Verdict::new(EmailStatus::Sent, "sent", None) }
         }
-        HandOver::Temporary(reply) => Verdict::later(&reply.to_string(), spent),
         HandOver::Rejected(rejection, reply) => match rejection {
             Rejection::Address { .. } => Verdict::bounced(reply.to_string()),
             Rejection::Size => {
@@ -248,7 +247,7 @@ fn judge(mail: &Claimed, end: &HandOver, how: Circumstances, in_doubt: i64, spen
             let reason = if *of_sender { Reason::Sender } else { Reason::Rejected };
             Verdict::failed(reason, reply.to_string())
         }
-        HandOver::Refused(_, reply) => Verdict::later(&reply.to_string(), spent),
+        HandOver::Temporary(reply) | HandOver::Refused(_, reply) => Verdict::later(&reply.to_string(), spent),
         HandOver::Lost(error) => Verdict::later(error, spent),
         HandOver::InDoubt(error) => doubt(mail.campaign.is_some(), in_doubt, error.clone()),
     }

@@ -95,9 +95,14 @@ impl Delivery {
         let (app, mail) = (self.app.clone(), Arc::clone(mail));
         let printed = self.render_pool.run(Urgency::of(lane), mail.project, move || {
             let complete = app.with_link(&footers.project, &mail)?;
-            let rendered =
-                render(&app.settings().base_url, &footers, &complete, &content, &app.link_tag(mail.project, mail.contact)?)
-                    .map_err(|_| unrenderable(&outgrown(content.room)))?;
+            let rendered = render(
+                &app.settings().base_url,
+                &footers,
+                &complete,
+                &content,
+                &app.link_tag(mail.project, mail.contact)?,
+            )
+            .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
                 .sign(mail.from.domain(), &selector, &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;

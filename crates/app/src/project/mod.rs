@@ -9,8 +9,8 @@ pub mod rate_limit;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ApiKeyId, ProjectId, ProjectNumber};
+use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Role, Scopes};
 use mailwright_core::time::Timestamp;

@@ -1,6 +1,6 @@
 //! `POST /v1/send`: accept a mail for each recipient, all of them or none.
 //!
-//! The way to the transaction is that of [`track`](crate::audience::track). [`run`] also checks the sender's domain
+//! The way to the transaction is that of [`track`]. [`run`] also checks the sender's domain
 //! and, for marketing templates, the subscription of every recipient, before it writes anything. It stores the content
 //! once, by its hash, and one row of `emails` for each recipient with the values that its variables have now. From 1 KB
 //! on, values that all recipients of the request share are part of the content. Then the feeder of the lane is woken;

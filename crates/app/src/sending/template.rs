@@ -2,9 +2,9 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::issue::Issue;
+use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::template_language;

@@ -10,8 +10,8 @@ pub mod purge;
 pub mod rate_limit;
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::patch::Patch;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
+use mailwright_core::patch::Patch;
 use mailwright_core::project::{self, Project};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;

@@ -168,7 +168,7 @@ pub async fn purge(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
 }
 
 /// Looks again after as long as the number has been retired: often in the beginning, when requests may still be under
-/// way, and query_uncached later.
+/// way, and seldom later.
 async fn purged(tx: &mut Tx<'_>, retired: Retired, now: Timestamp) -> Result<()> {
     let age = now.since(retired.at);
     if age > KEPT {

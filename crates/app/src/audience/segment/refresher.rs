@@ -7,7 +7,7 @@
 //!   pause of days. For `updatedAt` and dates in `data`, a contact is stored with the next instant at which it is to be
 //!   judged again (`segment_timers`).
 //! - **Counts** of segments whose members are not tracked, and new conditions, may take minutes. They run beside the
-//!   rounds, one at a time for each project ([`ProjectWork`](crate::background::project_work::ProjectWork)), so no
+//!   rounds, one at a time for each project ([`ProjectWork`]), so no
 //!   other project waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};

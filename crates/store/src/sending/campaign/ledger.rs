@@ -1,6 +1,6 @@
 //! The ledger of a campaign: the state of the mail of each contact of its audience.
 //!
-//! The rows of `emails` are the ledger. `recipient_state` is WAITING, ACCEPTED, SKIPPED, FAILED or IN_DOUBT, and
+//! The rows of `emails` are the ledger. `recipient_state` is WAITING, ACCEPTED, SKIPPED, FAILED or `IN_DOUBT`, and
 //! `reason` says why. The sums of both are counters, changed in the transaction that changes a row, so no page and no
 //! check counts rows. Their names are `<campaign>:<recipient_state>`, with `:<reason>` if there is one, and
 //! `<campaign>:<figure>` for other sums.

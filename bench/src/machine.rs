@@ -1,4 +1,4 @@
-//! What the stats were measured on.
+//! What the results were measured on.
 
 use std::fmt::Write as _;
 use std::fs;

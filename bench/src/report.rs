@@ -193,7 +193,7 @@ impl Report {
         self.lines.push(line);
     }
 
-    /// Adds something that a reader of the stats should know.
+    /// Adds something that a reader of the results should know.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
         progress(format_args!("note: {note}"));

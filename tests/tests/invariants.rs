@@ -131,6 +131,7 @@ fn tasks_and_threads_are_started_where_they_are_waited_for() {
         "runtime.spawn",
         "spawn_blocking",
         "connections.spawn",
+        "tracker.spawn",
     ];
     only_in(&TASKS, &ALL, &words);
 }

@@ -11,8 +11,24 @@ use mailwright_store::database::migrate;
 use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
-/// The tables that are the instance's.
-const GLOBAL_TABLES: [&str; 1] = ["projects"];
+/// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
+const GLOBAL_TABLES: [&str; 15] = [
+    "deletions",
+    "identities",
+    "instance_rate",
+    "login_attempts",
+    "login_clients",
+    "next_hops",
+    "projects",
+    "proofs",
+    "recovery_codes",
+    "reset_requests",
+    "schema_migrations",
+    "secret_check",
+    "sessions",
+    "totp",
+    "users",
+];
 
 /// The string literals of a source file, roughly: escapes are kept, and a line continuation joins its lines.
 fn literals(source: &str) -> Vec<String> {

@@ -295,7 +295,7 @@ fn frame(post: &Post, email: &Value, received: &Received) -> Vec<String> {
 fn without_tag(line: &str) -> String {
     let Some((before, after)) = line.split_once("&t=") else { return line.to_owned() };
     let end = after.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(after.len());
-    assert_eq!(end, 32, "{line}");
+    assert_eq!(end, 48, "{line}");
     format!("{before}&t=TAG{}", &after[end..])
 }
 

@@ -173,9 +173,9 @@ both_engines! {
         refused.assert_error(429, "RATE_LIMIT_EXCEEDED");
     }
 
-    async fn a_journey_that_took_too_long_is_begun_anew(engine: Engine) {
+    async fn a_sign_in_that_took_too_long_is_begun_anew(engine: Engine) {
         let provider = Provider::start().await;
-        let builder = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_OAUTH_JOURNEY_SECONDS", "1");
+        let builder = provider.offered_by(App::builder(engine)).env("MAILWRIGHT_OAUTH_STATE_TTL_SECONDS", "1");
         let app = builder.start().await;
         let account = Account::new(1, "ada@example.com");
         for name in ["github", "google"] {

@@ -52,7 +52,7 @@ pub(crate) async fn github_outbound(State(app): State<App>) -> Result<Response> 
 /// Come back from GitHub
 ///
 /// Signs in and leads to the dashboard; what failed is told by the sign-in page.
-#[utoipa::path(get, path = "/oauth/github/callback", tag = "Accounts", operation_id = "arriveFromGithub", security(()),
+#[utoipa::path(get, path = "/oauth/github/callback", tag = "Accounts", operation_id = "githubCallback", security(()),
     params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
     responses((status = 302)))]
 pub(crate) async fn github_callback(
@@ -76,7 +76,7 @@ pub(crate) async fn google_outbound(State(app): State<App>) -> Result<Response> 
 /// Come back from Google
 ///
 /// Signs in and leads to the dashboard; what failed is told by the sign-in page.
-#[utoipa::path(get, path = "/oauth/google/callback", tag = "Accounts", operation_id = "arriveFromGoogle", security(()),
+#[utoipa::path(get, path = "/oauth/google/callback", tag = "Accounts", operation_id = "googleCallback", security(()),
     params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
     responses((status = 302)))]
 pub(crate) async fn google_callback(

@@ -586,7 +586,7 @@ pub(crate) async fn test(
     Ok(Json(SentTest { success: true, message, email }))
 }
 
-/// The stats of a campaign. Rates are percentages of `sentCount`.
+/// The statistics of a campaign. Rates are percentages of `sentCount`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CampaignStats {
@@ -606,7 +606,7 @@ pub(crate) struct CampaignStats {
     unsubscribe_rate: f64,
 }
 
-/// Get the stats of a campaign
+/// Get the statistics of a campaign
 ///
 /// While it is being sent, they are those of the moment.
 #[utoipa::path(get, path = "/campaigns/{id}/stats", tag = "Campaigns", operation_id = "getCampaignStats", security(("secretKey" = []), ("session" = [])),

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Config, NoTls};
 
+use crate::app::{build, clear_environment, printed};
 use crate::prepared;
 
 /// Held while the template is made, so that one test process makes it and the others wait.
@@ -216,15 +217,15 @@ impl Server {
             let more = [("MAILWRIGHT_DATABASE_URL", &*url), ("MAILWRIGHT_DATA_DIR", &*data_dir)];
             prepared::bootstrap(&binary, &env, &more)
         };
-        let printed = tokio::task::spawn_blocking(run).await.unwrap();
+        let project = tokio::task::spawn_blocking(run).await.unwrap();
         // a session that ends is still counted for a moment
         let rename = format!(
             "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{making}';
              comment on database {making} is '{}'; alter database {making} rename to {name}",
-            printed.to_string().replace('\'', "''")
+            project.to_string().replace('\'', "''")
         );
         client.batch_execute(&rename).await.unwrap();
-        (name, printed)
+        (name, project)
     }
 
     /// The name of a database migrated by this very program, made when it is not there yet.
@@ -240,19 +241,13 @@ impl Server {
             client.batch_execute(&format!("create database {making}")).await.unwrap();
             let data = tempfile::tempdir().unwrap();
             let mut command = Command::new(binary);
-            crate::app::clear_environment(&mut command);
+            clear_environment(&mut command);
             command
                 .arg("migrate")
                 .env("MAILWRIGHT_DATABASE_URL", self.url(&making, None))
                 .env("MAILWRIGHT_DATA_DIR", data.path());
             let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
-            assert!(
-                output.status.success(),
-                "`mailwright migrate` failed ({}):\n{}{}",
-                output.status,
-                String::from_utf8_lossy(&output.stdout),
-                String::from_utf8_lossy(&output.stderr)
-            );
+            printed("migrate", &output);
             client.batch_execute(&format!("alter database {making} rename to {name}")).await.unwrap();
         }
         name
@@ -261,8 +256,7 @@ impl Server {
 
 /// A name that changes with the program, so that the schema of an older build is never used.
 fn template_name(binary: &Path) -> String {
-    let metadata = std::fs::metadata(binary).unwrap();
     let mut hasher = DefaultHasher::new();
-    (binary, metadata.len(), metadata.modified().unwrap()).hash(&mut hasher);
+    build(binary).hash(&mut hasher);
     format!("mailwright_template_{:016x}", hasher.finish())
 }

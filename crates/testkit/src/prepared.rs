@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::app::{OWNER, clear_environment};
+use crate::app::{bootstrap_arguments, bootstrapped, build, clear_environment, printed};
 
 /// Variables that change nothing about what `bootstrap` stores.
 const IRRELEVANT: [&str; 8] = [
@@ -28,9 +28,8 @@ const KEPT: Duration = Duration::from_hours(24);
 
 /// A name that changes with the program and with what it is configured to store.
 pub(crate) fn name(binary: &Path, env: &[(String, String)]) -> String {
-    let metadata = fs::metadata(binary).unwrap();
     let mut hasher = DefaultHasher::new();
-    (binary, metadata.len(), metadata.modified().unwrap()).hash(&mut hasher);
+    build(binary).hash(&mut hasher);
     let is_relevant = |key: &str| !IRRELEVANT.iter().any(|prefix| key.starts_with(prefix));
     let transport = env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_TRANSPORT");
     transport.map(|(_, url)| url == "capture").hash(&mut hasher);
@@ -42,22 +41,11 @@ pub(crate) fn name(binary: &Path, env: &[(String, String)]) -> String {
 
 /// Runs `mailwright bootstrap` for the project that tests begin with, and returns what it prints.
 pub(crate) fn bootstrap(binary: &Path, env: &[(String, String)], more: &[(&str, &str)]) -> Value {
-    let (email, password) = OWNER;
-    let arguments = ["bootstrap", "--email", email, "--password", password, "--json"];
     let mut command = Command::new(binary);
     clear_environment(&mut command);
     command.envs(env.iter().map(|(key, value)| (key, value))).envs(more.iter().copied());
-    command.args(arguments).args(["--project", "Acme", "--domain", "acme.test", "--language", "en"]);
-    let output = command.stdin(Stdio::null()).output().unwrap();
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success(),
-        "`mailwright bootstrap` failed ({}):\n{stdout}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_str(stdout.trim())
-        .unwrap_or_else(|error| panic!("`mailwright bootstrap --json` printed no JSON ({error}): {stdout}"))
+    command.args(bootstrap_arguments("Acme", "acme.test")).args(["--language", "en"]);
+    bootstrapped(&printed("bootstrap", &command.stdin(Stdio::null()).output().unwrap()))
 }
 
 /// Fills a data directory with an SQLite database that holds the project, and returns what `bootstrap` printed.
@@ -83,8 +71,8 @@ fn folder(binary: &Path, env: &[(String, String)]) -> PathBuf {
         let making = tempfile::tempdir_in(&all).unwrap();
         let data = making.path().join("data");
         let data_dir = data.display().to_string();
-        let printed = bootstrap(binary, env, &[("MAILWRIGHT_DATA_DIR", &data_dir)]);
-        fs::write(making.path().join("project.json"), printed.to_string()).unwrap();
+        let project = bootstrap(binary, env, &[("MAILWRIGHT_DATA_DIR", &data_dir)]);
+        fs::write(making.path().join("project.json"), project.to_string()).unwrap();
         fs::rename(making.keep(), &folder).unwrap();
     }
     folder

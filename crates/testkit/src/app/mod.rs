@@ -22,7 +22,7 @@ use crate::net::{TcpProxy, free_port};
 
 pub use self::builder::AppBuilder;
 use self::process::Server;
-pub(crate) use self::process::clear_environment;
+pub(crate) use self::process::{build, clear_environment, printed};
 
 /// Address and password of the user that owns every test project.
 pub const OWNER: (&str, &str) = ("owner@example.com", "correct horse battery staple");
@@ -61,6 +61,29 @@ impl Project {
             from: text("from"),
         }
     }
+}
+
+/// `bootstrap` for a project with a sender domain.
+pub(crate) fn bootstrap_arguments<'a>(project: &'a str, domain: &'a str) -> [&'a str; 10] {
+    let (email, password) = OWNER;
+    [
+        "bootstrap",
+        "--email",
+        email,
+        "--password",
+        password,
+        "--project",
+        project,
+        "--domain",
+        domain,
+        "--json",
+    ]
+}
+
+/// What `bootstrap --json` printed.
+pub(crate) fn bootstrapped(printed: &str) -> Value {
+    serde_json::from_str(printed.trim())
+        .unwrap_or_else(|error| panic!("`mailwright bootstrap --json` printed no JSON ({error}): {printed}"))
 }
 
 /// A running server with a project, and everything it needs; all of it goes away when this value is dropped.
@@ -190,24 +213,8 @@ impl App {
     }
 
     async fn run_bootstrap(&self, project: &str, domain: &str, more: &[&str]) -> Value {
-        let (email, password) = OWNER;
-        let mut arguments = vec![
-            "bootstrap",
-            "--email",
-            email,
-            "--password",
-            password,
-            "--project",
-            project,
-            "--domain",
-            domain,
-        ];
-        arguments.push("--json");
-        arguments.extend(more);
-        let output = self.run(&arguments).await;
-        serde_json::from_str(output.trim()).unwrap_or_else(|error| {
-            panic!("`mailwright bootstrap --json` printed no JSON ({error}): {output}")
-        })
+        let arguments = [&bootstrap_arguments(project, domain)[..], more].concat();
+        bootstrapped(&self.run(&arguments).await)
     }
 
     /// Runs another command of the program with the server's environment and returns what it prints.
@@ -228,15 +235,7 @@ impl App {
             child.wait_with_output()
         };
         let output = tokio::task::spawn_blocking(run).await.unwrap().unwrap();
-        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(
-            output.status.success(),
-            "`mailwright {}` failed ({}):\n{stdout}{}",
-            arguments.join(" "),
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-        stdout
+        printed(&arguments.join(" "), &output)
     }
 
     /// Runs another command of the program with the server's environment, whether it succeeds or not.

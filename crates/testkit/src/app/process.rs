@@ -1,8 +1,9 @@
 //! The program as a process.
 
 use std::fmt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::hash::Hash;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
 
 /// One `mailwright serve` process.
 pub(super) struct Server {
@@ -85,6 +86,24 @@ pub(crate) fn clear_environment(command: &mut Command) {
             command.env_remove(key);
         }
     }
+}
+
+/// What a command of the program printed, which has to succeed.
+pub(crate) fn printed(command: &str, output: &Output) -> String {
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success(),
+        "`mailwright {command}` failed ({}):\n{stdout}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stderr)
+    );
+    stdout
+}
+
+/// What says of the program that it is another build.
+pub(crate) fn build(binary: &Path) -> impl Hash {
+    let metadata = std::fs::metadata(binary).unwrap();
+    (binary.to_owned(), metadata.len(), metadata.modified().unwrap())
 }
 
 /// The program under test.

@@ -18,8 +18,7 @@ mod apart;
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
@@ -154,7 +153,7 @@ impl Postgres {
 
     /// Has every connection that there is replaced before it is used again.
     pub(crate) fn renew(&self) {
-        self.fresh.forget();
+        *self.fresh.since() = Some(Instant::now());
         self.pool.retain(|_, _| false);
     }
 
@@ -272,35 +271,23 @@ fn with_settings(config: &Config, statement_timeout: Duration) -> Config {
     config
 }
 
-/// From when on connections must be for being used again.
-#[derive(Debug)]
-struct Freshness {
-    begin: Instant,
-    /// Milliseconds after that.
-    since: AtomicU64,
-}
-
-impl Default for Freshness {
-    fn default() -> Self {
-        Self { begin: Instant::now(), since: AtomicU64::new(0) }
-    }
-}
+/// Since when a connection must be there to be used again; any may be at first.
+#[derive(Debug, Default)]
+struct Freshness(Mutex<Option<Instant>>);
 
 impl Freshness {
-    /// From now on.
-    fn forget(&self) {
-        let now = Instant::now().saturating_duration_since(self.begin).as_millis() as u64;
-        self.since.store(now, Ordering::Relaxed);
+    fn since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Refuses the connections that are older.
     fn check(self: &Arc<Self>) -> Hook {
         let fresh = Arc::clone(self);
-        Hook::sync_fn(move |_, metrics| {
-            let made = metrics.created.saturating_duration_since(fresh.begin).as_millis() as u64;
-            if made < fresh.since.load(Ordering::Relaxed) {
-                return Err(HookError::message("it was made before writes were refused"));
+        Hook::sync_fn(move |_, metrics| match *fresh.since() {
+            Some(since) if metrics.created < since => {
+                Err(HookError::message("it was made before writes were refused"))
             }
-            Ok(())
+            _ => Ok(()),
         })
     }
 }

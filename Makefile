@@ -3,7 +3,7 @@
 VENV := .venv
 NEXTEST := cargo nextest run --no-fail-fast
 
-.PHONY: run build setup test check bench clean
+.PHONY: run build setup test test-large check bench clean
 
 # Builds and starts the service with a demo project. The build is quick rather than fast: see `build`.
 run:
@@ -19,14 +19,21 @@ build:
 setup:
 	./scripts/setup
 
-# Format, lints, documents, and every test on both databases.
+# Format, lints, dependencies, documents, and every test on both databases.
 test: setup check
 	cargo build --bin mailwright
 	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres $(NEXTEST) --workspace
 
+# The tests that take long, at their full size: kills, faults, the API document.
+test-large: setup
+	cargo build --bin mailwright
+	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres $(NEXTEST) -p mailwright-tests --test hard
+
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo machete
+	cargo deny --log-level error check bans licenses sources
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items
 
 # Measures throughput, latency and memory against limits measured in the same run.

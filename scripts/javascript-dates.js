@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Writes what JavaScript's Date makes of many texts, the table that crates/core/src/time/javascript.rs is tested with:
+// Writes what JavaScript's Date makes of many texts, the table that crates/core/src/time/javascript/ is tested with:
 //   TZ=UTC node scripts/javascript-dates.js > crates/core/src/time/javascript.tsv
 // With a number it writes that many random texts instead, the same ones each time.
 'use strict';

@@ -6,6 +6,7 @@ use anyhow::Result;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::body;
 use mailwright_store::insight::counter::Deltas;
 
 use crate::people::People;
@@ -48,7 +49,7 @@ pub(crate) async fn store(site: &Site, count: usize) -> Result<History> {
     let db = site.database.open()?;
     let mut past = Past::new(&site.people, site.project, count);
     while let Some(events) = past.next_batch() {
-        db.write(move |tx| Box::pin(async move { append(tx, &events).await })).await?;
+        db.write(body!(async |tx| append(tx, &events).await)).await?;
     }
     db.close();
     site.database.make_indexes(indexes).await?;

@@ -12,6 +12,7 @@ use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::search;
+use mailwright_store::body;
 use mailwright_store::insight::counter::Deltas;
 use mailwright_store::{Db, project};
 use serde_json::Value;
@@ -75,7 +76,7 @@ pub(crate) async fn site(
     let db = database.open()?;
     let id: ProjectId =
         key("projectId")?.parse().ok().context("`mailwright bootstrap` printed no project's id")?;
-    let found = db.read(move |rx| Box::pin(async move { project::by_id(rx, id).await })).await?;
+    let found = db.read(body!(async |rx| project::by_id(rx, id).await)).await?;
     let project = found.context("the project is not in the database")?.number;
     let since = Instant::now();
     let people = contacts_of(&db, project, contacts).await?;
@@ -139,7 +140,7 @@ async fn contacts_of(db: &Db, project: ProjectNumber, count: usize) -> Result<Pe
                 (email, DataPatch::new(people::data(number)), Timestamp(first.0 + number as i64 * apart))
             })
             .collect();
-        ids.extend(db.write(move |tx| Box::pin(async move { store(tx, project, &rows).await })).await?);
+        ids.extend(db.write(body!(async |tx| store(tx, project, &rows).await)).await?);
     }
     Ok(People::new(ids))
 }

@@ -2,16 +2,24 @@
 //!
 //! A helper here panics with the value it looked at, so that a failing test shows the answer itself.
 
+pub mod authenticator;
 pub mod browser;
 pub mod random;
 
 use std::time::{Duration, UNIX_EPOCH};
 
+pub use mailwright_testkit::encoded;
 use mailwright_testkit::{App, Engine, Project, Request, Response};
 use serde_json::{Map, Value, json};
 
 /// A well-formed id that nothing has.
 pub const UNKNOWN_ID: &str = "01890000-0000-7000-8000-00000000dead";
+
+/// The size of a test that can have two: `large` is for `make test-large`, which sets `MAILWRIGHT_TEST_LARGE`.
+pub fn sized<T>(usual: T, large: T) -> T {
+    let is_large = std::env::var_os("MAILWRIGHT_TEST_LARGE").is_some_and(|set| !set.is_empty());
+    if is_large { large } else { usual }
+}
 
 /// The text in a JSON string.
 pub fn text(value: &Value) -> &str {
@@ -121,12 +129,6 @@ pub fn without(mut base: Value, key: &str) -> Value {
     base
 }
 
-/// A path segment or query value with everything encoded that is not unreserved.
-pub fn encoded(raw: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    raw.bytes().map(|b| if keep(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
-}
-
 /// A request with the secret key of another project.
 pub fn as_project(app: &App, project: &Project, method: &str, path: &str) -> Request {
     app.request(method, path).bearer(&project.secret_key)
@@ -186,6 +188,14 @@ pub async fn begin(app: &App, project: &Project, campaign: &str) {
         (found["status"] == "SENDING").then_some(())
     })
     .await;
+}
+
+/// Moves the clock into the next minute if this one ends soon: what is counted by the minute must not fall into two.
+pub async fn early_in_a_minute(app: &App) {
+    let into_minute = app.now() % 60_000;
+    if into_minute > 30_000 {
+        app.advance(Duration::from_millis(60_000 - into_minute as u64)).await;
+    }
 }
 
 /// GET with the secret key, answered with 200.

@@ -10,6 +10,7 @@ use mailwright_core::time::{Clock, Timestamp};
 use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::{Connection, RelayConfig, Security};
 use mailwright_store::Db;
+use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use tokio::task::JoinSet;
 
@@ -189,9 +190,7 @@ async fn deliver(bench: &mut Bench<'_>, domain: &str, html: &str) -> Result<f64>
 /// Mails that were ever sent, by the sum that is kept of them.
 async fn sent(bench: &Bench<'_>, db: &Db) -> Result<u64> {
     let project = bench.site.project;
-    let sums = db
-        .read(move |rx| Box::pin(async move { counter::values(rx, project, Counter::Email).await }))
-        .await?;
+    let sums = db.read(body!(async |rx| counter::values(rx, project, Counter::Email).await)).await?;
     let sent =
         sums.iter().find(|(name, _)| name == EmailStatus::Sent.as_str()).map_or(0, |(_, count)| *count);
     sent.try_into().context("the sum of sent mails is negative")

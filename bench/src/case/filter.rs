@@ -12,6 +12,7 @@ use mailwright_core::time::Clock;
 use mailwright_store::Db;
 use mailwright_store::audience::filter as store;
 use mailwright_store::audience::filter::Segments;
+use mailwright_store::body;
 use serde_json::{Value, json};
 
 use super::{Audience, Bench};
@@ -170,9 +171,8 @@ async fn pages_alone(
 
 async fn page_alone(db: &Db, audience: &Audience, tree: Arc<Filter>) -> Result<usize> {
     let (project, now) = (audience.site.project, Clock::system().now());
-    let read = db.read(move |rx| {
-        Box::pin(async move { store::page(rx, project, &tree, &Segments::new(), now, None, PAGE).await })
-    });
+    let read =
+        db.read(body!(async |rx| store::page(rx, project, &tree, &Segments::new(), now, None, PAGE).await));
     Ok(read.await?.len())
 }
 

@@ -4,7 +4,7 @@ use mailwright_core::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The wrapper of public endpoints (contract, Endpoints, convention 1).
+/// The wrapper of public endpoints.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Success<T> {
     /// Always true.
@@ -19,7 +19,7 @@ impl<T> Success<T> {
     }
 }
 
-/// A page of a list that is read by cursor (contract, Endpoints, convention 3).
+/// A page of a list that is read by cursor.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CursorPage<T> {

@@ -27,8 +27,8 @@ fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// The form that a schema's `format` names, as a regular expression for those who read the document. A `format` of our own
-/// says nothing to them.
+/// The form that a schema's `format` names, as a regular expression for readers of the document, who do not know the
+/// formats of this service.
 fn pattern(format: &str) -> String {
     // what `core::name::is_plain` does not take
     const HIDDEN: &str = concat!(
@@ -87,7 +87,7 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
     let format = schema["format"].as_str()?;
     let message = match format {
         "email" => "Must be an email address.",
-        "uuid" => "Must be an id, which is a UUID, and not a name.",
+        "uuid" => "Must be an id, which is a UUID, not a name.",
         "single-line" => "Must not contain line ends.",
         "file-name" => "Must not contain line ends or double quotes.",
         "content-id" => {
@@ -96,7 +96,7 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
         "mailbox" => "Must be an email address, or a name with one in angle brackets: Ada <ada@example.com>.",
         "plain-name" => "Must have a visible character, and no line ends, control or invisible characters.",
         "language" => "Must be a language such as en, or a language and a region such as pt-BR.",
-        _ => "Has the wrong form.",
+        _ => "Does not have the required format.",
     };
     (!has_format(format, text)).then(|| Issue::new(at, "invalid_string", message))
 }

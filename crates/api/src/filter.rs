@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 pub(crate) struct FilterTree {
     /// How the groups are combined.
     logic: FilterLogic,
-    /// One at least.
+    /// At least one group.
     groups: Vec<FilterGroup>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct FilterTree {
 enum FilterLogic {
     /// All must hold.
     And,
-    /// One must hold.
+    /// At least one group must hold.
     Or,
 }
 
@@ -36,8 +36,8 @@ struct FilterGroup {
 /// One condition.
 #[derive(Debug, Serialize, ToSchema)]
 struct Filter {
-    /// `email`, `subscribed`, `createdAt`, `updatedAt`, `data.<field>`, `event.<name>`, `segment.<id>`, or `email.` with
-    /// one of `sent`, `delivered`, `opened`, `clicked`, `bounced`, `complained`.
+    /// `email`, `subscribed`, `createdAt`, `updatedAt`, `data.<field>`, `event.<name>`, `segment.<id>`, or `email.`
+    /// with one of `sent`, `delivered`, `opened`, `clicked`, `bounced`, `complained`.
     field: String,
     /// Such as `equals`, `greaterThan`, `within`, `triggered` or `memberOfSegment`.
     operator: String,

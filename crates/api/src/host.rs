@@ -8,6 +8,7 @@ use std::net::IpAddr;
 
 use axum::http::header::HOST;
 use axum::http::{HeaderMap, Uri};
+use mailwright_app::settings::BaseUrl;
 
 /// The names under which the service is reached. Addresses and `localhost` always count: nobody can make those point
 /// elsewhere.
@@ -15,10 +16,8 @@ use axum::http::{HeaderMap, Uri};
 pub(crate) struct KnownHosts(HashSet<String>);
 
 impl KnownHosts {
-    pub(crate) fn new(base_url: &str, allowed: &[String]) -> Self {
-        let base = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
-        let base = base.split('/').next().unwrap_or_default();
-        Self(std::iter::once(base).chain(allowed.iter().map(String::as_str)).map(name).collect())
+    pub(crate) fn new(base_url: &BaseUrl, allowed: &[String]) -> Self {
+        Self(std::iter::once(base_url.host()).chain(allowed.iter().map(String::as_str)).map(name).collect())
     }
 
     /// Whether a host, with or without a port, is this service.
@@ -56,7 +55,8 @@ mod tests {
 
     #[test]
     fn own_names_addresses_and_localhost_are_known() {
-        let known = KnownHosts::new("https://Mail.example.com:8443/sub", &["Mail.internal.:8080".to_owned()]);
+        let base = BaseUrl::parse("https://Mail.example.com:8443/sub").unwrap();
+        let known = KnownHosts::new(&base, &["Mail.internal.:8080".to_owned()]);
         for (host, is_known) in [
             ("mail.example.com", true),
             ("MAIL.example.com:8443", true),

@@ -4,129 +4,35 @@
 //! A request meets, in this order: the room for its connection, the check of `Host`, the limit of clients without a
 //! key, then its handler. [`Visit`] is what is known about a request before that: which client sends it.
 //!
-//! The answer to a request beyond a limit is held back for 100 ms ([`PAUSE`]). Clients that ask again at once, on many
-//! connections, would otherwise keep the processors busy with refusals: the sends of other projects then took up to 17
-//! times as long as alone, at the 99th percentile, and 3 times with the pause.
+//! The answer to a request beyond a limit is held back for 100 ms (`PAUSE` in `visit.rs`). Clients that ask again at
+//! once, on many connections, would otherwise keep the processors busy with refusals: the sends of other projects then
+//! took up to 17 times as long as alone, at the 99th percentile, and 3 times with the pause.
 
-use std::fmt;
-use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 
-use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use mailwright_app::App;
-use mailwright_app::account::session::ClientKey;
 use mailwright_app::project::rate_limit::Allowance;
 use mailwright_core::time::Timestamp;
-use tokio::sync::Semaphore;
 
 use crate::audience::subscription;
-use crate::auth::{self, FORWARDED_FOR, client_address};
-use crate::body::{self, Bodies};
+use crate::auth;
+use crate::body;
 use crate::error::ApiError;
-use crate::host::{self, KnownHosts};
-
-/// Says that the service has no room for a request's connection: probes alone are answered, and preflights. As the error of a request's
-/// body it says that the rest is not waited for, since others need the place.
-#[derive(Debug, Clone, Copy)]
-pub struct NoRoom;
-
-impl fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is no room for the connection")
-    }
-}
-
-impl std::error::Error for NoRoom {}
-
-/// What all requests share.
-#[derive(Debug)]
-pub(crate) struct Edge {
-    app: App,
-    bodies: Arc<Bodies>,
-    pauses: Semaphore,
-    pub(crate) hosts: KnownHosts,
-    told_of_proxy: AtomicBool,
-}
-
-impl Edge {
-    pub(crate) fn new(app: App) -> Arc<Self> {
-        let settings = app.settings();
-        let bodies = Bodies::new(settings.bodies);
-        let hosts = KnownHosts::new(&settings.base_url, &settings.allowed_hosts);
-        let pauses = Semaphore::new(PAUSES);
-        Arc::new(Self { app, bodies, pauses, hosts, told_of_proxy: AtomicBool::new(false) })
-    }
-
-    /// Holds back the answer to a request beyond a limit, so that a client that goes on asking without a pause costs
-    /// others little.
-    async fn pause(&self) {
-        if let Ok(_one_of_few) = self.pauses.try_acquire() {
-            tokio::time::sleep(PAUSE).await;
-        }
-    }
-
-    /// Says once that there is a proxy of which the operator has not told us.
-    fn look_for_proxy(&self, headers: &HeaderMap) {
-        if headers.contains_key(FORWARDED_FOR) && !self.told_of_proxy.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "requests have X-Forwarded-For, and MAILWRIGHT_TRUSTED_PROXIES is 0: if there is a proxy, all who come through \
-                 it count as one client"
-            );
-        }
-    }
-}
-
-/// What is known of a request before anybody looks at it; an extension of each.
-#[derive(Debug, Clone)]
-pub(crate) struct Visit {
-    pub(crate) edge: Arc<Edge>,
-    /// Who sends it.
-    pub(crate) client: ClientKey,
-}
-
-impl Visit {
-    fn new(edge: &Arc<Edge>, request: &Request) -> Self {
-        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
-        let proxies = edge.app.settings().accounts.trusted_proxies;
-        if proxies == 0 {
-            edge.look_for_proxy(request.headers());
-        }
-        let client = ClientKey::of(client_address(request.headers(), peer, proxies));
-        Self { edge: Arc::clone(edge), client }
-    }
-
-    pub(crate) fn bodies(&self) -> &Bodies {
-        &self.edge.bodies
-    }
-}
+use crate::host;
+use crate::no_room::NoRoom;
+use crate::visit::{Edge, RequestLimit, Visit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id taken over from a client.
 const MAX_REQUEST_ID: usize = 128;
 
-/// How long the answer to a request beyond a limit on requests is held back.
-const PAUSE: Duration = Duration::from_millis(100);
-/// How many answers are held back at once. Others beyond a limit leave right away.
-const PAUSES: usize = 256;
-
-/// What the limiter said about a request, carried from the extractor to the answer.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RequestLimit(Arc<OnceLock<Allowance>>);
-
-impl RequestLimit {
-    pub(crate) fn note(&self, allowance: Allowance) {
-        let _ = self.0.set(allowance);
-    }
-}
-
 /// Wraps every request.
-pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn around(State(edge): State<Arc<Edge>>, mut request: Request, next: Next) -> Response {
     let app = &edge.app;
     let started = Instant::now();
     let now = app.clock().now();
@@ -169,7 +75,7 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
     if public {
         cors_headers(headers);
     }
-    security_headers(headers, app.settings().base_url.starts_with("https://"));
+    security_headers(headers, app.settings().base_url.is_https());
     let seconds = started.elapsed().as_secs_f64();
     app.metrics().request(
         method_label(&method),
@@ -184,19 +90,19 @@ pub(crate) async fn frame(State(edge): State<Arc<Edge>>, mut request: Request, n
     response
 }
 
-/// What asks whether the service works; it is answered whatever the state of affairs.
+/// Paths that ask whether the service works. They are answered in every state of the service.
 const PROBES: [&str; 3] = ["/health", "/ready", "/metrics"];
 /// Paths that act without a key for anybody: signing in, and pages for people.
-const KEYLESS: [&str; 8] =
-    ["/", "/auth", "/config", "/docs", "/inbox", "/inbox.js", "/oauth", "/openapi.json"];
+const KEYLESS: [&str; 9] =
+    ["/", "/app", "/auth", "/config", "/docs", "/inbox", "/inbox.js", "/oauth", "/openapi.json"];
 
 /// How requests for a path are treated, whatever their credentials. The API document says so too.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
 pub(crate) struct Manner {
-    /// It is answered whatever the state of affairs.
+    /// It is answered in every state of the service.
     pub(crate) is_probe: bool,
-    /// It acts without a key: only under a name of ours, whatever the request brings.
+    /// It needs no key, so its `Host` must be a name of the service, whatever credentials the request has.
     is_keyless: bool,
     /// It is for recipients of mails, whose links may have an old name.
     pub(crate) is_for_recipients: bool,
@@ -231,7 +137,7 @@ fn is_under(path: &str, roots: &[&str]) -> bool {
     })
 }
 
-/// Refuses what is not for this service, or too much.
+/// Refuses requests under names that are not the service's, and requests beyond a limit.
 fn admit(visit: &Visit, request: &Request, limit: &RequestLimit) -> Result<(), ApiError> {
     let manner = Manner::of(request.method(), request.uri().path());
     if manner.is_probe {
@@ -347,6 +253,8 @@ mod tests {
             ("/auth/login", true),
             ("/oauth/github/callback", true),
             ("/docs", true),
+            ("/app/templates", true),
+            ("/apples", false),
             ("/authors", false),
             ("/contacts", false),
             ("/v1/send", false),

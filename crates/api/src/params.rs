@@ -97,7 +97,8 @@ impl Params {
     }
 }
 
-/// A request without parameters: one that was meant to change what is done must not be ignored.
+/// A request without parameters. A parameter that the client expects to change the action must not be ignored, so it is
+/// refused.
 pub(crate) struct NoParams;
 
 impl<S: Send + Sync> FromRequestParts<S> for NoParams {
@@ -112,12 +113,12 @@ impl<S: Send + Sync> FromRequestParts<S> for NoParams {
     }
 }
 
-/// A whole number in a query: from 1 up to a bound. What is no number, and 0, counts as the default, and what lies outside
-/// of the bounds as the nearest one.
+/// A whole number in a query: from 1 up to a bound. What is no number, and 0, counts as the default, and what lies
+/// outside of the bounds as the nearest one.
 pub(crate) trait Bounded {
     /// The parameter.
     const NAME: &'static str;
-    /// What counts where there is none.
+    /// The value if the parameter is missing.
     const DEFAULT: i64;
     /// The greatest.
     const MOST: i64;
@@ -241,9 +242,24 @@ pub(crate) fn id<T: FromStr>(text: &str, resource: Resource) -> Result<T> {
 pub(crate) fn uuid<T: FromStr>(text: &str) -> Result<T> {
     text.parse().map_err(|_| {
         ApiError::invalid(vec![
-            Issue::new("id", "invalid_string", "Must be an id, which is a UUID, and not a name.")
+            Issue::new("id", "invalid_string", "Must be an id, which is a UUID, not a name.")
                 .received(clip(text)),
         ])
+    })
+}
+
+/// A parameter that is one of some names; any other is refused.
+pub(crate) fn one_of<T: Copy>(
+    params: &Params,
+    parameter: &str,
+    parse: fn(&str) -> Option<T>,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<Option<T>> {
+    let Some(text) = params.text(parameter) else { return Ok(None) };
+    parse(text).map(Some).ok_or_else(|| {
+        let known = all.iter().map(|value| name(*value)).collect::<Vec<_>>().join(", ");
+        ApiError::bad_request(format!("{parameter} must be one of {known}."))
     })
 }
 

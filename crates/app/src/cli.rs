@@ -2,6 +2,7 @@
 
 use mailwright_core::ids::ProjectId;
 use mailwright_core::project::Project;
+use mailwright_store::body;
 use mailwright_store::project::{self, Named};
 
 use crate::App;
@@ -10,29 +11,25 @@ use crate::error::{Error, Resource, Result};
 /// Most projects of a name that are listed to choose from.
 const LISTED: i64 = 20;
 
-/// What a name or an id was found to mean.
+/// The result of looking for a project by a name or an id.
 enum Meant {
     Id(Option<Project>),
     Name(Vec<Named>),
 }
 
 impl App {
-    /// The project that a person names on the command line: by its id, or by its name where that leaves no doubt.
-    /// Everybody can give a project any name, so a name is good for a project that `bootstrap` made with it, while
-    /// there is no other one of that name.
+    /// The project that a person names on the command line, by its id or by its name. Everybody can give a project any
+    /// name, so a name is accepted only for a project that `bootstrap` created with it, and only if no other project
+    /// has the name.
     pub async fn find_project(&self, name_or_id: &str) -> Result<Project> {
         let wanted = name_or_id.to_owned();
         let meant = self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    match wanted.parse::<ProjectId>() {
-                        Ok(id) => project::by_id(rx, id).await.map(Meant::Id),
-                        Err(_) => project::named(rx, &wanted, LISTED).await.map(Meant::Name),
-                    }
-                })
-            })
+            .read(body!(async |rx| {
+                match wanted.parse::<ProjectId>() {
+                    Ok(id) => project::by_id(rx, id).await.map(Meant::Id),
+                    Err(_) => project::named(rx, &wanted, LISTED).await.map(Meant::Name),
+                }
+            }))
             .await?;
         let mut named = match meant {
             Meant::Id(found) => return found.ok_or_else(|| Error::not_found(Resource::Project, name_or_id)),

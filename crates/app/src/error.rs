@@ -1,72 +1,55 @@
 //! The errors of use cases: refusals, and failures of the store.
 
+mod sign_in_refusal;
+
 use mailwright_core::issue::Issue;
+use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::filter::MAX_COMPILED;
 use mailwright_store::{Error as StoreError, Refusal};
 
+pub use sign_in_refusal::SignInRefusal;
+
 /// Result of a use case.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A kind of thing that an id can fail to find.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Resource {
-    /// A contact.
-    Contact,
-    /// A template.
-    Template,
-    /// A domain.
-    Domain,
-    /// A project.
-    Project,
-    /// A mail.
-    Email,
-    /// A captured mail.
-    CapturedEmail,
-    /// A custom field.
-    Field,
-    /// A campaign.
-    Campaign,
-    /// A segment.
-    Segment,
-    /// A user.
-    User,
-    /// A member of a project.
-    Member,
-    /// An invitation to a project.
-    Invitation,
-    /// An API key.
-    Key,
-    /// A session.
-    Session,
-    /// A background job.
-    Job,
-}
-
-impl Resource {
-    /// The name in error messages.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Contact => "Contact",
-            Self::Template => "Template",
-            Self::Domain => "Domain",
-            Self::Project => "Project",
-            Self::Email => "Email",
-            Self::CapturedEmail => "Captured email",
-            Self::Field => "Field",
-            Self::Campaign => "Campaign",
-            Self::Segment => "Segment",
-            Self::User => "User",
-            Self::Member => "Member",
-            Self::Invitation => "Invitation",
-            Self::Key => "Key",
-            Self::Session => "Session",
-            Self::Job => "Job",
-        }
+names! {
+    /// A kind of thing that an id can fail to find.
+    pub enum Resource {
+        /// A contact.
+        Contact = "Contact",
+        /// A template.
+        Template = "Template",
+        /// A domain.
+        Domain = "Domain",
+        /// A project.
+        Project = "Project",
+        /// A mail.
+        Email = "Email",
+        /// A captured mail.
+        CapturedEmail = "Captured email",
+        /// A custom field.
+        Field = "Field",
+        /// A campaign.
+        Campaign = "Campaign",
+        /// A segment.
+        Segment = "Segment",
+        /// A user.
+        User = "User",
+        /// A member of a project.
+        Member = "Member",
+        /// An invitation to a project.
+        Invitation = "Invitation",
+        /// An API key.
+        Key = "Key",
+        /// A session.
+        Session = "Session",
+        /// A background job.
+        Job = "Job",
     }
 }
 
-/// Why a use case did not do what was asked. Nothing half-done remains.
+/// Why a use case was not performed. Nothing that it began remains.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// Fields of the request are wrong.
@@ -84,7 +67,7 @@ pub enum Error {
     /// Nothing has that id in the project.
     #[error("{} {id} was not found", .resource.as_str())]
     NotFound {
-        /// What was looked for.
+        /// The kind of thing that was looked for.
         resource: Resource,
         /// The id given.
         id: String,
@@ -93,16 +76,16 @@ pub enum Error {
     #[error("{0}")]
     Conflict(String),
     /// Others changed the thing again and again while a change of it was prepared.
-    #[error("{} was changed at the same moment, again and again", .0.as_str())]
+    #[error("{} is being changed by other requests", .0.as_str())]
     ChangedMeanwhile(Resource),
     /// The project may not send from that address.
     #[error("{0}")]
     SenderRefused(String),
     /// The instance has no sender for its own mails any more: the domain that the operator vouches for was removed.
-    #[error("own mails have no sender any more: their domain was removed")]
+    #[error("the instance's own mails have no sender any more: its domain was removed")]
     NoOwnSender,
-    /// The project was reset while the request was made: what it was about may be gone.
-    #[error("the project was reset while the request was made")]
+    /// The project was reset during the request: the rows that it is about may not exist any more.
+    #[error("the project was reset during the request")]
     ProjectReset,
     /// The idempotency key was used before.
     #[error("the idempotency key {key:?} was used before")]
@@ -122,13 +105,19 @@ pub enum Error {
     /// The caller is known, and not allowed to do this.
     #[error("{0}")]
     NotAllowed(String),
+    /// Somebody who comes back from a provider is not signed in.
+    #[error("{}", .0.text())]
+    NotSignedIn(SignInRefusal),
+    /// The account was removed while its request was under way.
+    #[error("the account is gone")]
+    SignedOut,
     /// The address or the password is wrong; which of them is not told.
     #[error("the address or the password is wrong")]
     InvalidCredentials,
     /// The password is right, and the account asks for a second factor.
     #[error("a second factor is required")]
     CodeRequired,
-    /// What is asked for needs the password of the account, which was not given. The text says why.
+    /// The action needs the password of the account, which was not given. The text says why.
     #[error("{0}")]
     PasswordRequired(&'static str),
     /// The second factor is wrong, or was used before.
@@ -140,7 +129,7 @@ pub enum Error {
         /// Seconds until the next attempt counts.
         retry_after: i64,
     },
-    /// As many mails as may be asked for in a short time.
+    /// The limit on mails that can be asked for in a window was reached.
     #[error("too many mails")]
     TooManyMails {
         /// Seconds until the next one can be asked for.
@@ -170,7 +159,7 @@ pub enum Error {
     /// A bug. The text is for the log, not for the client.
     #[error("{0}")]
     Internal(String),
-    /// The store failed. What a client is told of it, [`Error::told`] says.
+    /// The store failed. [`Error::told`] makes the error for the client of it.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -181,22 +170,23 @@ impl Error {
         Self::NotFound { resource, id: id.to_string() }
     }
 
-    /// What a client is told: a failure of the store as what it means to who asked.
+    /// The error for the client: a failure of the store becomes its meaning for the caller.
     #[must_use]
     pub fn told(self) -> Self {
         let Self::Store(failure) = self else { return self };
         match failure {
             StoreError::TooSlow(limit) => Self::TooSlow(format!(
-                "The request read for longer than the limit of {} seconds and was stopped.",
+                "Reading took longer than the limit of {} seconds and was stopped.",
                 limit.as_secs_f64()
             )),
             StoreError::NoTurn(limit) => Self::TooSlow(format!(
-                "The request waited for {} seconds for its turn to read, which is the limit: others were reading.",
+                "The request waited {} seconds for its turn to read, which is the limit, because of other \
+                 reads.",
                 limit.as_secs_f64()
             )),
             StoreError::Crowded(most) => Self::QueueFull(format!(
-                "{most} requests of the project that read much wait for their turn, which is the limit. Wait for \
-                 their answers, and ask for fewer at the same time."
+                "{most} slow reads of the project wait for their turn, which is the limit. Wait for their \
+                 answers, and send fewer of them at the same time."
             )),
             StoreError::Excess(excess) => Self::Invalid(vec![excess.issue()]),
             StoreError::TooManyConditions => Self::BadRequest(too_many_conditions()),
@@ -239,7 +229,7 @@ impl Refusal for Error {
     }
 }
 
-/// What to say of a filter that has too many conditions with those of the segments that it names.
+/// The message for a filter that has too many conditions, those of the segments that it names included.
 pub(crate) fn too_many_conditions() -> String {
     format!(
         "With the segments it refers to, the filter has more than {MAX_COMPILED} conditions. Track some of these \

@@ -10,7 +10,7 @@ pub mod background;
 pub mod cli;
 pub mod delivery;
 mod error;
-mod http_client;
+pub mod http_client;
 pub mod metrics;
 pub mod project;
 pub mod secret;
@@ -19,40 +19,23 @@ pub mod settings;
 mod transaction;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use mailwright_core::project::Project;
 use mailwright_core::time::Clock;
 use mailwright_mail::dns::Dns;
-use mailwright_store::audience::email_search_cache::EmailSearchCaches;
-use mailwright_store::{Coalescer, Db};
-use tokio::sync::OnceCell;
+use mailwright_store::Db;
 
 pub use delivery::Transport;
-pub use error::{Error, Resource, Result};
+pub use error::{Error, Resource, Result, SignInRefusal};
 pub use mailwright_store::project::api_key::KeyKind;
 
-use crate::account::password::Passwords;
-use crate::audience::segment::LiveSegments;
-use crate::audience::{contact, segment, track};
-use crate::background::clock::Watch;
-use crate::background::runner::{Waker, every};
+use crate::audience::segment;
+use crate::background::runner::every;
 use crate::background::tasks::Tasks;
-use crate::background::{job, maintenance};
-use crate::delivery::Dispatcher;
-use crate::delivery::suspension::ReputationQueue;
-use crate::http_client::HttpClient;
+use crate::background::{job, job_kinds, maintenance};
 use crate::metrics::Metrics;
-use crate::project::key;
-use crate::project::key::Keyring;
-use crate::project::rate_limit::Limiter;
 use crate::secret::InstanceSecret;
-use crate::sending::campaign::runner::Hints;
-use crate::sending::content::Contents;
-use crate::sending::email::Told;
-use crate::sending::key_pool::KeyPool;
-use crate::sending::{campaign, send};
+use crate::sending::campaign;
 use crate::settings::Settings;
 
 /// The running application. Cheap to clone.
@@ -64,31 +47,14 @@ struct Inner {
     clock: Clock,
     settings: Settings,
     secret: InstanceSecret,
-    transport: Transport,
     dns: Dns,
     metrics: Metrics,
-    keyring: Keyring,
-    limiter: Limiter,
-    passwords: Passwords,
-    platform: OnceCell<Project>,
-    http: HttpClient,
-    contents: Contents,
-    illegible: Told,
-    email_search_caches: EmailSearchCaches,
-    tracks: Coalescer<track::Operation, track::Outcome>,
-    sends: Coalescer<send::Operation, send::Outcome>,
-    upserts: Coalescer<contact::Operation, contact::Outcome>,
-    dispatcher: Dispatcher,
-    key_pool: KeyPool,
-    jobs: Waker,
-    segments: LiveSegments,
-    campaigns: Hints,
-    reputation_queue: ReputationQueue,
-    watch: Watch,
-    /// How often this process saw that a domain may, or may not, be sent from any more.
-    domain_changes: AtomicU64,
-    /// Whether the process was asked to stop.
-    is_leaving: AtomicBool,
+    account: account::State,
+    project: project::State,
+    audience: audience::State,
+    sending: sending::State,
+    delivery: delivery::State,
+    background: background::State,
 }
 
 impl std::fmt::Debug for App {
@@ -100,7 +66,7 @@ impl std::fmt::Debug for App {
 /// How often it is tried whether the database takes writes again.
 const PROBE: Duration = Duration::from_secs(2);
 
-/// What an [`App`] is made of.
+/// The parts of an [`App`].
 #[derive(Debug)]
 pub struct Parts {
     /// The database, migrated.
@@ -124,50 +90,30 @@ impl App {
     pub fn new(parts: Parts) -> Self {
         let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
         Self(Arc::new(Inner {
-            keyring: Keyring::new(&db, clock.clone()),
-            limiter: Limiter::new(&db, clock.clone(), settings.requests),
-            passwords: Passwords::default(),
-            platform: OnceCell::new(),
-            http: HttpClient::default(),
-            contents: Contents::new(db.clone()),
-            illegible: Told::default(),
-            email_search_caches: EmailSearchCaches::new(db.clone()),
-            tracks: Coalescer::writes(&db, |tx, operations| Box::pin(track::run(tx, operations))),
-            sends: Coalescer::writes(&db, |tx, operations| Box::pin(send::run(tx, operations))),
-            upserts: Coalescer::writes(&db, |tx, operations| Box::pin(contact::run(tx, operations))),
-            dispatcher: Dispatcher::default(),
-            key_pool: KeyPool::default(),
-            jobs: Waker::default(),
-            segments: LiveSegments::default(),
-            campaigns: Hints::default(),
-            reputation_queue: ReputationQueue::default(),
-            watch: Watch::default(),
-            domain_changes: AtomicU64::new(0),
-            is_leaving: AtomicBool::new(false),
+            account: account::State::new(dns.clone(), settings.allow_private_networks),
+            project: project::State::new(&db, &clock, &settings),
+            audience: audience::State::new(&db),
+            sending: sending::State::new(&db),
+            delivery: delivery::State::new(transport),
+            background: background::State::default(),
             db,
             clock,
             settings,
             secret,
-            transport,
             dns,
             metrics,
         }))
     }
 
     /// Starts the background work: delivery, campaigns, segments, jobs, domain checks, judging projects,
-    /// housekeeping.
+    /// maintenance.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
         maintenance::start(self, tasks);
-        job::start(self, tasks);
+        job::start(self, tasks, job_kinds::open);
         delivery::suspension::start(self, tasks);
-    }
-
-    /// Whether the background work is alive; true as well when this process does none.
-    pub fn worker_is_alive(&self) -> bool {
-        self.0.dispatcher.is_alive()
     }
 
     /// Whether the database takes writes, as far as is known.
@@ -175,7 +121,8 @@ impl App {
         self.0.db.is_writable()
     }
 
-    /// Tries whether the database takes writes, and again and again while it does not: nobody else may write then.
+    /// Tries whether the database takes writes, and repeats the try while it does not: perhaps nothing else writes
+    /// meanwhile.
     pub async fn start_probing(&self, tasks: &Tasks) {
         if let Err(error) = self.0.db.probe_write().await {
             tracing::warn!(%error, "nothing could be written");
@@ -188,21 +135,6 @@ impl App {
     /// Whether the database answers and has the schema of this program.
     pub async fn is_ready(&self) -> Result<bool> {
         Ok(mailwright_store::database::migrate::is_current(&self.0.db).await?)
-    }
-
-    /// Notes that the process is going to stop, so that it no longer says to be ready.
-    pub fn leave(&self) {
-        self.0.is_leaving.store(true, Ordering::SeqCst);
-    }
-
-    /// Whether the process is going to stop.
-    pub fn is_leaving(&self) -> bool {
-        self.0.is_leaving.load(Ordering::SeqCst)
-    }
-
-    /// Whether mail leaves the machine, so that a domain has to be proved before anything is sent from it.
-    pub(crate) fn mail_leaves(&self) -> bool {
-        !matches!(self.0.transport, Transport::Capture)
     }
 
     /// The operator's settings.
@@ -218,23 +150,5 @@ impl App {
     /// Where the time comes from.
     pub fn clock(&self) -> &Clock {
         &self.0.clock
-    }
-
-    /// What to answer a caller whose remembered key turned out to be no longer good.
-    fn stale(&self, caller: &key::Identity, stale: key::Stale) -> Error {
-        if let Some(hash) = &caller.hash {
-            self.0.keyring.forget(hash);
-        }
-        stale.into()
-    }
-
-    /// Whose keys are whose.
-    pub fn keyring(&self) -> &Keyring {
-        &self.0.keyring
-    }
-
-    /// The request limit.
-    pub fn limiter(&self) -> &Limiter {
-        &self.0.limiter
     }
 }

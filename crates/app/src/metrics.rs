@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
+use mailwright_core::names;
 use mailwright_store::StoreMetrics;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -38,7 +39,7 @@ pub struct LaneLabels {
     pub lane: &'static str,
 }
 
-/// What became of a hand-over.
+/// Labels for the outcome of a hand-over.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OutcomeLabels {
     /// `sent`, `deferred`, `held`, `bounced`, `failed` or `in_doubt`.
@@ -75,21 +76,12 @@ pub struct RoundLabels {
     pub outcome: &'static str,
 }
 
-/// How a round of background work ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RoundOutcome {
-    Ok,
-    Failed,
-    Panicked,
-}
-
-impl RoundOutcome {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Panicked => "panicked",
-        }
+names! {
+    /// How a round of background work ended.
+    pub(crate) enum RoundOutcome {
+        Ok = "ok",
+        Failed = "failed",
+        Panicked = "panicked",
     }
 }
 
@@ -220,7 +212,7 @@ impl Metrics {
         }
     }
 
-    /// Notes what is wrong with the next hop, if anything.
+    /// Sets the state of the next hop: its trouble, or none.
     pub fn next_hop_state(&self, trouble: Option<&'static str>) {
         let current = trouble.unwrap_or("working");
         for state in ["working", "unreachable", "login", "refused"] {

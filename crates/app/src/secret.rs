@@ -6,17 +6,18 @@ use ring::hmac;
 
 use mailwright_core::ids::{DomainId, ProjectNumber, UserId};
 use mailwright_store::Db;
+use mailwright_store::body;
 use mailwright_store::database::sealed::{self, DomainKey, Sealed};
 
 use crate::error::{Error, Result};
 
-/// What the private keys of domains are encrypted for.
+/// Purpose under which the private keys of domains are encrypted.
 pub(crate) const DKIM: &str = "dkim";
-/// What the check of the secret is encrypted for.
+/// Purpose under which the check of the secret is encrypted.
 const CHECK: &str = "check";
 /// Domains, or second factors, that are looked at together.
 const PAGE: i64 = 200;
-/// Most domains that are named where there may be many.
+/// Most domains that one message names.
 const NAMED: usize = 10;
 
 /// `MAILWRIGHT_SECRET`. Never printed.
@@ -59,12 +60,22 @@ impl InstanceSecret {
         Ok(plain.to_vec())
     }
 
+    /// Encrypts the seed of a user's second factor.
+    pub(crate) fn seal_seed(&self, user: UserId, seed: &[u8]) -> Result<Vec<u8>> {
+        self.seal(&seed_purpose(user), seed)
+    }
+
+    /// Decrypts what [`InstanceSecret::seal_seed`] made for this user.
+    pub(crate) fn open_seed(&self, user: UserId, sealed: &[u8]) -> Result<Vec<u8>> {
+        self.open(&seed_purpose(user), sealed)
+    }
+
     /// Whether this is the secret that something was encrypted with.
     pub fn opens(&self, sealed: &Sealed) -> bool {
         match sealed {
             Sealed::Check(check) => self.open(CHECK, check).is_ok(),
             Sealed::Dkim(key) => self.open(DKIM, key).is_ok(),
-            Sealed::Seed(user, seed) => crate::account::totp::open(self, *user, seed).is_ok(),
+            Sealed::Seed(user, seed) => self.open_seed(*user, seed).is_ok(),
         }
     }
 
@@ -99,33 +110,29 @@ impl InstanceSecret {
     }
 }
 
-/// What a database with the current schema holds that only the right secret opens; `None` when nothing is encrypted
-/// yet.
+/// An encrypted value of a database with the current schema, for trying a secret; `None` if nothing is encrypted yet.
 pub async fn sample(db: &Db) -> Result<Option<Sealed>> {
-    Ok(db.read(|rx| Box::pin(sealed::sample(rx))).await?)
+    Ok(db.read(body!(async |rx| sealed::sample(rx).await)).await?)
 }
 
 /// Keeps what shows from now on whether a secret is this one, where nothing did yet.
 pub async fn keep_check(db: &Db, secret: &InstanceSecret) -> Result<()> {
     let check = secret.seal(CHECK, &[])?;
-    Ok(db.write(move |tx| Box::pin(async move { sealed::keep_check(tx, &check).await })).await?)
+    Ok(db.write(body!(async |tx| sealed::keep_check(tx, &check).await)).await?)
 }
 
 /// The same in the place of what did, because that secret was lost.
 pub(crate) async fn replace_check(db: &Db, secret: &InstanceSecret) -> Result<()> {
     let check = secret.seal(CHECK, &[])?;
-    Ok(db.write(move |tx| Box::pin(async move { sealed::replace_check(tx, &check).await })).await?)
+    Ok(db.write(body!(async |tx| sealed::replace_check(tx, &check).await)).await?)
 }
 
 /// How many accounts have a second factor whose seed a secret does not open.
 pub async fn unopened_seeds(db: &Db, secret: &InstanceSecret) -> Result<usize> {
     let (mut count, mut after) = (0, UserId::from_bytes([0; 16]));
     loop {
-        let seeds = db.read(move |rx| Box::pin(async move { sealed::seeds(rx, after, PAGE).await })).await?;
-        count += seeds
-            .iter()
-            .filter(|(user, seed)| crate::account::totp::open(secret, *user, seed).is_err())
-            .count();
+        let seeds = db.read(body!(async |rx| sealed::seeds(rx, after, PAGE).await)).await?;
+        count += seeds.iter().filter(|(user, seed)| secret.open_seed(*user, seed).is_err()).count();
         let Some((last, _)) = seeds.last() else { return Ok(count) };
         after = *last;
     }
@@ -166,17 +173,21 @@ pub async fn unopened(db: &Db, secret: &InstanceSecret) -> Result<Option<Unopene
 /// A domain, to go on from.
 pub(crate) type Place = (ProjectNumber, DomainId);
 
-/// Those of the next domains whose private keys a secret does not open, and where to go on; `None` after the last.
+/// Which of the next domains have private keys that a secret does not decrypt, and the domain to continue after; `None`
+/// after the last.
 pub(crate) async fn next_unopened(
     db: &Db,
     secret: &InstanceSecret,
     after: Option<Place>,
 ) -> Result<(Vec<DomainKey>, Option<Place>)> {
-    let mut keys =
-        db.read(move |rx| Box::pin(async move { sealed::domain_keys(rx, after, PAGE).await })).await?;
+    let mut keys = db.read(body!(async |rx| sealed::domain_keys(rx, after, PAGE).await)).await?;
     let next = keys.last().map(|key| (key.project, key.domain));
     keys.retain(|key| secret.open(DKIM, &key.private_key).is_err());
     Ok((keys, next))
+}
+
+fn seed_purpose(user: UserId) -> String {
+    format!("totp {user}")
 }
 
 #[cfg(test)]

@@ -1,19 +1,25 @@
 //! The operator's settings, in the form that the use cases need. `server/src/config.rs` makes them.
 
+mod base_url;
+
 use std::time::Duration;
 
 use mailwright_core::header::NameList;
 use mailwright_store::delivery::mailbox::Quota;
 
+pub use self::base_url::{BaseUrl, BaseUrlError};
+
 /// Settings of the use cases and the worker.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where clients and recipients reach the service, without a final slash.
-    pub base_url: String,
+    /// URL at which clients and recipients reach the service.
+    pub base_url: BaseUrl,
     /// Requests a minute.
     pub requests: RequestLimits,
     /// Names under which the service is reached beside the base URL's, in small letters and without ports.
     pub allowed_hosts: Vec<String>,
+    /// Whether requests to addresses that users give may go to private networks.
+    pub allow_private_networks: bool,
     /// Bodies of requests.
     pub bodies: BodySettings,
     /// Whether a project is disabled when too much of its mail comes back; otherwise the operator is only told.
@@ -26,7 +32,7 @@ pub struct Settings {
     pub latest_start: Duration,
     /// Attachments.
     pub attachments: AttachmentLimits,
-    /// What the mailbox of a project holds, where mail is captured.
+    /// Quota of a project's mailbox for captured mail.
     pub mailbox: Quota,
     /// Sending.
     pub delivery: DeliverySettings,
@@ -41,7 +47,7 @@ pub struct Settings {
     /// Accounts.
     pub accounts: AccountSettings,
     /// The instance's own mails.
-    pub platform: PlatformSettings,
+    pub system_mail: SystemMailSettings,
     /// Providers that people sign in with.
     pub oauth: OauthSettings,
 }
@@ -49,15 +55,15 @@ pub struct Settings {
 /// Requests a minute.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLimits {
-    /// Of a project, with its secret keys and by its members; 0 switches all of these limits off.
+    /// Requests a minute of a project, with its secret keys and by its members; 0 switches all of these limits off.
     pub per_project: i64,
-    /// Of a project, with its public key.
+    /// Requests a minute of a project with its public key.
     pub public: i64,
-    /// Of these, how many a client may make even when others have used up the project's.
+    /// Requests a minute that one client may make with the public key after others have used up the project's limit.
     pub public_share: i64,
-    /// Of a client, without any key.
+    /// Requests a minute of a client without a key.
     pub keyless: i64,
-    /// Of a client, with keys that are not valid.
+    /// Requests a minute of a client with keys that are not valid.
     pub invalid_keys: i64,
 }
 
@@ -83,19 +89,19 @@ pub struct OauthSettings {
     pub google: Option<ProviderSettings>,
 }
 
-/// How a provider is reached. The addresses have no final slash.
+/// How a provider is reached.
 #[derive(Debug, Clone)]
 pub struct ProviderSettings {
-    /// As what it knows this instance.
+    /// Id of this instance at the provider.
     pub client_id: String,
-    /// What proves that it is this instance.
+    /// Secret that authenticates this instance to the provider.
     pub client_secret: ClientSecret,
-    /// Where people allow the sign-in.
-    pub authorize_url: String,
-    /// Where codes are exchanged.
-    pub token_url: String,
-    /// Where it says who somebody is.
-    pub api_url: String,
+    /// URL where people allow the sign-in.
+    pub authorize_url: BaseUrl,
+    /// URL where a code is exchanged for a token.
+    pub token_url: BaseUrl,
+    /// URL of the API that describes the account.
+    pub api_url: BaseUrl,
 }
 
 /// A secret that a provider gave out. Never printed.
@@ -121,8 +127,8 @@ impl std::fmt::Debug for ClientSecret {
 
 /// Mails of the instance itself.
 #[derive(Debug, Clone)]
-pub struct PlatformSettings {
-    /// Their sender; without one there are none.
+pub struct SystemMailSettings {
+    /// Sender of the instance's own mails; `None`: the instance sends none.
     pub from: Option<mailwright_core::address::EmailAddress>,
     /// Whether accounts with a password have to prove their address before they are let in.
     pub verification_required: bool,
@@ -177,7 +183,7 @@ pub struct DeliverySettings {
     pub retry_base: Duration,
     /// The longest back-off.
     pub retry_max: Duration,
-    /// Until a next hop is tried again that refused the login or all mail; it doubles with every further time.
+    /// First pause after the next hop refused the login or all mail; it doubles each time.
     pub refused_base: Duration,
     /// The longest time until it is tried again.
     pub refused_max: Duration,
@@ -190,8 +196,8 @@ pub struct DeliverySettings {
 /// How segments are looked after.
 #[derive(Debug, Clone, Copy)]
 pub struct SegmentSettings {
-    /// Time between two counts of a segment that is not tracked, and from a change to the condition of one that is
-    /// until everybody is judged by it.
+    /// Time between two counts of a segment that is not tracked. For a tracked segment: time from a change of its
+    /// condition until all contacts are evaluated.
     pub refresh_interval: Duration,
 }
 
@@ -211,6 +217,6 @@ pub struct DomainSettings {
 pub struct JobSettings {
     /// Projects whose jobs this process works on at the same time.
     pub at_once: usize,
-    /// How long a claim holds without a sign of life. Every step is one.
+    /// How long a claim holds without a sign of life. Every step of a job is such a sign.
     pub lease: Duration,
 }

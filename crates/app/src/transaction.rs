@@ -9,12 +9,39 @@
 //! ([`Error::Store`](crate::Error)) until a client is told ([`Error::told`](crate::Error::told)).
 
 use futures_util::future::BoxFuture;
-use mailwright_store::Tx;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_store::{Door, Result as StoreResult, Rx, Tx};
 
 use crate::App;
 use crate::error::Result;
 
 impl App {
+    /// Reads a few rows by their keys.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        body: impl for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, StoreResult<T>> + Send + 'static,
+    ) -> Result<T> {
+        Ok(self.0.db.read(body).await?)
+    }
+
+    /// Reads what may be every row of a project.
+    pub(crate) async fn read_slow<T: Send + 'static>(
+        &self,
+        project: ProjectNumber,
+        body: impl for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, StoreResult<T>> + Send + 'static,
+    ) -> Result<T> {
+        Ok(self.0.db.read_slow(project, body).await?)
+    }
+
+    /// Reads by the door that the caller names.
+    pub(crate) async fn read_by<T: Send + 'static>(
+        &self,
+        door: Door,
+        body: impl for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, StoreResult<T>> + Send + 'static,
+    ) -> Result<T> {
+        Ok(self.0.db.read_by(door, body).await?)
+    }
+
     /// Runs the transaction of a use case, again when another one got in the way.
     pub(crate) async fn write<T: Send + 'static>(
         &self,

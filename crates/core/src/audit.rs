@@ -1,6 +1,7 @@
 //! The audit log: who did what in a project.
 
 use crate::ids::{ApiKeyId, UserId};
+use crate::names;
 
 /// Who acts in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,111 +38,72 @@ impl std::fmt::Display for Actor {
     }
 }
 
-/// An action that the audit log records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
-    /// The project was created.
-    ProjectCreated,
-    /// Its settings were changed.
-    ProjectUpdated,
-    /// Its data was purged.
-    ProjectReset,
-    /// It was disabled.
-    ProjectDisabled,
-    /// It was enabled again.
-    ProjectEnabled,
-    /// Its pair of keys was replaced.
-    KeysRotated,
-    /// A key was made.
-    KeyCreated,
-    /// A key was revoked.
-    KeyRevoked,
-    /// Somebody without an account was invited.
-    MemberInvited,
-    /// An invitation was withdrawn.
-    InvitationRevoked,
-    /// Somebody became a member.
-    MemberAdded,
-    /// A member's role was changed.
-    MemberChanged,
-    /// A member was removed, or left.
-    MemberRemoved,
-    /// The project got another owner.
-    OwnershipTransferred,
-    /// A sender domain was added.
-    DomainAdded,
-    /// A sender domain got another key.
-    DomainRenewed,
-    /// A sender domain was removed.
-    DomainRemoved,
-    /// A contact was deleted.
-    ContactDeleted,
-    /// Many contacts were to be deleted, in the background.
-    ContactsDeleted,
-    /// A segment was deleted.
-    SegmentDeleted,
-    /// The events of a name were deleted.
-    EventsDeleted,
-    /// A custom field was removed from all contacts.
-    FieldDeleted,
-    /// A template was deleted.
-    TemplateDeleted,
-    /// A campaign was sent.
-    CampaignSent,
-    /// A campaign was scheduled.
-    CampaignScheduled,
-    /// The time of a scheduled campaign passed while the service did not run.
-    CampaignMissed,
-    /// A campaign was paused.
-    CampaignPaused,
-    /// A campaign went on.
-    CampaignResumed,
-    /// Mails of a campaign were to be sent again.
-    CampaignRetried,
-    /// A campaign was cancelled.
-    CampaignCancelled,
-    /// A campaign was deleted.
-    CampaignDeleted,
-    /// The captured mails were removed.
-    MailboxCleared,
-}
-
-impl Action {
-    /// The name in the API and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ProjectCreated => "project.created",
-            Self::ProjectUpdated => "project.updated",
-            Self::ProjectReset => "project.reset",
-            Self::ProjectDisabled => "project.disabled",
-            Self::ProjectEnabled => "project.enabled",
-            Self::KeysRotated => "keys.rotated",
-            Self::KeyCreated => "key.created",
-            Self::KeyRevoked => "key.revoked",
-            Self::MemberInvited => "member.invited",
-            Self::InvitationRevoked => "invitation.revoked",
-            Self::MemberAdded => "member.added",
-            Self::MemberChanged => "member.changed",
-            Self::MemberRemoved => "member.removed",
-            Self::OwnershipTransferred => "ownership.transferred",
-            Self::DomainAdded => "domain.added",
-            Self::DomainRenewed => "domain.renewed",
-            Self::DomainRemoved => "domain.removed",
-            Self::ContactDeleted => "contact.deleted",
-            Self::ContactsDeleted => "contacts.deleted",
-            Self::SegmentDeleted => "segment.deleted",
-            Self::EventsDeleted => "events.deleted",
-            Self::FieldDeleted => "field.deleted",
-            Self::TemplateDeleted => "template.deleted",
-            Self::CampaignSent => "campaign.sent",
-            Self::CampaignScheduled => "campaign.scheduled",
-            Self::CampaignMissed => "campaign.missed",
-            Self::CampaignPaused => "campaign.paused",
-            Self::CampaignResumed => "campaign.resumed",
-            Self::CampaignRetried => "campaign.retried",
-            Self::CampaignCancelled => "campaign.cancelled",
-            Self::CampaignDeleted => "campaign.deleted",
-            Self::MailboxCleared => "mailbox.cleared",
-        }
+names! {
+    /// An action that the audit log records.
+    pub enum Action {
+        /// The project was created.
+        ProjectCreated = "project.created",
+        /// The settings of the project were changed.
+        ProjectUpdated = "project.updated",
+        /// The project was reset.
+        ProjectReset = "project.reset",
+        /// The project was disabled.
+        ProjectDisabled = "project.disabled",
+        /// The project was enabled again.
+        ProjectEnabled = "project.enabled",
+        /// The project's own pair of keys was replaced.
+        KeysRotated = "keys.rotated",
+        /// A key was made.
+        KeyCreated = "key.created",
+        /// A key was revoked.
+        KeyRevoked = "key.revoked",
+        /// Somebody without an account was invited.
+        MemberInvited = "member.invited",
+        /// An invitation was withdrawn.
+        InvitationRevoked = "invitation.revoked",
+        /// Somebody became a member.
+        MemberAdded = "member.added",
+        /// A member's role was changed.
+        MemberChanged = "member.changed",
+        /// A member was removed, or left.
+        MemberRemoved = "member.removed",
+        /// The project got another owner.
+        OwnershipTransferred = "ownership.transferred",
+        /// A sender domain was added.
+        DomainAdded = "domain.added",
+        /// A sender domain got another key.
+        DomainRenewed = "domain.renewed",
+        /// A sender domain was removed.
+        DomainRemoved = "domain.removed",
+        /// A contact was deleted.
+        ContactDeleted = "contact.deleted",
+        /// Many contacts were to be deleted, in the background.
+        ContactsDeleted = "contacts.deleted",
+        /// A segment was deleted.
+        SegmentDeleted = "segment.deleted",
+        /// The events of a name were deleted.
+        EventsDeleted = "events.deleted",
+        /// A custom field was removed from all contacts.
+        FieldDeleted = "field.deleted",
+        /// A template was deleted.
+        TemplateDeleted = "template.deleted",
+        /// A campaign was sent.
+        CampaignSent = "campaign.sent",
+        /// A campaign was scheduled.
+        CampaignScheduled = "campaign.scheduled",
+        /// The time of a scheduled campaign passed while the service did not run.
+        CampaignMissed = "campaign.missed",
+        /// A campaign was paused.
+        CampaignPaused = "campaign.paused",
+        /// A campaign went on.
+        CampaignResumed = "campaign.resumed",
+        /// Mails of a campaign were to be sent again.
+        CampaignRetried = "campaign.retried",
+        /// A campaign was cancelled.
+        CampaignCancelled = "campaign.cancelled",
+        /// A campaign was deleted.
+        CampaignDeleted = "campaign.deleted",
+        /// The captured mails were removed.
+        MailboxCleared = "mailbox.cleared",
     }
 }

@@ -2,28 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::names;
+
 /// Most contacts of a bulk operation (contract, Limits).
 pub const MAX_CONTACTS: usize = 1000;
 
-/// What a bulk operation does to each contact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
-    /// Subscribes it.
-    Subscribe,
-    /// Unsubscribes it.
-    Unsubscribe,
-    /// Removes it.
-    Delete,
-}
-
-impl Operation {
-    /// The name in results.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Subscribe => "subscribe",
-            Self::Unsubscribe => "unsubscribe",
-            Self::Delete => "delete",
-        }
+names! {
+    /// What a bulk operation does to each contact.
+    pub enum Operation {
+        /// Subscribes it.
+        Subscribe = "subscribe",
+        /// Unsubscribes it.
+        Unsubscribe = "unsubscribe",
+        /// Removes it.
+        Delete = "delete",
     }
 }
 
@@ -51,6 +43,6 @@ pub struct ContactFailure {
     /// Address of the contact; null when there is no such contact.
     #[schema(required)]
     pub email: Option<String>,
-    /// Why.
+    /// The reason.
     pub error: String,
 }

@@ -1,15 +1,20 @@
 //! Campaigns: one mail to an audience, now or at a given time.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::email::{EmailSource, Reason, RecipientState, names};
+use crate::address::EmailAddress;
+use crate::email::{EmailSource, Reason, RecipientState};
 use crate::ids::{CampaignId, SegmentId};
+use crate::names::names_in_json;
 use crate::template::TemplateType;
 use crate::time::Timestamp;
 
-names! {
-    /// Where a campaign stands (contract, Campaign status).
-    CampaignStatus {
+names_in_json! {
+    /// The status of a campaign.
+    pub enum CampaignStatus {
         /// It is being written.
         Draft = "DRAFT",
         /// It starts at `scheduledFor`.
@@ -23,9 +28,9 @@ names! {
     }
 }
 
-names! {
+names_in_json! {
     /// Whom a campaign is for.
-    AudienceType {
+    pub enum AudienceType {
         /// Every contact.
         All = "ALL",
         /// The members of a segment.
@@ -87,18 +92,18 @@ pub struct Campaign {
     /// HTML, with variables.
     pub body: String,
     /// Sender address.
-    pub from: String,
+    pub from: EmailAddress,
     /// Sender display name.
     pub from_name: Option<String>,
     /// Reply address.
-    pub reply_to: Option<String>,
+    pub reply_to: Option<EmailAddress>,
     /// Kind of mail.
     pub kind: TemplateType,
-    /// Where it stands.
+    /// Its status.
     pub status: CampaignStatus,
-    /// Whom it is for.
+    /// Its audience.
     pub audience: Audience,
-    /// When it is to start, or was.
+    /// The time for which it is or was scheduled.
     pub scheduled_for: Option<Timestamp>,
     /// How many mails it makes: counted when it is saved, exact once its audience is frozen.
     pub recipients: i64,
@@ -110,7 +115,7 @@ pub struct Campaign {
     pub frozen_at: Option<Timestamp>,
     /// When the last of its mails was settled.
     pub finished_at: Option<Timestamp>,
-    /// Why it was cancelled or paused, or did not start, where nobody asked for it.
+    /// Why the service cancelled or paused the campaign, or did not start it.
     pub note: Option<String>,
     /// When it was created.
     pub created_at: Timestamp,
@@ -119,7 +124,7 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// What its mails are made by (reference 4.4).
+    /// The origin of its mails (reference 4.4).
     pub fn source(kind: TemplateType) -> EmailSource {
         match kind {
             TemplateType::Transactional => EmailSource::Transactional,
@@ -139,14 +144,14 @@ pub fn excluded(kind: TemplateType, subscribed: bool, suppressed: bool) -> Optio
     }
 }
 
-/// What became of a campaign's audience: how many contacts it had, and where the mail of each stands.
+/// The sums of a campaign: how many contacts its audience had, and how many mails are in each state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Contacts of the audience, as far as it is frozen.
     pub audience: i64,
-    /// Those of them that were to get a mail when it was frozen.
+    /// Contacts that were to get a mail when the audience was frozen.
     pub recipients: i64,
-    /// Mails by where they stand and why; none at zero.
+    /// Numbers of mails by state and reason, without zeros.
     pub totals: Vec<(RecipientState, Option<Reason>, i64)>,
     /// Mails that were refused by the recipient's host.
     pub bounced: i64,
@@ -163,12 +168,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The mails that stand so.
+    /// Number of mails in a state.
     pub fn count(&self, recipient_state: RecipientState) -> i64 {
         self.totals.iter().filter(|(s, ..)| *s == recipient_state).map(|(.., n)| n).sum()
     }
 
-    /// The mails that stand so for a reason.
+    /// Number of mails in a state, with the reason if the state has one.
     pub fn count_for(&self, recipient_state: RecipientState, reason: Reason) -> i64 {
         let fits =
             |(s, r, _): &&(RecipientState, Option<Reason>, i64)| *s == recipient_state && *r == Some(reason);
@@ -183,6 +188,48 @@ impl Ledger {
     /// Whether every contact of the audience is accounted for and none waits.
     pub fn is_balanced(&self) -> bool {
         self.adds_up() && self.count(RecipientState::Waiting) == 0
+    }
+}
+
+/// The equation of a ledger: audience = waiting + accepted + skipped + failed + in doubt. A campaign stores the one that
+/// it ended with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Equation {
+    /// Contacts of the audience.
+    pub audience: i64,
+    /// Mails that wait.
+    pub waiting: i64,
+    /// Mails that the next hop took.
+    pub accepted: i64,
+    /// Mails that were not sent for a reason known before, by reason.
+    pub skipped: BTreeMap<String, i64>,
+    /// Mails that could not be sent, by reason.
+    pub failed: BTreeMap<String, i64>,
+    /// Mails of which nobody knows whether the next hop took them.
+    pub in_doubt: i64,
+    /// Whether no mail waits and the sums add up.
+    pub balanced: bool,
+}
+
+impl Ledger {
+    /// The equation of the ledger.
+    pub fn equation(&self) -> Equation {
+        let by_reason = |state| {
+            let reasons = self.totals.iter().filter(|(s, ..)| *s == state);
+            reasons
+                .map(|(_, reason, count)| (reason.map_or("other", Reason::as_str).to_owned(), *count))
+                .collect()
+        };
+        Equation {
+            audience: self.audience,
+            waiting: self.count(RecipientState::Waiting),
+            accepted: self.count(RecipientState::Accepted),
+            skipped: by_reason(RecipientState::Skipped),
+            failed: by_reason(RecipientState::Failed),
+            in_doubt: self.count(RecipientState::InDoubt),
+            balanced: self.is_balanced(),
+        }
     }
 }
 
@@ -241,5 +288,25 @@ mod tests {
         assert!((rate(1, 4) - 25.0).abs() < f64::EPSILON);
         assert!((rate(0, 0)).abs() < f64::EPSILON);
         assert!((rate(2, 2) - 100.0).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn an_equation_is_stored_as_it_is_shown() {
+        let ledger = Ledger {
+            audience: 6,
+            totals: vec![
+                (RecipientState::Accepted, None, 3),
+                (RecipientState::Skipped, Some(Reason::Unsubscribed), 1),
+                (RecipientState::Failed, None, 1),
+                (RecipientState::InDoubt, None, 1),
+            ],
+            ..Ledger::default()
+        };
+        let stored = serde_json::to_value(ledger.equation()).unwrap();
+        assert_eq!(
+            stored.to_string(),
+            r#"{"accepted":3,"audience":6,"balanced":true,"failed":{"other":1},"inDoubt":1,"skipped":{"unsubscribed":1},"waiting":0}"#
+        );
+        assert_eq!(serde_json::from_value::<Equation>(stored).unwrap(), ledger.equation());
     }
 }

@@ -13,7 +13,7 @@ pub struct Domain {
     pub name: DomainName,
     /// Whether the project may send from it.
     pub verified: bool,
-    /// Whether the operator answers for it: it then stays verified whatever its DNS says.
+    /// Whether the operator vouches for it: it then stays verified whatever its DNS has.
     pub vouched: bool,
     /// Selector of the DKIM key (RFC 6376 section 3.1).
     pub selector: String,

@@ -1,13 +1,30 @@
 //! Event names.
 
-use crate::filter::Activity;
+use crate::names;
+
+pub use crate::excess::{MAX_EVENT_NAMES, MAX_PUBLIC_EVENT_NAMES};
 
 /// The longest event name, in characters.
 pub const MAX_EVENT_NAME: usize = 255;
-/// The most names that the events of a project can have.
-pub const MAX_EVENT_NAMES: usize = 10_000;
-/// How many of them there may be for the public key, which everybody can read, to add another.
-pub const MAX_PUBLIC_EVENT_NAMES: usize = MAX_EVENT_NAMES / 2;
+
+names! {
+    /// What may become of a mail.
+    #[derive(PartialOrd, Ord)]
+    pub enum Activity {
+        /// The next hop took it.
+        Sent = "sent",
+        /// The recipient's host took it.
+        Delivered = "delivered",
+        /// It was opened.
+        Opened = "opened",
+        /// A link in it was followed.
+        Clicked = "clicked",
+        /// It was refused for good.
+        Bounced = "bounced",
+        /// The recipient called it spam.
+        Complained = "complained",
+    }
+}
 
 /// The contact's subscription flipped to true.
 pub const CONTACT_SUBSCRIBED: &str = "contact.subscribed";

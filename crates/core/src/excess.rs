@@ -1,8 +1,19 @@
 //! The limits that a request would exceed, and what its caller is told.
 
-use crate::custom_data::{MAX_CONTACT_BYTES, MAX_CONTACT_KEYS, MAX_FIELDS, MAX_PUBLIC_FIELDS};
-use crate::event::{MAX_EVENT_NAMES, MAX_PUBLIC_EVENT_NAMES};
 use crate::issue::Issue;
+
+/// The most custom fields of a contact.
+pub const MAX_CONTACT_KEYS: usize = 1000;
+/// The largest data of a contact, in bytes of JSON.
+pub const MAX_CONTACT_BYTES: usize = 256 * 1024;
+/// The most custom fields of a project.
+pub const MAX_FIELDS: usize = 1000;
+/// How many custom fields a project may have for the public key, which everybody can read, to add another.
+pub const MAX_PUBLIC_FIELDS: usize = MAX_FIELDS / 2;
+/// The most names that the events of a project can have.
+pub const MAX_EVENT_NAMES: usize = 10_000;
+/// How many names of events there may be for the public key to add another.
+pub const MAX_PUBLIC_EVENT_NAMES: usize = MAX_EVENT_NAMES / 2;
 
 /// Which limit a request would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +30,9 @@ pub enum Excess {
     PublicFields,
     /// The names of a project's events that the public key can add to.
     PublicEventNames,
-    /// What the mails of one request keep of their contacts' data.
+    /// Contacts' data that the mails of one request keep.
     Variables,
-    /// What has to be read of the contacts that one request is about.
+    /// Contacts' data that has to be read for one request.
     Contacts,
 }
 
@@ -31,7 +42,7 @@ pub const MAX_VARIABLES: usize = 16 * 1024 * 1024;
 pub const MAX_LOADED: usize = 64 * 1024 * 1024;
 
 impl Excess {
-    /// What the caller is told: the limit, and what to do.
+    /// The issue for the caller, with the limit and what to do.
     pub fn issue(self) -> Issue {
         let kilobytes = MAX_CONTACT_BYTES / 1024;
         let (variables, loaded) = (MAX_VARIABLES / 1024 / 1024, MAX_LOADED / 1024 / 1024);
@@ -63,13 +74,16 @@ impl Excess {
             Self::PublicFields => (
                 "data",
                 format!(
-                    "The project has {MAX_PUBLIC_FIELDS} custom fields or nearly so, to which the public key adds no more. Use fields that exist, or add the field once with a secret key."
+                    "The project has {MAX_PUBLIC_FIELDS} custom fields or almost as many, and requests with \
+                     the public key cannot add more. Use fields that exist, or add the field once with a \
+                     secret key."
                 ),
             ),
             Self::PublicEventNames => (
                 "event",
                 format!(
-                    "The project has events of {MAX_PUBLIC_EVENT_NAMES} names, to which the public key adds no more. Use a name that exists, or record the event once with a secret key."
+                    "The project has events of {MAX_PUBLIC_EVENT_NAMES} names, and requests with the public \
+                     key cannot add more. Use a name that exists, or record the event once with a secret key."
                 ),
             ),
             Self::Variables => (

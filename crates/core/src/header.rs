@@ -14,7 +14,8 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// How the value of a header is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeaderKind {
-    /// Made by the service: it says who sends what to whom and when, holds the message together, or is trace.
+    /// The service sets this header: it names sender, recipients, subject or date, structures the message, or is a
+    /// trace header (RFC 5322).
     Reserved,
     /// A list of addresses (RFC 5322 section 3.4), whose names are encoded one by one.
     Addresses,
@@ -117,7 +118,7 @@ pub enum HeaderError {
     #[error("Is not a valid header name (RFC 5322).")]
     Name,
     /// See [`HeaderKind::Reserved`].
-    #[error("This header is set by the service and cannot be replaced.")]
+    #[error("This header is reserved and cannot be set.")]
     Reserved,
     /// Not a list of addresses.
     #[error(
@@ -125,7 +126,7 @@ pub enum HeaderError {
     )]
     Addresses,
     /// Ids and links beyond ASCII.
-    #[error("Must be ASCII: nothing in this header can be encoded.")]
+    #[error("Must be ASCII: values of this header cannot be encoded.")]
     NotAscii,
 }
 

@@ -134,40 +134,48 @@ macro_rules! ids {
     )+ };
 }
 
-ids! {
-    /// A project: the unit of isolation.
-    ProjectId,
-    /// A dashboard user.
-    UserId,
-    /// An API key.
-    ApiKeyId,
-    /// A contact of a project.
-    ContactId,
-    /// An event of a contact.
-    EventId,
-    /// One email to one recipient.
-    EmailId,
-    /// A saved template.
-    TemplateId,
-    /// A sender domain.
-    DomainId,
-    /// A campaign.
-    CampaignId,
-    /// A segment.
-    SegmentId,
-    /// A background job.
-    JobId,
-    /// A note that a contact changed.
-    ChangeId,
-    /// A sign-in of a user.
-    SessionId,
-    /// An invitation to a project.
-    InvitationId,
-    /// An entry of a project's audit log.
-    AuditId,
-    /// A link that proves an address.
-    OneTimeLinkId,
+/// Calls a macro with the names of all kinds of ids, each with its documentation, so that the list is written once.
+#[macro_export]
+macro_rules! with_ids {
+    ($callback:ident) => {
+        $callback! {
+            /// A project: the unit of isolation.
+            ProjectId,
+            /// A dashboard user.
+            UserId,
+            /// An API key.
+            ApiKeyId,
+            /// A contact of a project.
+            ContactId,
+            /// An event of a contact.
+            EventId,
+            /// One email to one recipient.
+            EmailId,
+            /// A saved template.
+            TemplateId,
+            /// A sender domain.
+            DomainId,
+            /// A campaign.
+            CampaignId,
+            /// A segment.
+            SegmentId,
+            /// A background job.
+            JobId,
+            /// A note that a contact changed.
+            ChangeId,
+            /// A sign-in of a user.
+            SessionId,
+            /// An invitation to a project.
+            InvitationId,
+            /// An entry of a project's audit log.
+            AuditId,
+            /// A link that proves an address.
+            OneTimeLinkId,
+        }
+    };
 }
+
+with_ids!(ids);
 
 impl AuditId {
     /// A new id that comes after `last`, also within the same millisecond: a log is read in the order of its ids, and

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// One failing field of a request (contract, Errors).
+/// One failing field of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Issue {
     /// Path of the field, joined by dots; empty for the body itself.
@@ -22,7 +22,7 @@ impl Issue {
         Self { field: field.into(), message: message.into(), code, received: None }
     }
 
-    /// The same with what was received.
+    /// The same issue with the received value.
     #[must_use]
     pub fn received(mut self, what: impl Into<String>) -> Self {
         self.received = Some(what.into());

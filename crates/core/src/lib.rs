@@ -4,6 +4,7 @@
 //! move. Ids ([`ids`]) are made from the time and random bytes that the caller passes.
 
 pub mod address;
+pub mod attempt;
 pub mod audit;
 pub mod bulk;
 pub mod campaign;
@@ -22,6 +23,7 @@ pub mod issue;
 pub mod job;
 pub mod locale;
 pub mod name;
+mod names;
 pub mod patch;
 pub mod project;
 pub mod reputation;

@@ -3,9 +3,22 @@
 use uuid::Uuid;
 
 use crate::ids::{ProjectId, ProjectNumber};
+use crate::names::names_in_json;
+
+names_in_json! {
+    /// Which mails are tracked.
+    pub enum Tracking {
+        /// All of them.
+        Enabled = "ENABLED",
+        /// None.
+        Disabled = "DISABLED",
+        /// Mails of templates and campaigns of the type `MARKETING`.
+        MarketingOnly = "MARKETING_ONLY",
+    }
+}
 
 /// The project that the instance's own mails are sent from. It has no members and no keys, and no list shows it.
-pub fn platform() -> ProjectId {
+pub fn system() -> ProjectId {
     Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001).into()
 }
 
@@ -26,7 +39,7 @@ pub struct Project {
 
 impl Project {
     /// Whether the instance's own mails are sent from it.
-    pub fn is_platform(&self) -> bool {
-        self.id == platform()
+    pub fn is_system(&self) -> bool {
+        self.id == system()
     }
 }

@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Mails of a period and what came back.
+use crate::names;
+
+/// Mails of a period, with their bounces and complaints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Totals {
     /// Mails whose hand-over ended: taken or refused.
     pub total: i64,
-    /// Those that bounced for good.
+    /// Mails that bounced.
     pub bounces: i64,
-    /// Those whose recipients complained.
+    /// Mails whose recipients complained.
     pub complaints: i64,
 }
 
@@ -24,7 +26,7 @@ impl Totals {
         percent(self.complaints, self.total)
     }
 
-    /// What came after `earlier`.
+    /// The difference to `earlier` sums.
     fn since(self, earlier: Self) -> Self {
         Self {
             total: (self.total - earlier.total).max(0),
@@ -37,14 +39,14 @@ impl Totals {
 /// Mails that came back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Returned {
-    /// Those that bounced for good.
+    /// Mails that bounced.
     pub bounces: i64,
-    /// Those whose recipients complained.
+    /// Mails whose recipients complained.
     pub complaints: i64,
 }
 
 impl Returned {
-    /// What came after `earlier`.
+    /// The difference to `earlier` sums.
     fn since(self, earlier: Self) -> Self {
         Self {
             bounces: (self.bounces - earlier.bounces).max(0),
@@ -64,7 +66,7 @@ pub struct DeliveryStats {
     pub days: Vec<Totals>,
     /// This hour: hours since the Unix epoch.
     pub this_hour: i64,
-    /// What came back in each of the last 24 hours, this one first.
+    /// Bounces and complaints of each of the last 24 hours, the current hour first.
     pub hours: Vec<Returned>,
 }
 
@@ -85,14 +87,14 @@ impl DeliveryStats {
         Stats { day, week: sum(&self.days), ever: self.ever, is_new }
     }
 
-    /// What of it is not held against the project any more once a person enabled it.
+    /// The sums that no longer count against the project once a person enabled it.
     pub fn baseline(&self) -> ReputationBaseline {
         let of_day = self.days.first().copied().unwrap_or_default();
         let of_hour = self.hours.first().copied().unwrap_or_default();
         ReputationBaseline { ever: self.ever, day: self.today, of_day, hour: self.this_hour, of_hour }
     }
 
-    /// What came after a person enabled the project.
+    /// The sums since a person enabled the project.
     #[must_use]
     pub fn after(mut self, baseline: &ReputationBaseline) -> Self {
         self.ever = self.ever.since(baseline.ever);
@@ -135,25 +137,16 @@ fn percent(part: i64, whole: i64) -> f64 {
     if whole <= 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
-/// How bad a rate is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Fine.
-    Healthy,
-    /// To be looked at.
-    Warning,
-    /// Reason to stop the project's mail.
-    Critical,
-}
-
-impl Level {
-    /// The name in the API.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
+names! {
+    /// How bad a rate is.
+    #[derive(PartialOrd, Ord)]
+    pub enum Level {
+        /// Fine.
+        Healthy = "healthy",
+        /// To be looked at.
+        Warning = "warning",
+        /// Reason to stop the project's mail.
+        Critical = "critical",
     }
 }
 
@@ -211,7 +204,7 @@ impl Health {
         }
     }
 
-    /// What has a level, without the numbers behind it: whoever wants to slip through would measure against them.
+    /// The rates with a level, in words without the thresholds, because senders of spam could adapt to them.
     pub fn words(&self, level: Level) -> Vec<&'static str> {
         let bounces = [self.bounce_week, self.bounce_ever].contains(&level);
         let complaints = [self.complaint_week, self.complaint_ever].contains(&level);

@@ -1,77 +1,41 @@
 //! Who may do what in a project: the one table that every endpoint is checked against.
 //!
 //! An endpoint names the [`Capability`] that it needs. A person has it through the [`Role`] in the project, a secret
-//! key through its [`Scopes`]. `tests/tests/accounts/access.rs` calls every endpoint as every kind of caller.
+//! key through its [`Scopes`]. `tests/tests/it/accounts/access/` calls every endpoint as every kind of caller.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use crate::names::names_in_json;
 
-/// What a member of a project is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Role {
-    /// Works with the project's content.
-    Member,
-    /// Also manages settings, domains, keys and members.
-    Admin,
-    /// Also hands the project over. Nobody else can remove an owner.
-    Owner,
-}
-
-impl Role {
-    /// The name in the API and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Member => "MEMBER",
-            Self::Admin => "ADMIN",
-            Self::Owner => "OWNER",
-        }
-    }
-
-    /// The role with a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Member, Self::Admin, Self::Owner].into_iter().find(|role| role.as_str() == name)
+names_in_json! {
+    /// The role of a member of a project.
+    #[derive(PartialOrd, Ord)]
+    pub enum Role {
+        /// Works with the project's content.
+        Member = "MEMBER",
+        /// Also manages settings, domains, keys and members.
+        Admin = "ADMIN",
+        /// Also hands the project over. Nobody else can remove an owner.
+        Owner = "OWNER",
     }
 }
 
-/// A part of a project that a secret key can be limited to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Reading anything.
-    Read,
-    /// Sending mail and recording events.
-    Send,
-    /// Contacts, their fields and events: reading and changing.
-    Contacts,
-    /// Templates and campaigns: reading and changing.
-    Campaigns,
-    /// Whatever a key can do.
-    Everything,
-}
-
-impl Scope {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Send, Self::Contacts, Self::Campaigns, Self::Everything];
-
-    /// The name in the API and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Send => "send",
-            Self::Contacts => "contacts",
-            Self::Campaigns => "campaigns",
-            Self::Everything => "everything",
-        }
-    }
-
-    /// The scope with a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == name)
+names_in_json! {
+    /// A part of a project that a secret key can be limited to.
+    #[derive(PartialOrd, Ord)]
+    pub enum Scope {
+        /// Reading anything.
+        Read = "read",
+        /// Sending mail and recording events.
+        Send = "send",
+        /// Contacts, their fields and events: reading and changing.
+        Contacts = "contacts",
+        /// Templates and campaigns: reading and changing.
+        Campaigns = "campaigns",
+        /// Whatever a key can do.
+        Everything = "everything",
     }
 }
 
-/// What a secret key is limited to.
+/// The scopes of a secret key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scopes(Vec<Scope>);
 
@@ -83,7 +47,7 @@ impl Scopes {
         Self(scopes)
     }
 
-    /// Those of the project's own pair of keys.
+    /// The scopes of the project's own secret key.
     pub fn everything() -> Self {
         Self(vec![Scope::Everything])
     }
@@ -113,7 +77,7 @@ impl Scopes {
     }
 }
 
-/// What an endpoint needs its caller to be allowed.
+/// A permission that an endpoint requires of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capability {
     /// Reading contacts, their fields and events.
@@ -138,7 +102,7 @@ pub enum Capability {
     ManageDomains,
     /// Inviting, changing and removing members.
     ManageMembers,
-    /// Reading who did what.
+    /// Reading the audit log.
     ReadAudit,
     /// Changing settings, resetting and deleting the project.
     ManageProject,
@@ -148,7 +112,7 @@ pub enum Capability {
     TransferOwnership,
 }
 
-/// What a capability takes: the least role of a person, and the scopes any of which is enough for a key.
+/// Who has a capability: the least role of a person, and the scopes any of which is enough for a key.
 struct Rule {
     role: Role,
     /// `None`: no key has it, whatever its scopes, so that a stolen key cannot outlive its revocation.
@@ -195,7 +159,7 @@ impl Capability {
     }
 }
 
-/// As what a caller acts in a project.
+/// The role or the scopes with which a caller acts in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Holder {
     /// A person.

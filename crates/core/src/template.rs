@@ -1,35 +1,19 @@
 //! Saved templates. Their language is [`crate::template_language`].
 
-use serde::{Deserialize, Serialize};
-
+use crate::address::EmailAddress;
 use crate::ids::TemplateId;
+use crate::names::names_in_json;
 use crate::time::Timestamp;
 
-/// What kind of mail a template or campaign makes (contract, Template).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum TemplateType {
-    /// Mail the recipient asked for; ignores the subscription.
-    Transactional,
-    /// Mail with an unsubscribe footer, for subscribed contacts.
-    Marketing,
-    /// Like marketing, without the footer.
-    Headless,
-}
-
-impl TemplateType {
-    /// The name the contract shows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Transactional => "TRANSACTIONAL",
-            Self::Marketing => "MARKETING",
-            Self::Headless => "HEADLESS",
-        }
-    }
-
-    /// The type whose name is `text`.
-    pub fn from_name(text: &str) -> Option<Self> {
-        [Self::Transactional, Self::Marketing, Self::Headless].into_iter().find(|t| t.as_str() == text)
+names_in_json! {
+    /// What kind of mail a template or campaign makes.
+    pub enum TemplateType {
+        /// Mail the recipient asked for; ignores the subscription.
+        Transactional = "TRANSACTIONAL",
+        /// Mail with an unsubscribe footer, for subscribed contacts.
+        Marketing = "MARKETING",
+        /// Like marketing, without the footer.
+        Headless = "HEADLESS",
     }
 }
 
@@ -47,11 +31,11 @@ pub struct Template {
     /// HTML, with variables.
     pub body: String,
     /// Sender address.
-    pub from: String,
+    pub from: EmailAddress,
     /// Sender display name.
     pub from_name: Option<String>,
     /// Reply address.
-    pub reply_to: Option<String>,
+    pub reply_to: Option<EmailAddress>,
     /// Kind of mail.
     pub kind: TemplateType,
     /// When it was created.

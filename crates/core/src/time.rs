@@ -5,8 +5,10 @@ mod javascript;
 
 use std::fmt;
 use std::sync::Arc;
+#[cfg(debug_assertions)]
+use std::sync::atomic::AtomicU64;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Serialize, Serializer};
 
@@ -53,7 +55,7 @@ impl Timestamp {
         Some(Self(date.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond()))
     }
 
-    /// Parses whatever people write for a date: all that JavaScript's `Date` reads, with UTC where no offset is given,
+    /// Parses a date in any common form: all that JavaScript's `Date` reads, with UTC where no offset is given,
     /// and what [`Timestamp::parse`] takes beyond that.
     pub fn parse_any(text: &str) -> Option<Self> {
         javascript::parse(text).or_else(|| Self::parse(text.trim()))
@@ -94,13 +96,17 @@ impl Serialize for Timestamp {
     }
 }
 
-/// Where the program takes the time from: the system, corrected by what is known about it, or a hand that tests move.
-/// Clones are the same clock.
+/// Where the program takes the time from: the system, corrected by what is known about it. Clones are the same clock.
+///
+/// Builds with debug assertions have a clock that tests move forward, so that hours pass at once. Other builds have
+/// nothing of it.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
-    hand: Option<Arc<AtomicI64>>,
     /// Milliseconds that the system's clock is behind.
     correction: Arc<AtomicI64>,
+    /// Milliseconds by which a test has moved this clock.
+    #[cfg(debug_assertions)]
+    moved: Arc<AtomicU64>,
 }
 
 impl Clock {
@@ -109,14 +115,10 @@ impl Clock {
         Self::default()
     }
 
-    /// A clock that stands at `now` until it is moved with [`Clock::advance`].
-    pub fn manual(now: Timestamp) -> Self {
-        Self { hand: Some(Arc::new(AtomicI64::new(now.0))), ..Self::default() }
-    }
-
     /// The current instant.
     pub fn now(&self) -> Timestamp {
-        Timestamp(self.uncorrected().0.saturating_add(self.correction()))
+        let corrected = self.uncorrected().0.saturating_add(self.correction());
+        Timestamp(corrected.saturating_add(self.moved().as_millis() as i64))
     }
 
     /// How far the clock's source is behind, as far as is known, in milliseconds.
@@ -129,24 +131,38 @@ impl Clock {
         self.correction.store(behind, Ordering::SeqCst);
     }
 
-    /// What the clock's source says.
+    /// The time of the clock's source.
     #[expect(clippy::disallowed_methods, reason = "this is the one door to the system's time")]
     pub fn uncorrected(&self) -> Timestamp {
-        match &self.hand {
-            Some(hand) => Timestamp(hand.load(Ordering::SeqCst)),
-            None => Timestamp(
-                std::time::SystemTime::now()
-                    .duration_since(std::time::UNIX_EPOCH)
-                    .map_or(0, |elapsed| elapsed.as_millis() as i64),
-            ),
-        }
+        Timestamp(
+            std::time::SystemTime::now()
+                .duration_since(std::time::UNIX_EPOCH)
+                .map_or(0, |elapsed| elapsed.as_millis() as i64),
+        )
     }
 
-    /// Moves a manual clock; a system clock stays as it is.
-    pub fn advance(&self, by: Duration) {
-        if let Some(hand) = &self.hand {
-            hand.fetch_add(by.as_millis() as i64, Ordering::SeqCst);
-        }
+    /// The current instant for pauses of background work. It never goes back, and is moved with the clock. What takes
+    /// real time, such as an answer that is waited for, is measured with [`Instant`] alone.
+    pub fn steady(&self) -> Instant {
+        Instant::now() + self.moved()
+    }
+
+    /// By how much a test has moved this clock.
+    #[cfg(debug_assertions)]
+    pub fn moved(&self) -> Duration {
+        Duration::from_millis(self.moved.load(Ordering::SeqCst))
+    }
+
+    /// Nothing moves this clock.
+    #[cfg(not(debug_assertions))]
+    pub fn moved(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Has the clock be so far ahead of the system's. It never goes back.
+    #[cfg(debug_assertions)]
+    pub fn move_to(&self, ahead: Duration) {
+        self.moved.fetch_max(ahead.as_millis() as u64, Ordering::SeqCst);
     }
 }
 
@@ -221,16 +237,23 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_clock_moves_only_by_hand() {
-        let clock = Clock::manual(Timestamp(5));
-        clock.advance(Duration::from_secs(1));
-        assert_eq!(clock.now(), Timestamp(1005));
+    fn a_moved_clock_is_ahead_for_every_clone() {
+        let clock = Clock::system();
+        let (before, steady) = (clock.now(), clock.steady());
+        clock.clone().move_to(Duration::from_hours(2));
+        clock.move_to(Duration::from_hours(1));
+        assert_eq!(clock.moved(), Duration::from_hours(2), "it never goes back");
+        assert!(clock.now().since(before) >= Duration::from_hours(2));
+        assert!(clock.steady().duration_since(steady) >= Duration::from_hours(2));
+        assert!(clock.uncorrected().since(before) < Duration::from_hours(1), "its source is not moved");
     }
 
     #[test]
     fn a_correction_holds_for_every_clone() {
-        let clock = Clock::manual(Timestamp(5));
-        clock.clone().correct(-3);
-        assert_eq!((clock.now(), clock.uncorrected()), (Timestamp(2), Timestamp(5)));
+        let clock = Clock::system();
+        let before = clock.now();
+        clock.clone().correct(3_600_000);
+        assert!(clock.now().since(before) >= Duration::from_hours(1));
+        assert!(clock.uncorrected().since(before) < Duration::from_hours(1));
     }
 }

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use crate::dns::{Dns, DnsError};
 
-/// What a record is for.
+/// The purpose of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// The public key of signatures (RFC 6376 section 3.6.2).
@@ -16,7 +16,7 @@ pub enum Purpose {
     Spf,
     /// What receivers do with mail that fails the other two (RFC 7489).
     Dmarc,
-    /// Where bounces return to.
+    /// The host to which bounces return.
     ReturnPath,
 }
 
@@ -32,13 +32,32 @@ impl Purpose {
     }
 }
 
+/// The type of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RecordType {
+    /// A text.
+    Txt,
+    /// The name of another host.
+    Cname,
+}
+
+impl RecordType {
+    /// The name, as DNS has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Txt => "TXT",
+            Self::Cname => "CNAME",
+        }
+    }
+}
+
 /// A record to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedRecord {
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// The type: `TXT`, `CNAME` or `MX`.
-    pub kind: &'static str,
+    /// Its type.
+    pub kind: RecordType,
     /// The complete name, without the final dot.
     pub name: String,
     /// The value, without quotes; a host without the final dot.
@@ -49,7 +68,7 @@ pub struct ExpectedRecord {
     pub required: bool,
 }
 
-/// What was found where a record is expected.
+/// The result of looking up an expected record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecordStatus {
     /// The record, or one that serves as well.
@@ -63,6 +82,14 @@ pub enum RecordStatus {
 }
 
 impl RecordStatus {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Found, Self::Missing, Self::Mismatch, Self::Unavailable];
+
+    /// The status of a name; `None` for a name that there is not.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == name)
+    }
+
     /// The name in answers of the API.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -77,7 +104,7 @@ impl RecordStatus {
 /// A record, checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordCheck {
-    /// What was expected.
+    /// The expected record.
     pub record: ExpectedRecord,
     /// Whether it is there.
     pub status: RecordStatus,
@@ -106,7 +133,7 @@ pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
     let SenderIdentity { domain, selector, .. } = id;
     let txt = |purpose, name: String, value: String| ExpectedRecord {
         purpose,
-        kind: "TXT",
+        kind: RecordType::Txt,
         name,
         value,
         priority: None,
@@ -120,7 +147,7 @@ pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
     records.push(txt(Purpose::Dmarc, format!("_dmarc.{domain}"), "v=DMARC1; p=none".to_owned()));
     if let Some(host) = id.return_path_host {
         let cname = txt(Purpose::ReturnPath, format!("bounce.{domain}"), host.to_owned());
-        records.push(ExpectedRecord { kind: "CNAME", ..cname });
+        records.push(ExpectedRecord { kind: RecordType::Cname, ..cname });
     }
     records
 }
@@ -241,7 +268,9 @@ mod tests {
         };
         let shown: Vec<_> = expected_records(&id)
             .into_iter()
-            .map(|r| format!("{} {} {} {} {}", r.purpose.as_str(), r.kind, r.name, r.value, r.required))
+            .map(|r| {
+                format!("{} {} {} {} {}", r.purpose.as_str(), r.kind.as_str(), r.name, r.value, r.required)
+            })
             .collect();
         assert_eq!(
             shown,

@@ -13,7 +13,6 @@ mod open;
 mod reply;
 mod session;
 mod stuffing;
-mod tls;
 mod url;
 mod wire;
 

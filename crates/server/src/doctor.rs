@@ -9,6 +9,7 @@ use anyhow::Result;
 use mailwright_app::{Transport, secret};
 use mailwright_mail::smtp::{Connection, OpenError, OpenStage, Reply, Security};
 use mailwright_store::Location;
+use mailwright_store::body;
 use mailwright_store::database::migrate::{self, Standing};
 use mailwright_store::delivery::next_hop;
 use rustix::fs::Access;
@@ -34,15 +35,14 @@ impl From<String> for Fine {
 
 /// Checks everything and prints a line for each. Fails when something is wrong.
 pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
-    let mut findings: Vec<(&str, Result<Fine, String>)> = vec![
-        (
-            "configuration",
-            config.settings().map(|_| "it can be read".to_owned().into()).map_err(|e| format!("{e:#}")),
-        ),
-        ("base URL", base_url(config)),
-        ("listen", listen(config).await),
-    ];
+    let base_url = base_url(config);
+    let mut findings: Vec<(&str, Result<Fine, String>)> = Vec::new();
     // what rests on something that is wrong is not looked at
+    if base_url.is_ok() {
+        let read = config.settings().map(|_| "it can be read".to_owned().into());
+        findings.push(("configuration", read.map_err(|e| format!("{e:#}"))));
+    }
+    findings.extend([("base URL", base_url), ("listen", listen(config).await)]);
     let folder = usable_folder(config);
     let is_usable = folder.is_ok();
     findings.push(("data directory", folder.and_then(|()| data_dir(config)).map(Fine::from)));
@@ -78,21 +78,19 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
 }
 
 fn base_url(config: &Config) -> Result<Fine, String> {
-    config.check_base_url().map_err(|e| format!("{e:#}"))?;
-    let url = config.base_url();
-    let is_local = config.is_local();
+    let url = config.base_url().map_err(|e| format!("{e:#}"))?;
     let leaves = matches!(config.transport(), Ok(Transport::Smtp(_)));
     Ok(match () {
-        () if is_local => {
+        () if url.is_local() => {
             let text =
                 format!("{url} works on this machine only; set MAILWRIGHT_BASE_URL before mail leaves it");
             if leaves { Fine::Better(text) } else { Fine::Ok(text) }
         }
-        () if leaves && !url.starts_with("https://") => Fine::Better(format!(
-            "{url} is not https, so mail programs offer no unsubscribing with one click (RFC 8058); put a proxy with a \
-             certificate before the service and set MAILWRIGHT_BASE_URL to its https:// address"
+        () if leaves && !url.is_https() => Fine::Better(format!(
+            "{url} is not https, so mail programs do not offer to unsubscribe with one click (RFC 8058); put a \
+             proxy with a certificate before the service and set MAILWRIGHT_BASE_URL to its https:// address"
         )),
-        () => Fine::Ok(url),
+        () => Fine::Ok(url.to_string()),
     })
 }
 
@@ -111,7 +109,7 @@ async fn listen(config: &Config) -> Result<Fine, String> {
 /// As what we introduce ourselves.
 fn ehlo_name(transport: &Transport) -> Fine {
     let Transport::Smtp(relay) = transport else {
-        return Fine::Ok("none is needed, mail does not leave".into());
+        return Fine::Ok("no name is needed, because mail does not leave this machine".into());
     };
     match relay.helo_name.as_str() {
         "" => Fine::Better(
@@ -130,13 +128,13 @@ fn ehlo_name(transport: &Transport) -> Fine {
 /// What the service learnt of the mail server.
 async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String> {
     let Transport::Smtp(relay) = transport else {
-        return Ok(Fine::Ok("none, mail does not leave".into()));
+        return Ok(Fine::Ok("none, because mail does not leave this machine".into()));
     };
     let configured = config.delivery_connections();
     let known = match learnt(config, relay.name()).await {
         Ok(known) => known.unwrap_or_default(),
         // the line about the database says what is wrong with it
-        Err(error) => return Ok(Fine::Better(format!("what was learnt of it cannot be read: {error}"))),
+        Err(error) => return Ok(Fine::Better(format!("what was learnt about it cannot be read: {error}"))),
     };
     let said = known.detail.unwrap_or_default();
     match known.trouble.as_deref() {
@@ -148,8 +146,8 @@ async fn next_hop(config: &Config, transport: &Transport) -> Result<Fine, String
         }
         Some("refused") => {
             return Err(format!(
-                "it refuses our mail or that of a project, which waits ({said}); make sure that this machine and the \
-                 senders may use it"
+                "it refuses all mail, or all mail of a project, and this mail waits ({said}); make sure that \
+                 this machine and the senders may use it"
             ));
         }
         Some(_) => {
@@ -179,7 +177,7 @@ async fn learnt(config: &Config, name: String) -> Result<Option<next_hop::Known>
         return Ok(None);
     }
     let now = setup.clock.now();
-    let found = setup.db.read(move |rx| Box::pin(async move { next_hop::get(rx, &name, now).await })).await;
+    let found = setup.db.read(body!(async |rx| next_hop::get(rx, &name, now).await)).await;
     found.map_err(|e| e.to_string())
 }
 
@@ -213,7 +211,8 @@ fn data_dir(config: &Config) -> Result<String, String> {
         open => {
             let names: Vec<_> = open.iter().map(|path| path.display().to_string()).collect();
             Err(format!(
-                "other users of this machine can read this: {0}; the next start takes away from them what it can, and chmod go= {0} does it now",
+                "other users of this machine can read this: {0}; the next start removes their permissions \
+                 where it can, and chmod go= {0} does it now",
                 names.join(" ")
             ))
         }
@@ -293,7 +292,7 @@ async fn secret(config: &Config, standing: Option<Standing>) -> Result<String, S
             return Err(trouble);
         }
         if sealed.is_some() {
-            return Ok("it opens what is stored".into());
+            return Ok("it decrypts the stored keys".into());
         }
     }
     Ok(match known {

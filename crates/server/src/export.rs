@@ -31,17 +31,17 @@ enum Format {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Id of the project, or the name that `bootstrap` made it with while no other project is called that.
+    /// Id of the project, or the name with which `bootstrap` created it, if no other project has that name.
     #[arg(long)]
     project: String,
-    /// What is written.
+    /// Format of the output.
     #[arg(long, value_enum, default_value = "csv")]
     format: Format,
-    /// File to write, replacing one that is there. Standard output when left out.
+    /// File to write; an existing file is replaced. Standard output when left out.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write an apostrophe before texts of a CSV file that spreadsheets would run as formulas: those that begin with
-    /// =, +, -, @, a tab or a line end. An import of the file takes the apostrophe for a part of the text.
+    /// =, +, -, @, a tab or a line end. An import of the file keeps the apostrophe as part of the text.
     #[arg(long)]
     escape_formulas: bool,
 }

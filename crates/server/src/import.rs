@@ -31,10 +31,10 @@ const SOME_FAILED: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
-    /// Id of the project, or the name that `bootstrap` made it with while no other project is called that.
+    /// Id of the project, or the name with which `bootstrap` created it, if no other project has that name.
     #[arg(long)]
     project: String,
-    /// Whether contacts that the import creates are subscribed, where the file says nothing about it.
+    /// Whether contacts that the import creates are subscribed, for rows without a value in the column subscribed.
     #[arg(long, value_name = "BOOLEAN", default_value_t = true, action = clap::ArgAction::Set)]
     subscribed: bool,
     /// CSV in UTF-8 with a column named email.
@@ -132,7 +132,7 @@ impl Report {
             if self.failed <= SHOWN {
                 self.tell(&format!("line {}: {}: {}", failure.row, failure.email, failure.error));
             } else if self.failed == SHOWN + 1 {
-                self.tell("further rows that fail are only counted");
+                self.tell("further rows that fail are counted and not shown");
             }
         }
         self.bar.set_position(chunk.end.bytes);
@@ -152,7 +152,7 @@ impl Report {
 
     fn interrupted(&self, file: &Path) -> String {
         let rows = counted(self.rows(), "row");
-        format!("the import of {} stopped after {rows}; it can be done again from the start", file.display())
+        format!("the import of {} stopped after {rows}; run it again from the start", file.display())
     }
 
     /// What is said of a file that cannot be read to its end.
@@ -162,7 +162,10 @@ impl Report {
             return format!("{file}: {error} Nothing was imported.");
         }
         let rows = counted(self.rows(), "row");
-        format!("{file}: {error} The import stopped after {rows}; mend the file and import all of it again.")
+        format!(
+            "{file}: {error} The import stopped after {rows}; correct the file and import all of it \
+                 again."
+        )
     }
 
     fn rows(&self) -> u64 {

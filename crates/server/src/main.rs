@@ -5,6 +5,9 @@ mod doctor;
 mod export;
 mod http;
 mod import;
+mod log;
+#[cfg(debug_assertions)]
+mod moved_clock;
 mod operate;
 mod serve;
 mod setup;
@@ -24,7 +27,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::Config;
 
-/// Sends a project's email and keeps the audience and automation around that sending.
+/// Sends email for projects, and keeps their contacts, events, templates, segments and campaigns.
 ///
 /// Settings come from the file given with --config and from MAILWRIGHT_* environment variables; docs/configuration.md
 /// lists them all.
@@ -50,15 +53,15 @@ enum Command {
     Import(import::ImportArgs),
     /// Write every contact of a project as CSV or NDJSON.
     Export(export::ExportArgs),
-    /// Look after accounts.
+    /// Manage accounts.
     #[command(subcommand)]
     User(operate::UserCommand),
-    /// Look after projects.
+    /// Manage projects.
     #[command(subcommand)]
     Project(operate::ProjectCommand),
-    /// Show the instance's own mails that were captured because the transport is capture, the newest first.
+    /// Show the captured mails of the instance itself, newest first.
     Inbox(operate::Inbox),
-    /// Check the set-up and say what is wrong with it.
+    /// Check the settings, database, mail server and name server, and say what is wrong.
     Doctor,
     /// Print the API document (`OpenAPI` 3.1).
     Openapi,
@@ -72,8 +75,8 @@ pub(crate) struct ServeArgs {
     /// With an empty database, create a demo project and print how to send the first email.
     #[arg(long)]
     pub(crate) demo: bool,
-    /// Start although the keys in the database cannot be opened with the secret, because the right one is lost for
-    /// good, and give their domains new keys, whose records have to be published.
+    /// Start although the secret does not decrypt the keys in the database, because the right secret is lost for good.
+    /// Domains get new keys, whose DNS records have to be published.
     #[arg(long)]
     pub(crate) lost_secret: bool,
 }
@@ -84,18 +87,19 @@ struct BootstrapArgs {
     /// Address of the user.
     #[arg(long)]
     email: String,
-    /// Password of the user. An account that is there must have it. Other programs on the machine can see it while this
-    /// one runs; --password-stdin hides it.
+    /// Password of the user. If the account exists, it must have this password. Other programs on the machine can see
+    /// it while this command runs; --password-stdin hides it.
     #[arg(long, required_unless_present = "password_stdin", conflicts_with = "password_stdin")]
     password: Option<String>,
     /// Read the password from standard input, one line.
     #[arg(long)]
     password_stdin: bool,
-    /// Give an account that is there this password: its sessions and links end, and a second factor that was set up
-    /// before the address was verified is removed.
+    /// Give an existing account this password: its sessions and links end, and a second factor that was set up before
+    /// the address was verified is removed.
     #[arg(long)]
     reset_password: bool,
-    /// Name of the project, or the id of one that the user owns. A name means a project that this command made with it.
+    /// Name of the project, or the id of a project that the user owns. A name refers to a project that this command
+    /// created with it.
     #[arg(long)]
     project: String,
     /// Sender domain; it counts as verified, because you vouch for it.
@@ -127,9 +131,6 @@ fn run() -> Result<ExitCode> {
     let config = Config::load(cli.config.as_ref(), std::env::vars())?;
     log_to_stderr(&config.log)?;
     setup::keep_files_private();
-    if rustls::crypto::ring::default_provider().install_default().is_err() {
-        bail!("a TLS provider is installed already");
-    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -157,7 +158,10 @@ fn print(text: &str) -> Result<()> {
 /// For people on a terminal, JSON otherwise.
 fn log_to_stderr(filter: &str) -> Result<()> {
     let filter = log_filter(filter)?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(|| log::Lossy(std::io::stderr()))
+        .log_internal_errors(false);
     if std::io::stderr().is_terminal() {
         builder.init();
     } else {
@@ -222,7 +226,7 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
             "secretKey": secret,
             "publicKey": made.public_key,
             "from": made.from,
-            "baseUrl": config.base_url(),
+            "baseUrl": app.settings().base_url.as_str(),
         }))?)?;
     } else {
         let shown = secret.unwrap_or("(made before; --new-secret-key makes another)");
@@ -231,7 +235,7 @@ async fn bootstrap(config: &Config, args: BootstrapArgs) -> Result<ExitCode> {
             made.project,
             made.public_key,
             made.from,
-            config.base_url()
+            app.settings().base_url
         ))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -19,9 +19,9 @@ use crate::{print, setup};
 /// What can be done with an account.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
-    /// Give an account another password and end its sessions. Without --stdin one is made and printed.
+    /// Give an account another password and end its sessions. Without --stdin the password is generated and printed.
     ResetPassword(ResetPassword),
-    /// Remove the second factor of an account, for who lost the device and the recovery codes.
+    /// Remove the second factor of an account whose owner lost the device and the recovery codes.
     RemoveTotp {
         /// Address of the account.
         email: String,
@@ -32,7 +32,7 @@ pub(crate) enum UserCommand {
 pub(crate) struct ResetPassword {
     /// Address of the account.
     email: String,
-    /// Read the new password from standard input, its first line.
+    /// Read the new password from the first line of standard input.
     #[arg(long)]
     stdin: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) enum ProjectCommand {
         /// The project's id, as `bootstrap` prints it and GET /users/@me/projects shows it to its members.
         id: String,
     },
-    /// Show who did what in a project, the newest first, or who deleted it.
+    /// Show the audit log of a project, newest entries first, or who deleted the project.
     Audit(Audit),
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum ProjectCommand {
 pub(crate) struct Audit {
     /// The project's id, as `bootstrap` prints it and GET /users/@me/projects shows it to its members.
     id: String,
-    /// Most entries.
+    /// Maximum number of entries.
     #[arg(long, default_value_t = 100)]
     limit: usize,
 }
@@ -64,7 +64,7 @@ pub(crate) struct Audit {
 pub(crate) struct Disable {
     /// The project's id, as `bootstrap` prints it and GET /users/@me/projects shows it to its members.
     id: String,
-    /// Why, for its members.
+    /// Reason, shown to the members of the project.
     #[arg(long, default_value = "Disabled by the operator.")]
     reason: String,
 }
@@ -195,7 +195,7 @@ pub(crate) struct Inbox {
     /// Only mails to this address.
     #[arg(long)]
     to: Option<String>,
-    /// Most mails.
+    /// Maximum number of mails.
     #[arg(long, default_value_t = 10)]
     limit: usize,
     /// Print one JSON array.

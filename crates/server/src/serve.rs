@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use mailwright_app::background::tasks::Tasks;
 use mailwright_app::project::bootstrap::Bootstrap;
 use mailwright_app::secret::InstanceSecret;
+use mailwright_app::settings::BaseUrl;
 use mailwright_app::{App, Transport};
 use mailwright_core::address::{DomainName, EmailAddress};
 use mailwright_store::Db;
@@ -55,14 +56,14 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
              this database must have the same one"
         );
     }
-    if config.allow_private_networks {
-        tracing::warn!("outgoing requests may reach private networks");
+    if app.settings().allow_private_networks {
+        tracing::warn!("requests to addresses that users give may go to private networks");
     }
-    if matches!(config.transport()?, Transport::Smtp(_)) && !config.base_url().starts_with("https://") {
+    if matches!(config.transport()?, Transport::Smtp(_)) && !app.settings().base_url.is_https() {
         tracing::warn!(
-            base_url = %config.base_url(),
-            "mail leaves, and its links are not https: mail programs offer no unsubscribing with one click; set \
-             MAILWRIGHT_BASE_URL to an https:// address"
+            base_url = %app.settings().base_url,
+            "the links in mails are not https, so mail programs do not offer to unsubscribe with one click; \
+             set MAILWRIGHT_BASE_URL to an https:// address"
         );
     }
     // a worker alone still answers /health, /ready and /metrics, and whatever else reaches it
@@ -72,7 +73,9 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     if args.demo {
         show_demo(&app, config).await?;
     }
-    let tasks = Tasks::default();
+    let tasks = Tasks::new(&setup.clock);
+    #[cfg(debug_assertions)]
+    crate::moved_clock::follow(&tasks)?;
     app.start_clock(&tasks).await;
     app.start_probing(&tasks).await;
     let works = args.roles.contains(&Role::Worker);
@@ -86,7 +89,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
             tell_unopened(&setup.db, secret, &tasks);
         }
     }
-    tracing::info!(listen = %config.listen, base_url = %config.base_url(), "the service is ready");
+    tracing::info!(listen = %config.listen, base_url = %app.settings().base_url, "the service is ready");
     let mut server = Server::new(listener, mailwright_api::router(app.clone()), &limits);
     let mut signals = Signals::new()?;
     let mut asked = SignalKind::interrupt();
@@ -105,7 +108,9 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     };
     let ((), all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {
-        tracing::warn!("background work did not end in time; what it held is taken over after its lease");
+        tracing::warn!(
+            "background work did not end in time; other processes or the next start take it over after its lease"
+        );
     }
     drop(app);
     setup.db.close();
@@ -213,7 +218,7 @@ async fn show_demo(app: &App, config: &Config) -> Result<()> {
         setup::write_private(&path, &keys.to_string())?;
     }
     match keys(&path) {
-        Some(keys) => print(&welcome(&config.base_url(), &keys)),
+        Some(keys) => print(&welcome(&app.settings().base_url, &keys)),
         None => print(
             "This database was set up before. Make a key with: mailwright bootstrap --new-secret-key ...",
         ),
@@ -241,7 +246,7 @@ fn keys(path: &Path) -> Option<Demo> {
     })
 }
 
-fn welcome(base: &str, Demo { project, secret, public, from, password }: &Demo) -> String {
+fn welcome(base: &BaseUrl, Demo { project, secret, public, from, password }: &Demo) -> String {
     let user = password.as_ref().map_or_else(String::new, |password| {
         format!("  user        {DEMO_USER}\n  password    {password}\n")
     });

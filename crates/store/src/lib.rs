@@ -14,9 +14,12 @@ pub mod project;
 pub mod sending;
 
 pub use database::coalesce::{Coalescer, Gathering, Load, ReadGroup, WriteGroup};
-pub use database::db::{Db, Door, Location, Refusal, StoreMetrics};
+pub use database::db::{Db, Door};
 pub use database::error::{Error, Result};
+pub use database::location::Location;
+pub use database::metrics::StoreMetrics;
 pub use database::retry::{Patience, pause, retrying};
 pub use database::slow::SlowReads;
 pub use database::tx::{Row, Rx, Tx};
+pub use database::undone::Refusal;
 pub use database::value::{Arg, Column, json_text};

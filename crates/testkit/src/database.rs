@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::sync::Mutex;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Config, NoTls};
 
 use crate::app::{build, clear_environment, printed};
 use crate::prepared;
+use crate::rows::{Reader, Rows};
 
 /// Held while the template is made, so that one test process makes it and the others wait.
 const TEMPLATE_LOCK: i64 = 0x6d77_7465_7374;
@@ -22,6 +24,7 @@ const TEMPLATE_LOCK: i64 = 0x6d77_7465_7374;
 pub(crate) struct Database {
     server: Server,
     name: String,
+    reader: Mutex<Option<Reader>>,
 }
 
 impl Database {
@@ -46,7 +49,7 @@ impl Database {
         // Left over when an earlier process with this id was killed.
         server.execute(&format!("drop database if exists {name} with (force)")).await;
         server.execute(&format!("create database {name} template {template}")).await;
-        Self { server, name }
+        Self { server, name, reader: Mutex::default() }
     }
 
     /// The URL of the database; through a port of 127.0.0.1 when one is given.
@@ -93,6 +96,18 @@ impl Database {
             }
         }
         text
+    }
+
+    /// Every row of every table, as of one moment.
+    pub(crate) async fn rows(&self) -> Rows {
+        let mut reader = self.reader.lock().await;
+        if reader.is_none() {
+            let mut config = self.server.config.clone();
+            let (client, connection) = config.dbname(&self.name).connect(NoTls).await.unwrap();
+            tokio::spawn(connection);
+            *reader = Some(Reader::new(client));
+        }
+        reader.as_mut().unwrap().rows().await
     }
 
     /// `host:port` of the server.

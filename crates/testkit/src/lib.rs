@@ -24,6 +24,7 @@
 //! | `MAILWRIGHT_BIN` | the program under test; default `target/debug/mailwright` |
 //! | `MAILWRIGHT_TEST_POSTGRES` | a server to create databases on, such as `postgres://postgres@127.0.0.1:5432` |
 //! | `MAILWRIGHT_TEST_PYTHON` | an interpreter with `tests/requirements.txt` installed; default `.venv/bin/python` |
+//! | `MAILWRIGHT_TEST_LARGE` | set by `make test-large`: tests that have two sizes run at the larger one |
 //! | `MAILWRIGHT_TEST_LOG` | the log filter of the servers under test; default `info` |
 
 #![expect(
@@ -32,6 +33,7 @@
 )]
 
 mod app;
+mod clock;
 mod database;
 pub mod disk;
 pub mod dns;
@@ -40,12 +42,16 @@ pub mod net;
 mod prepared;
 pub mod provider;
 pub mod python;
+mod rows;
 pub mod smtp;
 pub mod tls;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 pub use app::{App, AppBuilder, OWNER, Project};
 pub use database::Held;
 pub use http::{Headers, Request, Response, TransportError};
+pub use rows::Rows;
 pub use serde_json::{Value, json};
 
 /// The database a test runs on.
@@ -76,6 +82,33 @@ macro_rules! both_engines {
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn postgres() {
                     Box::pin(scenario($crate::Engine::Postgres)).await;
+                }
+            }
+        )*
+    };
+}
+
+/// A path segment or query value with everything encoded that is not unreserved.
+pub fn encoded(raw: &str) -> String {
+    const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(raw, &UNRESERVED).to_string()
+}
+
+/// Expands each `async fn name(engine: Engine) { ... }` to a module `name` with the test `sqlite` alone: for what the
+/// database has no part in, such as malformed requests, which are refused before it is asked.
+#[macro_export]
+macro_rules! one_engine {
+    ($($(#[$meta:meta])* async fn $name:ident($engine:ident : $type:ty) $body:block)*) => {
+        $(
+            $(#[$meta])*
+            mod $name {
+                use super::*;
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn sqlite() {
+                    async fn scenario($engine: $type) $body
+
+                    Box::pin(scenario($crate::Engine::Sqlite)).await;
                 }
             }
         )*

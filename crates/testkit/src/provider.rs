@@ -205,22 +205,5 @@ fn hex_of(text: &str) -> String {
 
 /// The fields of a query or form.
 fn fields(text: &str) -> HashMap<String, String> {
-    text.split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.to_owned(), unescape(value)))
-        .collect()
-}
-
-fn unescape(text: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next().unwrap(), rest.next().unwrap()];
-            bytes.push(u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap());
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).unwrap()
+    form_urlencoded::parse(text.as_bytes()).into_owned().collect()
 }

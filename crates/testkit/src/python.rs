@@ -129,6 +129,30 @@ pub fn assert_as_documented(
     );
 }
 
+/// Runs pieces of Python, each by itself but in one process, with these environment variables and in this folder. Returns
+/// what each printed; panics when one fails.
+pub fn run_pieces(pieces: &[String], variables: &[(&str, &str)], folder: &std::path::Path) -> Vec<String> {
+    const DRIVER: &str = "import contextlib, io, json, sys\n\
+        printed = []\n\
+        for piece in json.load(sys.stdin):\n    \
+            with contextlib.redirect_stdout(io.StringIO()) as out: exec(compile(piece, piece, 'exec'), {})\n    \
+            printed.append(out.getvalue())\n\
+        print(json.dumps(printed))";
+    let mut child = Command::new(interpreter())
+        .args(["-W", "ignore", "-c", DRIVER])
+        .envs(variables.iter().copied())
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(json!(pieces).to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 /// Runs one of the scripts with the message as its input.
 fn run(script: &str, arguments: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(interpreter())

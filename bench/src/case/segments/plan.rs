@@ -13,6 +13,7 @@ use mailwright_core::segment::{Segment, SegmentType, event_name};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Db;
 use mailwright_store::audience::segment::{self as store, Membership, Standing};
+use mailwright_store::body;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -108,22 +109,20 @@ impl Plan {
     pub(super) async fn store(&self, db: &Db, project: ProjectNumber) -> Result<()> {
         let segments: Vec<_> = self.segments.iter().map(|(segment, _)| segment.clone()).collect();
         let now = self.now;
-        db.write(move |tx| {
-            Box::pin(async move {
-                store::lock(tx, project, now).await?;
-                for segment in &segments {
-                    let standing = Standing { counted: 0, settled: true, due_at: None };
-                    store::create(tx, project, segment, standing).await?;
-                }
-                store::changed(tx, project, now).await
-            })
-        })
+        db.write(body!(async |tx| {
+            store::lock(tx, project, now).await?;
+            for segment in &segments {
+                let standing = Standing { counted: 0, settled: true, due_at: None };
+                store::create(tx, project, segment, standing).await?;
+            }
+            store::changed(tx, project, now).await
+        }))
         .await?;
         let mut all: Vec<_> = self.segments.iter().flat_map(|entry| self.memberships(entry)).collect();
         all.sort_unstable();
         for batch in all.chunks(BATCH) {
             let batch = batch.to_vec();
-            db.write(move |tx| Box::pin(async move { enter(tx, project, &batch, now).await })).await?;
+            db.write(body!(async |tx| enter(tx, project, &batch, now).await)).await?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use anyhow::Result;
 use mailwright_core::ids::{EventId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::Db;
+use mailwright_store::body;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
@@ -70,17 +71,14 @@ async fn watch(
 }
 
 async fn look(db: &Db, project: ProjectNumber, from: Timestamp) -> Result<Vec<(EventId, String, Uuid)>> {
-    let read = db.read(move |rx| {
-        Box::pin(async move {
-            rx.all(
-                "select id, name, contact_id from events where project_id = $1 and id >= $2 \
+    let read = db.read(body!(async |rx| rx
+        .all(
+            "select id, name, contact_id from events where project_id = $1 and id >= $2 \
                  and name like 'segment.%.entry'",
-                &[project.into(), EventId::first_of(from).into()],
-                |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
-            )
-            .await
-        })
-    });
+            &[project.into(), EventId::first_of(from).into()],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
+        )
+        .await));
     Ok(read.await?)
 }
 

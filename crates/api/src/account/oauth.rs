@@ -4,22 +4,23 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mailwright_app::account::oauth::{Callback, Provider, escape};
+use mailwright_app::account::oauth::{Callback, Provider};
+use mailwright_app::settings::BaseUrl;
 use mailwright_app::{App, Error};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::account::session::session_header;
-use crate::auth::{Client, cookie, path_of};
+use crate::auth::{Client, cookie};
 use crate::error::{ApiError, ErrorEnvelope, Result};
 use crate::params::Params;
 
-/// The cookie of a sign-in with a provider, and the path it goes to. Over HTTPS browsers take it from this very host
-/// alone, as they do the session's: a neighbour in the domain cannot put a sign-in of its own there. That prefix allows
-/// no path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a proxy
-/// may take a part of it away.
-fn state_cookie(base_url: &str) -> (&'static str, String) {
-    match (base_url.starts_with("https://"), path_of(base_url)) {
+/// The cookie of a sign-in with a provider, and the path it goes to. Over HTTPS browsers accept it only from this very
+/// host, as the session's cookie: another host in the domain cannot set a sign-in of its own. That prefix allows no
+/// path, so it comes with every request; under a path it goes to `/oauth` there. The path is the browser's: a proxy may
+/// take a part of it away.
+fn state_cookie(base_url: &BaseUrl) -> (&'static str, String) {
+    match (base_url.is_https(), base_url.path()) {
         (true, "") => ("__Host-mailwright_oauth", "/".to_owned()),
         (true, path) => ("__Secure-mailwright_oauth", format!("{path}/oauth")),
         (false, path) => ("mailwright_oauth", format!("{path}/oauth")),
@@ -49,9 +50,9 @@ pub(crate) async fn github_outbound(State(app): State<App>) -> Result<Response> 
     authorize(&app, Provider::GitHub)
 }
 
-/// Come back from GitHub
+/// Complete the sign-in with GitHub
 ///
-/// Signs in and leads to the dashboard; what failed is told by the sign-in page.
+/// Signs in and redirects to the dashboard. After a failure, its sign-in page shows the reason.
 #[utoipa::path(get, path = "/oauth/github/callback", tag = "Accounts", operation_id = "githubCallback", security(()),
     params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
     responses((status = 302)))]
@@ -73,9 +74,9 @@ pub(crate) async fn google_outbound(State(app): State<App>) -> Result<Response> 
     authorize(&app, Provider::Google)
 }
 
-/// Come back from Google
+/// Complete the sign-in with Google
 ///
-/// Signs in and leads to the dashboard; what failed is told by the sign-in page.
+/// Signs in and redirects to the dashboard. After a failure, its sign-in page shows the reason.
 #[utoipa::path(get, path = "/oauth/google/callback", tag = "Accounts", operation_id = "googleCallback", security(()),
     params(("code" = Option<String>, Query), ("state" = Option<String>, Query)),
     responses((status = 302)))]
@@ -89,11 +90,12 @@ pub(crate) async fn google_callback(
 }
 
 fn authorize(app: &App, provider: Provider) -> Result<Response> {
-    let Some(departure) = app.authorize(provider)? else {
+    let Some(redirection) = app.authorize(provider)? else {
         return Err(ApiError::not_configured(provider.label()));
     };
-    let sign_in_state = state_header(app, &departure.sign_in_state, app.settings().oauth.state_ttl.as_secs());
-    Ok(redirect(&departure.url, [sign_in_state]))
+    let sign_in_state =
+        state_header(app, &redirection.sign_in_state, app.settings().oauth.state_ttl.as_secs());
+    Ok(redirect(&redirection.url, [sign_in_state]))
 }
 
 async fn callback(
@@ -101,7 +103,7 @@ async fn callback(
     provider: Provider,
     headers: &HeaderMap,
     params: &Params,
-    client: mailwright_app::account::session::ClientKey,
+    client: mailwright_app::account::client_key::ClientKey,
 ) -> Result<Response> {
     let text = |name: &str| params.text(name).map(str::to_owned);
     let (name, _) = state_cookie(&app.settings().base_url);
@@ -111,9 +113,9 @@ async fn callback(
     let over = state_header(app, "", 0);
     let base_url = &app.settings().base_url;
     match app.callback(provider, arrival, client).await {
-        Ok(found) => Ok(redirect(&format!("{base_url}/"), [over, session_header(app, &found)])),
-        Err(Error::NotAllowed(message)) => {
-            Ok(redirect(&format!("{base_url}/auth/login?message={}", escape(&message)), [over]))
+        Ok(found) => Ok(redirect(&base_url.link("/app/"), [over, session_header(app, &found)])),
+        Err(Error::NotSignedIn(why)) => {
+            Ok(redirect(&base_url.link(&format!("/app/auth/login?message={}", why.as_str())), [over]))
         }
         Err(error) => Err(error.into()),
     }
@@ -122,7 +124,7 @@ async fn callback(
 /// The cookie is of this site, and comes along when the provider leads back here.
 fn state_header(app: &App, value: &str, seconds: u64) -> String {
     let base_url = &app.settings().base_url;
-    let secure = if base_url.starts_with("https://") { "; Secure" } else { "" };
+    let secure = if base_url.is_https() { "; Secure" } else { "" };
     let (name, path) = state_cookie(base_url);
     format!("{name}={value}; Path={path}; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}")
 }
@@ -143,7 +145,7 @@ fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::state_cookie;
+    use super::*;
 
     #[test]
     fn no_neighbour_can_set_the_state_cookie() {
@@ -152,7 +154,8 @@ mod tests {
             ("https://mail.example.com", "__Host-mailwright_oauth", "/"),
             ("https://example.com/mail", "__Secure-mailwright_oauth", "/mail/oauth"),
         ] {
-            assert_eq!(state_cookie(base_url), (name, path.to_owned()), "{base_url}");
+            let base = BaseUrl::parse(base_url).unwrap();
+            assert_eq!(state_cookie(&base), (name, path.to_owned()), "{base_url}");
         }
     }
 }

@@ -37,10 +37,10 @@ pub(crate) async fn get(State(app): State<App>, user: SignedInUser) -> Result<Js
     Ok(Json(FactorView { enabled: standing.enabled, recovery_codes_left: standing.recovery_codes_left }))
 }
 
-/// What sets a second factor up.
+/// A request to set up a second factor.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct BeginRequest {
-    /// Your password, so that nobody at an unattended browser does it.
+    /// Your password, so that somebody else at an unattended browser cannot do it.
     password: Password,
 }
 
@@ -51,21 +51,21 @@ impl Payload for BeginRequest {
 /// A second factor to be confirmed. It is shown once.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct BegunView {
-    /// The seed in Base32, to be typed.
+    /// The seed in Base32, for typing it in.
     secret: String,
-    /// The same as a link, to be shown as a QR code.
+    /// The seed as an `otpauth:` link, to be shown as a QR code.
     uri: String,
 }
 
-/// Set a second factor up
+/// Set up a second factor
 ///
-/// Makes the seed for an authenticator program. It counts when it is confirmed with a code.
+/// Creates the seed for an authenticator app. The second factor is active once it is confirmed with a code.
 #[utoipa::path(post, path = "/users/@me/totp", tag = "Accounts", operation_id = "beginTotp", security(("session" = [])),
     request_body = BeginRequest,
     responses(
         (status = 200, body = BegunView),
         (status = 401, description = "Not signed in, or the password is wrong", body = ErrorEnvelope),
-        (status = 409, description = "You have a second factor, or no password", body = ErrorEnvelope),
+        (status = 409, description = "The account has a second factor already, or no password", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
 pub(crate) async fn begin(
     State(app): State<App>,
@@ -77,10 +77,10 @@ pub(crate) async fn begin(
     Ok(unkept(BegunView { secret: begun.secret, uri: begun.uri }))
 }
 
-/// What confirms a second factor.
+/// The code that confirms a second factor.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ConfirmRequest {
-    /// What the authenticator program shows.
+    /// The code that the authenticator app shows.
     code: Code,
 }
 
@@ -88,7 +88,7 @@ impl Payload for ConfirmRequest {
     const MAX_BODY: usize = 16 * 1024;
 }
 
-/// What signs in without the device, each once. They are shown once.
+/// Recovery codes, each of which replaces a code of the device once. They are shown once.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConfirmedView {
@@ -97,13 +97,14 @@ pub(crate) struct ConfirmedView {
 
 /// Confirm a second factor
 ///
-/// From now on a code is asked for at sign-in, and your other sessions end. The answer holds recovery codes for when the device is lost.
+/// From now on a code is asked for at sign-in, and your other sessions end. The answer holds recovery codes for when
+/// the device is lost.
 #[utoipa::path(post, path = "/users/@me/totp/confirm", tag = "Accounts", operation_id = "confirmTotp", security(("session" = [])),
     request_body = ConfirmRequest,
     responses(
         (status = 200, body = ConfirmedView),
         (status = 401, description = "Not signed in, or the code is wrong", body = ErrorEnvelope),
-        (status = 409, description = "There is nothing to confirm", body = ErrorEnvelope),
+        (status = 409, description = "There is no second factor to confirm", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope), (status = 429, body = ErrorEnvelope)))]
 pub(crate) async fn confirm(
     State(app): State<App>,
@@ -117,7 +118,7 @@ pub(crate) async fn confirm(
 
 /// Replace your recovery codes
 ///
-/// Those before are of no use any more.
+/// The previous recovery codes become invalid.
 #[utoipa::path(post, path = "/users/@me/totp/recovery-codes", tag = "Accounts", operation_id = "renewRecoveryCodes", security(("session" = [])),
     request_body = FactorProof,
     responses(
@@ -136,11 +137,11 @@ pub(crate) async fn renew(
     Ok(unkept(ConfirmedView { recovery_codes }))
 }
 
-/// What removes a second factor, or replaces its recovery codes.
+/// Proof that is needed to remove a second factor or to replace its recovery codes.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct FactorProof {
     password: Password,
-    /// A code, or a recovery code.
+    /// A code of the authenticator app, or a recovery code.
     code: Code,
 }
 

@@ -24,11 +24,11 @@ use crate::schema::{Body, Payload};
 pub(crate) struct UserView {
     id: UserId,
     email: String,
-    /// How the person wants to be called.
+    /// Display name.
     name: Option<String>,
-    /// How the account signs in: `PASSWORD`, or `EXTERNAL` without one.
+    /// How the account signs in: with a `PASSWORD`, or `EXTERNAL` (with a provider).
     r#type: &'static str,
-    /// Whether the person proved to receive mail at the address.
+    /// Whether the person proved that they receive mail at the address.
     email_verified: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -57,7 +57,7 @@ pub(crate) async fn get(user: SignedInUser) -> Json<UserView> {
 /// Changes to an account.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct UserChange {
-    /// How you want to be called; null for no name.
+    /// Your display name; null for none.
     #[serde(default)]
     #[schema(value_type = Option<PlainName>)]
     name: Patch<PlainName>,
@@ -98,7 +98,7 @@ impl Done {
 
 /// Delete your account
 ///
-/// Leave or delete your projects first. More than ten minutes after signing in it takes your password.
+/// Leave or delete your projects first. More than ten minutes after signing in, the request needs your password.
 #[utoipa::path(delete, path = "/users/@me", tag = "Accounts", operation_id = "deleteMe", security(("session" = [])),
     request_body = ProofRequest,
     responses(
@@ -146,7 +146,7 @@ pub(crate) async fn change_password(
 /// An invitation to accept.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct Acceptance {
-    /// What the invitation's link carries.
+    /// The token in the invitation's link.
     token: LinkToken,
 }
 
@@ -161,8 +161,8 @@ impl Payload for Acceptance {
     request_body = Acceptance,
     responses(
         (status = 200, body = Done), (status = 401, body = ErrorEnvelope),
-        (status = 403, description = "The project is disabled: the invitation stays", body = ErrorEnvelope),
-        (status = 404, description = "Not to your address, used or expired", body = ErrorEnvelope),
+        (status = 403, description = "The project is disabled; the invitation stays valid", body = ErrorEnvelope),
+        (status = 404, description = "The invitation is to another address, was used or has expired", body = ErrorEnvelope),
         (status = 409, description = "The project has no room for another member", body = ErrorEnvelope)))]
 pub(crate) async fn accept_invitation(
     State(app): State<App>,
@@ -178,9 +178,9 @@ pub(crate) async fn accept_invitation(
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionView {
     id: SessionId,
-    /// The program that used it last, as it calls itself.
+    /// The `User-Agent` of the program that used it last.
     client: Option<String>,
-    /// Whether it is the one that asks.
+    /// Whether it is the session of this request.
     current: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -211,7 +211,7 @@ pub(crate) async fn sessions(State(app): State<App>, user: SignedInUser) -> Resu
 
 /// End one of your sessions
 ///
-/// At once, on every node. Its cookie opens nothing any more.
+/// The session ends at once, on every node; its cookie is worth nothing any more.
 #[utoipa::path(delete, path = "/users/@me/sessions/{id}", tag = "Accounts", operation_id = "endSession", security(("session" = [])),
     params(("id" = String, Path)),
     responses(

@@ -34,7 +34,7 @@ pub(crate) struct BulkRequest {
     /// `ids`, which is the default.
     #[serde(rename = "mode")]
     _mode: Option<Mode>,
-    /// 1 to 1,000 ids. One that comes twice counts once.
+    /// 1 to 1,000 ids. An id that occurs twice counts once.
     #[schema(min_items = 1, max_items = 1000)]
     contact_ids: Vec<ContactId>,
 }
@@ -45,13 +45,13 @@ impl Payload for BulkRequest {
     }
 }
 
-/// What came of a bulk operation.
+/// The result of a bulk operation.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct BulkResult {
     /// `subscribe`, `unsubscribe` or `delete`.
     operation: &'static str,
-    /// Contacts asked for; an id that came twice counts once.
+    /// Number of different ids in the request.
     total_requested: u64,
     /// Contacts that were changed.
     success_count: u64,
@@ -90,12 +90,12 @@ async fn queue(
 
 /// Subscribe many contacts
 ///
-/// In the background. Each contact whose subscription flips gets an event.
+/// Runs in the background. Each contact whose subscription changes gets an event.
 #[utoipa::path(post, path = "/contacts/bulk-subscribe", tag = "Contacts", operation_id = "bulkSubscribeContacts", security(("secretKey" = []), ("session" = [])),
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
+        (status = 422, description = "`contactIds` must have 1 to 1,000 ids", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
 pub(crate) async fn subscribe(
@@ -108,12 +108,12 @@ pub(crate) async fn subscribe(
 
 /// Unsubscribe many contacts
 ///
-/// In the background. Each contact whose subscription flips gets an event.
+/// Runs in the background. Each contact whose subscription changes gets an event.
 #[utoipa::path(post, path = "/contacts/bulk-unsubscribe", tag = "Contacts", operation_id = "bulkUnsubscribeContacts", security(("secretKey" = []), ("session" = [])),
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
+        (status = 422, description = "`contactIds` must have 1 to 1,000 ids", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
 pub(crate) async fn unsubscribe(
@@ -126,12 +126,12 @@ pub(crate) async fn unsubscribe(
 
 /// Delete many contacts
 ///
-/// In the background, for good, with their events and mails.
+/// Runs in the background. The contacts are deleted permanently, with their events and mails.
 #[utoipa::path(post, path = "/contacts/bulk-delete", tag = "Contacts", operation_id = "bulkDeleteContacts", security(("secretKey" = []), ("session" = [])),
     request_body = BulkRequest,
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 422, description = "Not 1 to 1,000 ids", body = ErrorEnvelope),
+        (status = 422, description = "`contactIds` must have 1 to 1,000 ids", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
 pub(crate) async fn delete(

@@ -61,14 +61,14 @@ impl From<Contact> for ContactView {
 /// List contacts
 #[utoipa::path(get, path = "/contacts", tag = "Contacts", operation_id = "listContacts", security(("secretKey" = []), ("session" = [])),
     params(
-        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
-        ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
-        ("search" = Option<String>, Query, description = "Substring of the address, in any case"),
-        ("subscribed" = Option<bool>, Query, description = "Only contacts in this state"),
-        ("sort" = inline(Option<ContactSort>), Query, description = "By what the list is sorted"),
-        ("dir" = inline(Option<Direction>), Query, description = "Which way"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows per page"),
+        ("cursor" = Option<String>, Query, description = "The `cursor` of the previous page"),
+        ("search" = Option<String>, Query, description = "Only contacts whose address contains this text, in any case"),
+        ("subscribed" = Option<bool>, Query, description = "Only contacts that are subscribed (`true`) or not (`false`)"),
+        ("sort" = inline(Option<ContactSort>), Query, description = "Sort field"),
+        ("dir" = inline(Option<Direction>), Query, description = "Sort direction"),
     ),
-    responses((status = 200, body = CursorPage<ContactView>), (status = 400, description = "A cursor of another list", body = ErrorEnvelope)))]
+    responses((status = 200, body = CursorPage<ContactView>), (status = 400, description = "The cursor does not belong to this list", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
@@ -140,7 +140,7 @@ struct UpsertMeta {
     responses(
         (status = 201, description = "Created", body = UpsertedView),
         (status = 200, description = "Updated", body = UpsertedView),
-        (status = 400, description = "Without an address", body = LegacyError),
+        (status = 400, description = "`email` is missing", body = LegacyError),
         (status = 422, description = "Validation failed", body = ErrorEnvelope),
     ))]
 pub(crate) async fn upsert(
@@ -212,7 +212,7 @@ pub(crate) async fn update(
 
 /// Delete a contact
 ///
-/// For good, with its events and mails.
+/// The contact is deleted permanently, with its events and mails.
 #[utoipa::path(delete, path = "/contacts/{id}", tag = "Contacts", operation_id = "deleteContact", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 204), (status = 404, body = ErrorEnvelope)))]
@@ -242,16 +242,16 @@ impl Payload for LookupRequest {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LookupResult {
-    /// Those that are, as they were given.
+    /// The addresses that are contacts, as they were given.
     found: Vec<String>,
-    /// Those that are not, as they were given.
+    /// The addresses that are not, as they were given.
     not_found: Vec<String>,
 }
 
 /// Look addresses up
 #[utoipa::path(post, path = "/contacts/lookup", tag = "Contacts", operation_id = "lookupContacts", security(("secretKey" = []), ("session" = [])),
     request_body = LookupRequest,
-    responses((status = 200, body = LookupResult), (status = 422, description = "Not 1 to 500 addresses", body = ErrorEnvelope)))]
+    responses((status = 200, body = LookupResult), (status = 422, description = "`emails` must have 1 to 500 addresses", body = ErrorEnvelope)))]
 pub(crate) async fn lookup(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,

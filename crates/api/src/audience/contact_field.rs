@@ -77,11 +77,11 @@ pub(crate) struct FieldValues {
 
 /// List the values of a field
 ///
-/// Looks at the newest contacts.
+/// Reads the newest 20,000 contacts.
 #[utoipa::path(get, path = "/contacts/fields/{field}/values", tag = "Contacts", operation_id = "listContactFieldValues", security(("secretKey" = []), ("session" = [])),
     params(
         ("field" = String, Path, description = "The prefix `data.` may be left out"),
-        ("limit" = inline(Option<ValueLimit>), Query, description = "Most values"),
+        ("limit" = inline(Option<ValueLimit>), Query, description = "Maximum number of values"),
     ),
     responses((status = 200, body = FieldValues)))]
 pub(crate) async fn values(
@@ -103,7 +103,7 @@ pub(crate) async fn values(
     Ok(Json(FieldValues { field, count: values.len(), values, limit }))
 }
 
-/// Something that refers to a field or an event.
+/// A place that refers to a field or an event name.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Reference {
     id: String,
@@ -122,7 +122,7 @@ impl Reference {
     }
 }
 
-/// What refers to a field.
+/// The places that refer to a field.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FieldUsage {
@@ -131,7 +131,7 @@ pub(crate) struct FieldUsage {
     used_in_workflows: Vec<Reference>,
     /// Contacts that have the field.
     contact_count: i64,
-    /// Whether it can be removed: custom fields can.
+    /// Whether the field can be removed; true for custom fields.
     can_delete: bool,
 }
 
@@ -183,10 +183,11 @@ pub(crate) struct FieldDeleted {
 
 /// Remove a field
 ///
-/// From every contact of the project. What refers to the field stays and no longer matches anything.
+/// Removes the field from every contact of the project. Segments that refer to it stay, and their conditions on it
+/// match no contact any more.
 #[utoipa::path(delete, path = "/contacts/fields/{field}", tag = "Contacts", operation_id = "deleteContactField", security(("secretKey" = []), ("session" = [])),
     params(("field" = String, Path, description = "`data.<name>`")),
-    responses((status = 200, body = FieldDeleted), (status = 400, description = "Not a custom field", body = ErrorEnvelope)))]
+    responses((status = 200, body = FieldDeleted), (status = 400, description = "The field is not a custom field", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,

@@ -31,12 +31,12 @@ use crate::schema::{KeptBody, Payload};
 pub(crate) struct EventView {
     id: EventId,
     name: String,
-    /// What came with it.
+    /// The data that was sent with the event.
     #[schema(value_type = Option<Object>)]
     data: Option<Value>,
     project_id: ProjectId,
     contact_id: Option<ContactId>,
-    /// The mail it is about.
+    /// The mail that the event is about.
     email_id: Option<EmailId>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -105,12 +105,12 @@ impl Payload for InternalTrack {
 
 /// Record an event
 ///
-/// The dashboard's own way to do what `/v1/track` does.
+/// Does the same as `/v1/track`, for the dashboard.
 #[utoipa::path(post, path = "/events/track", tag = "Events", operation_id = "trackEvent", security(("secretKey" = []), ("session" = [])),
     request_body = InternalTrack,
     responses(
         (status = 201, body = EventView),
-        (status = 404, description = "No contact has the id", body = ErrorEnvelope),
+        (status = 404, description = "No contact has this id", body = ErrorEnvelope),
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope)))]
 pub(crate) async fn track(
     State(app): State<App>,
@@ -154,8 +154,8 @@ async fn record(app: &App, caller: &Identity, body: &mut KeptBody) -> Result<Eve
 /// List recent events
 #[utoipa::path(get, path = "/events", tag = "Events", operation_id = "listEvents", security(("secretKey" = []), ("session" = [])),
     params(
-        ("eventName" = Option<String>, Query, description = "Only events of this name"),
-        ("limit" = inline(Option<EventLimit>), Query, description = "Most events"),
+        ("eventName" = Option<String>, Query, description = "Only events with this name"),
+        ("limit" = inline(Option<EventLimit>), Query, description = "Maximum number of events"),
     ),
     responses((status = 200, body = EventList)))]
 pub(crate) async fn list(
@@ -188,7 +188,7 @@ pub(crate) async fn names(
 
 /// List the events of a contact
 #[utoipa::path(get, path = "/events/contact/{contactId}", tag = "Events", operation_id = "listContactEvents", security(("secretKey" = []), ("session" = [])),
-    params(("contactId" = String, Path), ("limit" = inline(Option<ContactEventLimit>), Query, description = "Most events")),
+    params(("contactId" = String, Path), ("limit" = inline(Option<ContactEventLimit>), Query, description = "Maximum number of events")),
     responses((status = 200, body = EventList), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn of_contact(
     State(app): State<App>,
@@ -213,10 +213,10 @@ pub(crate) struct EventCount {
 /// The most frequent first.
 #[utoipa::path(get, path = "/events/stats", tag = "Events", operation_id = "getEventStats", security(("secretKey" = []), ("session" = [])),
     params(
-        ("startDate" = Option<String>, Query, description = "Only events from this instant on, ISO 8601"),
-        ("endDate" = Option<String>, Query, description = "Only events up to this instant, ISO 8601"),
+        ("startDate" = Option<String>, Query, description = "Only events at or after this time (ISO 8601)"),
+        ("endDate" = Option<String>, Query, description = "Only events up to this time (ISO 8601)"),
     ),
-    responses((status = 200, body = Vec<EventCount>), (status = 400, description = "Not a date", body = ErrorEnvelope)))]
+    responses((status = 200, body = Vec<EventCount>), (status = 400, description = "Invalid date", body = ErrorEnvelope)))]
 pub(crate) async fn stats(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
@@ -227,7 +227,7 @@ pub(crate) async fn stats(
     Ok(Json(counts.into_iter().map(|(name, count)| EventCount { name, count }).collect()))
 }
 
-/// What refers to an event.
+/// The places that refer to an event name.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventUsage {
@@ -236,9 +236,9 @@ pub(crate) struct EventUsage {
     used_in_workflows: Vec<Reference>,
     /// Events of this name.
     total_count: i64,
-    /// Contacts that have one.
+    /// Contacts that have at least one of these events.
     unique_contacts: i64,
-    /// Whether they can be removed: all but the service's own can.
+    /// Whether the events can be deleted; false for events that the service records.
     can_delete: bool,
 }
 
@@ -271,10 +271,10 @@ pub(crate) struct EventsDeleted {
 
 /// Remove events
 ///
-/// Every event of the name. What refers to it stays and no longer finds anything.
+/// Deletes every event with this name. Segments that refer to the name stay, and find none of these events any more.
 #[utoipa::path(delete, path = "/events/{eventName}", tag = "Events", operation_id = "deleteEvents", security(("secretKey" = []), ("session" = [])),
     params(("eventName" = String, Path)),
-    responses((status = 200, body = EventsDeleted), (status = 400, description = "An event of the service itself", body = ErrorEnvelope)))]
+    responses((status = 200, body = EventsDeleted), (status = 400, description = "Events that the service records cannot be deleted", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,

@@ -14,10 +14,11 @@ use multer::{Field, Multipart};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
-use crate::auth::{ProjectAccess, failure};
 use crate::background::job::{JobView, QueuedJob, not_found};
 use crate::body;
+use crate::body::failure;
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
 use crate::params::PathText;
 
@@ -34,7 +35,7 @@ pub(crate) struct ImportForm {
     file: Vec<u8>,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ImportResult {
@@ -68,13 +69,13 @@ impl From<Imported> for ImportResult {
 
 /// Import contacts
 ///
-/// From a CSV file, in the background. A contact is created or updated for each row; of several rows with one address
-/// the last counts.
+/// Reads a CSV file in the background. Each row creates or updates a contact; of several rows with one address the last
+/// one counts.
 #[utoipa::path(post, path = "/contacts/import", tag = "Contacts", operation_id = "importContacts", security(("secretKey" = []), ("session" = [])),
     request_body(content = ImportForm, content_type = "multipart/form-data"),
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "Without a file, or with one that is not CSV", body = ErrorEnvelope),
+        (status = 400, description = "The file is missing or is not CSV", body = ErrorEnvelope),
         (status = 413, description = "The file is larger than 5 MB", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
@@ -145,8 +146,8 @@ fn is_csv(part: &Field<'_>) -> bool {
     named || part.content_type().is_some_and(|kind| kind.essence_str() == "text/csv")
 }
 
-/// Reads a body that has room for the largest file. What is left of one that is too large is read by the frame and by the
-/// connection, so that a client that is still sending sees the answer.
+/// Reads a body that has room for the largest file. What is left of one that is too large is read by the middleware and by
+/// the connection, so that a client that is still sending sees the answer.
 async fn collect(request: Request) -> Result<Bytes> {
     let too_large = || ApiError::body_too_large(MAX_UPLOAD);
     if body::length(request.headers()).is_some_and(|length| length > MAX_UPLOAD + AROUND) {

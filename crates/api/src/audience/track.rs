@@ -14,11 +14,12 @@ use mailwright_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::auth::{TrackKey, idempotency_key};
+use crate::auth::TrackKey;
 use crate::envelope::Success;
 use crate::error::{ApiError, ErrorEnvelope, Failure};
 use crate::fields::{DataObject, Email, EventName};
 use crate::schema::{KeptBody, Payload};
+use crate::sending::idempotency::idempotency_key;
 
 /// An event to record.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -87,13 +88,13 @@ pub(crate) struct TrackResult {
 ///
 /// Creates the contact if it does not exist. An answer of 200 means that the event is on disk.
 #[utoipa::path(post, path = "/v1/track", tag = "Public API", security(("publicKey" = []), ("secretKey" = [])),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters. Of all requests of a project with the same key, one is performed; those with the public API key are apart.")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 printable ASCII characters. Of all requests of a project with the same key, one is performed. Keys that come with the public API key are counted apart.")),
     request_body = TrackRequest,
     responses(
         (status = 200, description = "Recorded", body = Success<TrackResult>),
         (status = 400, description = "Malformed JSON", body = ErrorEnvelope),
         (status = 401, description = "Missing or invalid key", body = ErrorEnvelope),
-        (status = 409, description = "The idempotency key was used", body = ErrorEnvelope),
+        (status = 409, description = "The idempotency key was used before", body = ErrorEnvelope),
         (status = 422, description = "Validation failed, or a reserved name", body = ErrorEnvelope),
         (status = 429, description = "Too many requests", body = ErrorEnvelope),
     ))]

@@ -5,7 +5,6 @@
 //! body itself, so a handler that reads its body cannot forget it. Two kinds of requests are not checked again: those
 //! whose body came together with the header, and those with a remembered key, which their transaction looks up.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::{Body, BodyDataStream, HttpBody};
@@ -18,8 +17,12 @@ use mailwright_app::project::key::Identity;
 use mailwright_core::ids::{ProjectNumber, SessionId};
 use mailwright_core::role::Capability;
 
-use super::{Needs, Place, member, of_place, permit, refuse_disabled, secret, writes};
-use crate::body;
+use super::key::secret;
+use super::needs::Needs;
+use super::permit::{permit, refuse_disabled, writes};
+use super::place::{Place, of_place};
+use super::session::member;
+use crate::body::{self, Refused};
 use crate::error::ApiError;
 
 /// What an endpoint asks of its caller.
@@ -41,7 +44,7 @@ impl Need {
     }
 }
 
-/// What let a request in.
+/// The credential with which a request was accepted.
 pub(super) enum Entrance {
     /// A secret key.
     Key { token: String, place: Place, number: ProjectNumber, need: Need },
@@ -87,7 +90,7 @@ impl Entrance {
     }
 }
 
-/// Refuses what was asked of a project that was reset meanwhile: what the handler knows of it is gone.
+/// Refuses a request whose project was reset meanwhile: the handler holds the project's old number.
 fn is_same(caller: &Identity, number: ProjectNumber) -> Result<(), ApiError> {
     if caller.project.number == number {
         return Ok(());
@@ -95,7 +98,8 @@ fn is_same(caller: &Identity, number: ProjectNumber) -> Result<(), ApiError> {
     Err(mailwright_app::Error::ProjectReset.into())
 }
 
-/// What let a request in, carried from the extractors to its body; an extension of each.
+/// The credentials with which a request was accepted, carried from the extractors to its body. Every request has them
+/// as an extension.
 #[derive(Clone, Default)]
 struct Entrances(Arc<Mutex<Vec<Entrance>>>);
 
@@ -112,30 +116,6 @@ pub(super) fn note(parts: &Parts, entrance: Entrance) {
     }
 }
 
-/// Why the end of a body was not passed on.
-#[derive(Debug)]
-struct Refused(ApiError);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("who sent the body is not let in any more")
-    }
-}
-
-impl std::error::Error for Refused {}
-
-/// What a client is told whose body could not be read.
-pub(crate) fn failure(error: &axum::Error) -> ApiError {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(found) = cause {
-        if let Some(Refused(refused)) = found.downcast_ref() {
-            return refused.clone();
-        }
-        cause = found.source();
-    }
-    body::failure(error)
-}
-
 /// A body that is being read.
 struct Watched {
     pieces: BodyDataStream,
@@ -147,7 +127,8 @@ struct Watched {
 }
 
 impl Watched {
-    /// The next piece, or the end. What completes the body is kept back until everybody who was let in would be again.
+    /// The next piece, or the end. The last piece is kept back until the credentials of the request were accepted
+    /// again.
     async fn next(&mut self) -> Option<Result<Bytes, axum::Error>> {
         let piece = if let Some(piece) = self.pieces.next().now_or_never() {
             piece

@@ -1,23 +1,25 @@
 //! Actions that cannot be undone (deleting an account or a project, a reset, replacing keys) need recent proof of who
 //! asks: a session of the last ten minutes, or the password in the body, with a code if there is a second factor. An
-//! open browser or a stolen cookie is not enough.
+//! open browser or a stolen cookie is not enough. What is given is checked in any case: who sends a wrong password, or a
+//! body that cannot be read, did not mean what would be done.
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use mailwright_app::App;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Client, whoever_signed_in};
+use super::client::Client;
+use super::session::whoever_signed_in;
 use crate::error::Failure;
 use crate::fields::{Code, Password};
 use crate::schema::{Body, Payload};
 
-/// What shows that you are still who signed in. Not needed in the first ten minutes of a session.
+/// Proof that you are the person who signed in. Not needed in the first ten minutes of a session, but checked if given.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct ProofRequest {
     /// Your password.
     password: Option<Password>,
-    /// Where you have a second factor: what the authenticator program shows, or a recovery code.
+    /// Required if you have a second factor: the code that the authenticator app shows, or a recovery code.
     code: Option<Code>,
 }
 
@@ -40,11 +42,11 @@ where
         let app = App::from_ref(state);
         let (mut parts, body) = request.into_parts();
         let session = whoever_signed_in(&app, &parts, None).await?;
-        if app.is_fresh(session.created_at) {
-            return Ok(Self);
-        }
         let Client(client) = Client::from_request_parts(&mut parts, state).await?;
         let Body(given) = Body::<ProofRequest>::read(Request::from_parts(parts, body)).await?;
+        if app.is_fresh(session.created_at) && given.password.is_none() && given.code.is_none() {
+            return Ok(Self);
+        }
         let (password, code) = (given.password.map(Into::into), given.code.map(Into::into));
         app.prove_again(&session.user, password, code, client).await?;
         Ok(Self)

@@ -12,9 +12,9 @@ use crate::error::ApiError;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueuedJob {
-    /// What happens next, for people.
+    /// What happens next, as a sentence.
     message: String,
-    /// Identifier of the job, to ask for its status with.
+    /// Id of the job, for asking for its status.
     job_id: JobId,
 }
 
@@ -24,16 +24,16 @@ impl QueuedJob {
     }
 }
 
-/// How a job is getting on.
+/// The state and progress of a job.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JobView<R> {
     id: JobId,
     /// `waiting`, `active`, `delayed` (tried again after a failure), `completed` or `failed`.
     state: &'static str,
-    /// How much of it is done, 0 to 100.
+    /// Progress in percent, 0 to 100.
     progress: i64,
-    /// What came of it; null until it is completed.
+    /// Result of the job; null until it is completed.
     #[schema(required)]
     result: Option<R>,
     /// Why it failed.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mailwright_app::account::session::ClientKey;
+use mailwright_app::account::client_key::ClientKey;
 use mailwright_core::ids::ProjectNumber;
 
 /// The first bytes of a body, which find room even where large bodies find none.
@@ -11,13 +11,14 @@ pub(super) const SMALL: usize = 64 * 1024;
 pub(super) const STRANGERS: (usize, usize) = (8, 2);
 /// The same for public keys: all of them, those of a project, and a client.
 const PUBLIC: (usize, usize, usize) = (16, 4, 1);
-/// The same for small bodies of those who are known: all of them, and those of a project or a client.
+/// The same for small bodies with a secret key or session: all of them, and those of a project or a client.
 const SMALL_ONES: (usize, usize) = (24, 8);
 /// The same for large ones: those of a project or a client while a quarter of the room stays free, and else.
 const LARGE_ONES: (usize, usize) = (32, 16);
 /// How much of the room is filled when less than a quarter stays free.
 const TIGHT: usize = 48;
-/// How much of the room all bodies together may fill, in 64ths: those of who is not known, large ones, and small ones.
+/// How much of the room all bodies together may fill, in 64ths: before a credential was checked, large ones, and small
+/// ones.
 const FILLED: (usize, usize, usize) = (62, 60, 64);
 /// How much of what stays free a client or a project may hold, in quarters: of large bodies, and of all others.
 const OF_FREE: (usize, usize) = (16, 1);
@@ -29,7 +30,7 @@ pub(super) struct Held {
     pub(super) shares: HashMap<Share, usize>,
 }
 
-/// Who has shown what before the body is read.
+/// Which credential was checked before the body is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Standing {
     /// A secret key, or a session.
@@ -45,7 +46,7 @@ pub(crate) enum Standing {
 pub(super) struct Owner {
     pub(super) standing: Standing,
     pub(super) client: ClientKey,
-    /// For which project, where a key says so.
+    /// The project of the key; `None` without a key.
     pub(super) project: Option<ProjectNumber>,
 }
 
@@ -62,7 +63,7 @@ pub(super) struct Hold {
 pub(super) enum Kind {
     Stranger,
     Public,
-    /// A small body of somebody who is known.
+    /// A small body of a request with a secret key or session.
     Small,
     /// A large one.
     Large,

@@ -22,7 +22,7 @@ use crate::params::{self, Params, PathText, RowLimit};
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CapturedView {
     id: EmailId,
-    /// The mail it is; the same as `id`.
+    /// Id of the mail; the same as `id`.
     email_id: EmailId,
     from: String,
     to: String,
@@ -52,10 +52,10 @@ impl From<Captured> for CapturedView {
 /// Newest first.
 #[utoipa::path(get, path = "/mailbox", tag = "Mailbox", operation_id = "listMailbox", security(("secretKey" = []), ("session" = [])),
     params(
-        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
-        ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows per page"),
+        ("cursor" = Option<String>, Query, description = "The `cursor` of the previous page"),
     ),
-    responses((status = 200, body = CursorPage<CapturedView>), (status = 400, description = "A cursor of another list", body = ErrorEnvelope)))]
+    responses((status = 200, body = CursorPage<CapturedView>), (status = 400, description = "The cursor does not belong to this list", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
@@ -82,7 +82,7 @@ pub(crate) async fn clear(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A captured mail, taken apart.
+/// A captured mail with its parts.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct MessageView {
     #[serde(flatten)]

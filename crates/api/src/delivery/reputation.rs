@@ -16,16 +16,16 @@ use crate::auth::{MemberAccess, PathAccess};
 use crate::envelope::Time;
 use crate::error::{ErrorEnvelope, Result};
 
-/// Mails of a period and what came back.
+/// Mails of a period, with their bounces and complaints.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RatesView {
     total: i64,
     bounces: i64,
     complaints: i64,
-    /// Percent.
+    /// Bounces in percent of the mails.
     bounce_rate: f64,
-    /// Percent.
+    /// Complaints in percent of the mails.
     complaint_rate: f64,
 }
 
@@ -41,8 +41,7 @@ impl From<Totals> for RatesView {
     }
 }
 
-/// How a project stands. What it is judged by in its first days is not told: whoever wants to slip through would
-/// measure against it.
+/// A project's reputation. The rules for its first days are not shown, because senders of spam could adapt to them.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StatusView {
@@ -57,9 +56,9 @@ pub(crate) struct StatusView {
     all_time: RatesView,
     /// Always false.
     is_new_project: bool,
-    /// What is critical, in words.
+    /// The critical rates, in words.
     violations: Vec<&'static str>,
-    /// What is to be looked at, in words.
+    /// The rates with a warning, in words.
     warnings: Vec<&'static str>,
 }
 

@@ -7,7 +7,8 @@ use mailwright_core::filter::{self, Activity, MAX_CONDITIONS, MAX_TEXT};
 use mailwright_core::header::MAX_NAME;
 use serde_json::{Value, json};
 
-use crate::audience::{contact, segment};
+use crate::audience::contact;
+use crate::audience::segment::members;
 use crate::error::CODES;
 use crate::fields::{ADDRESS, MAILBOX};
 use crate::project;
@@ -20,7 +21,7 @@ const ID: &str = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}";
 /// How far from 1970 a time can lie, in milliseconds.
 const FARTHEST: i64 = 8_640_000_000_000_000;
 
-/// What is merged into the schema of a name, as RFC 7396 merges: null takes a member away.
+/// Additions to the schema of a name, merged as RFC 7396 (JSON Merge Patch) has it: null removes a member.
 pub(super) fn conditions() -> Vec<(&'static str, Value)> {
     let mut all = of_requests();
     all.extend(of_filters());
@@ -90,8 +91,8 @@ fn of_requests() -> Vec<(&'static str, Value)> {
         ),
         ("TrackRequest", json!({ "properties": { "event": { "not": reserved() } } })),
         ("LookupRequest", addresses(contact::MAX_LOOKUP)),
-        ("AddMembersRequest", addresses(segment::MAX_EMAILS)),
-        ("RemoveRequest", addresses(segment::MAX_EMAILS)),
+        ("AddMembersRequest", addresses(members::MAX_EMAILS)),
+        ("RemoveRequest", addresses(members::MAX_EMAILS)),
         (
             "UpdateSegmentRequest",
             json!({ "properties": { "condition": { "oneOf": [refer("FilterTree")] } } }),
@@ -136,7 +137,7 @@ fn reserved() -> Value {
     json!({ "pattern": r"^(email\.[\s\S]*|contact\.(un)?subscribed|segment\.([\s\S]*\.)?(entry|exit))$" })
 }
 
-/// What a new campaign's audience takes with it. A campaign that is changed may have that already.
+/// The fields that the audience type of a new campaign requires. A campaign that is changed may have them already.
 fn new_campaign() -> Value {
     let mut campaign = judged("audienceType", "FILTERED", "audienceCondition");
     campaign["allOf"] = json!([{ "if": is("audienceType", "SEGMENT"), "then": has("segmentId", "string") }]);
@@ -150,7 +151,8 @@ fn refer(schema: &str) -> Value {
 /// A filter tree that is looked at where another field has this value, and needed there.
 fn judged(field: &str, value: &str, tree: &str) -> Value {
     json!({
-        "properties": { tree: { "oneOf": null, "description": "A filter tree. Needed by, and only looked at for, an audience of type `FILTERED`." } },
+        "properties": { tree: { "oneOf": null, "description": "A filter tree. Required for an audience of \
+            type `FILTERED`, ignored for others." } },
         "if": is(field, value),
         "then": { "required": [tree], "properties": { tree: refer("FilterTree") } },
     })

@@ -16,12 +16,12 @@ pub(crate) struct ConfigView {
     features: Features,
 }
 
-/// Where things are.
+/// The addresses of the service.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Urls {
     /// The API.
     api: String,
-    /// The pages for people.
+    /// The address of the dashboard.
     dashboard: String,
     /// The reference of the API.
     docs: String,
@@ -48,7 +48,7 @@ pub(crate) struct Signup {
     first_user: bool,
 }
 
-/// Something that is on or off.
+/// A feature that is on or off.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Feature {
     enabled: bool,
@@ -70,9 +70,9 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
     let off = || Feature { enabled: false };
     Ok(Json(ConfigView {
         urls: Urls {
-            api: settings.base_url.clone(),
-            dashboard: settings.base_url.clone(),
-            docs: format!("{}/docs", settings.base_url),
+            api: settings.base_url.to_string(),
+            dashboard: settings.base_url.link("/app"),
+            docs: settings.base_url.link("/docs"),
         },
         features: Features {
             signup: Signup { enabled: first_user || !settings.accounts.disable_signups, first_user },

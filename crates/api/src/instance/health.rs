@@ -10,7 +10,7 @@ use mailwright_app::App;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// The process lives.
+/// The process is alive.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Health {
     /// `ok`.
@@ -20,13 +20,13 @@ pub(crate) struct Health {
     version: &'static str,
 }
 
-/// Whether the process lives
+/// Check whether the process is alive
 #[utoipa::path(get, path = "/health", tag = "Service", operation_id = "getHealth", responses((status = 200, body = Health)))]
 pub(crate) async fn health(State(app): State<App>) -> Json<Health> {
     Json(Health { status: "ok", time: app.clock().now().0, version: env!("CARGO_PKG_VERSION") })
 }
 
-/// What the process needs to serve.
+/// Check whether the process can serve requests requests, check by check.
 #[derive(Debug, Serialize, ToSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "one check, one field of the answer")]
 pub(crate) struct Readiness {
@@ -49,9 +49,9 @@ pub(crate) struct Readiness {
 /// How long the database has to answer. Whoever asks wants to know now.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether the process can serve
+/// Check whether the process can serve requests
 #[utoipa::path(get, path = "/ready", tag = "Service", operation_id = "getReadiness",
-    responses((status = 200, body = Readiness), (status = 503, description = "Not now", body = Readiness)))]
+    responses((status = 200, body = Readiness), (status = 503, description = "The process cannot serve requests", body = Readiness)))]
 pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness>) {
     let schema = tokio::time::timeout(PATIENCE, app.is_ready()).await;
     let worker = app.worker_is_alive();
@@ -66,7 +66,7 @@ pub(crate) async fn ready(State(app): State<App>) -> (StatusCode, Json<Readiness
     (status, Json(Readiness { ready, database, migrated, writable, worker, clock, staying }))
 }
 
-/// Figures for Prometheus
+/// Show metrics for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "Service", operation_id = "getMetrics",
     responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
 pub(crate) async fn metrics(State(app): State<App>) -> impl IntoResponse {

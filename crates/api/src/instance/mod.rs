@@ -3,3 +3,5 @@
 pub(crate) mod config;
 pub(crate) mod docs;
 pub(crate) mod health;
+pub(crate) mod people;
+pub(crate) mod reference;

@@ -17,27 +17,27 @@ use crate::envelope::CursorPage;
 use crate::error::{ErrorEnvelope, Result};
 use crate::params::{Params, RowLimit};
 
-/// Something that was done.
+/// An entry of the audit log.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AuditView {
     id: AuditId,
     actor: ActorView,
-    /// What was done, such as `key.created`.
+    /// The action, such as `key.created`.
     action: String,
-    /// To whom or what: an id, an address or a name; null for the project itself.
+    /// What the action was about: an id, an address or a name; null for the project itself.
     target: Option<String>,
-    /// More about it.
+    /// Details of the action.
     #[schema(value_type = Object)]
     details: Value,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
 }
 
-/// Who did something.
+/// The person, key or service that did something.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ActorView {
-    /// `user`, `key`, `operator` for whoever runs the instance, or `service` for the service itself.
+    /// `user`, `key`, `operator` (a command on the machine of the instance) or `service` (the service by itself).
     r#type: &'static str,
     id: Option<String>,
     /// The user's address at the time, or the key's name.
@@ -68,17 +68,17 @@ impl From<Recorded> for AuditView {
     }
 }
 
-/// List who did what
+/// List the audit log
 ///
 /// Newest first. `total` counts up to 10,000.
 #[utoipa::path(get, path = "/projects/{id}/audit", tag = "Projects", operation_id = "listAudit", security(("secretKey" = []), ("session" = [])),
     params(
         ("id" = String, Path),
-        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
-        ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows per page"),
+        ("cursor" = Option<String>, Query, description = "The `cursor` of the previous page"),
     ),
     responses((status = 200, body = CursorPage<AuditView>),
-        (status = 400, description = "A cursor of another list", body = ErrorEnvelope), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
+        (status = 400, description = "The cursor does not belong to this list", body = ErrorEnvelope), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     PathAccess(project, ..): PathAccess<ReadAudit>,

@@ -6,8 +6,9 @@
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use mailwright_app::account::client_key::ClientKey;
 use mailwright_app::account::oauth::Provider;
-use mailwright_app::account::session::{ClientKey, SignUp};
+use mailwright_app::account::session::SignUp;
 use mailwright_app::project::member::Opened;
 use mailwright_app::{App, Error};
 use mailwright_core::locale::Locale;
@@ -24,26 +25,26 @@ use crate::fields::{Code, LinkToken, Password, PlainName};
 use crate::page::{Form, failed};
 use crate::params::Params;
 
-/// What the page's form sends.
+/// The fields of the page's form.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "it documents the form, which is read field by field")]
 pub(crate) struct InvitationForm {
-    /// What the link carries.
+    /// The token in the link.
     token: LinkToken,
-    /// Of the account with the invited address, or for a new one.
+    /// Password of the account with the invited address, or of a new account.
     password: Option<Password>,
-    /// Where the account has a second factor: what the authenticator program shows, or a recovery code.
+    /// Required if the account has a second factor: the code that the authenticator app shows, or a recovery code.
     code: Option<Code>,
-    /// How the owner of a new account wants to be called.
+    /// Display name of the owner of a new account.
     name: Option<PlainName>,
 }
 
 /// The page behind the link of an invitation
 #[utoipa::path(get, path = "/auth/invitation", tag = "Accounts", operation_id = "invitationPage", security(()),
-    params(("token" = Option<String>, Query, description = "What the link carries")),
+    params(("token" = Option<String>, Query, description = "The token in the link")),
     responses(
         (status = 200, description = "A page with a form that posts to the same path", content_type = "text/html", body = String),
-        (status = 403, description = "A page that says that the project is disabled, or that the address is to be verified first", content_type = "text/html", body = String),
+        (status = 403, description = "A page that says that the project is disabled, or that the address must be verified first", content_type = "text/html", body = String),
         (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String)))]
 pub(crate) async fn page(State(app): State<App>, params: Params, headers: HeaderMap) -> Response {
     let token = params.text("token").unwrap_or_default();
@@ -58,17 +59,17 @@ pub(crate) async fn page(State(app): State<App>, params: Params, headers: Header
 
 /// Accept an invitation from its page
 ///
-/// What the page's form sends. A person who is not signed in with the invited address is signed in, or signed up, with
-/// what the form holds. Programs use `POST /users/@me/invitations` or `POST /auth/signup`.
+/// Takes the form of the page. A person who is not signed in with the invited address signs in, or signs up, with the
+/// fields of the form. Programs use `POST /users/@me/invitations` or `POST /auth/signup`.
 #[utoipa::path(post, path = "/auth/invitation", tag = "Accounts", operation_id = "acceptInvitationPage", security((), ("session" = [])),
     request_body(content = InvitationForm, content_type = "application/x-www-form-urlencoded"),
     responses(
-        (status = 200, description = "A page that says so; it may set the cookie of a session", content_type = "text/html", body = String),
-        (status = 401, description = "The page asks once more: the password or the code is wrong, or the code is missing", content_type = "text/html", body = String),
-        (status = 403, description = "A page that says that the project is disabled, or that the address is to be verified first; or the request comes from a page of another site", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
+        (status = 200, description = "A page that confirms it; it may set the cookie of a session", content_type = "text/html", body = String),
+        (status = 401, description = "The page with its form again: the password or the code is wrong, or the code is missing", content_type = "text/html", body = String),
+        (status = 403, description = "A page that says that the project is disabled, or that the address must be verified first; or the request comes from a page of another site", content((ErrorEnvelope = "application/json"), (String = "text/html"))),
         (status = 404, description = "A page that says that the link does not work", content_type = "text/html", body = String),
         (status = 409, description = "A page that says that it failed: the address has an account by now, or the project is full", content_type = "text/html", body = String),
-        (status = 422, description = "The page asks once more: for another password or name", content_type = "text/html", body = String)))]
+        (status = 422, description = "The page with its form again: the password or the name is not accepted", content_type = "text/html", body = String)))]
 pub(crate) async fn accept(
     State(app): State<App>,
     _: SameSite,
@@ -97,7 +98,7 @@ pub(crate) async fn accept(
     }
 }
 
-/// The invitation that a token opens, and whoever is signed in with the invited address.
+/// The invitation of a token, and the user who is signed in with the invited address, if any.
 async fn looked_up(
     app: &App,
     token: &str,
@@ -109,7 +110,7 @@ async fn looked_up(
 }
 
 fn dead() -> Response {
-    dead_link("Ask whoever invited you for another one.")
+    dead_link("Ask the person who invited you for another one.")
 }
 
 /// An invitation that somebody is asked to accept.
@@ -179,7 +180,7 @@ impl Asking<'_> {
             .collect();
         let project = escape_html(&self.invitation.project.name);
         let sentence = format!(
-            "The address <b>{}</b> has an account without a password. Sign in with {} and you are in the project.",
+            "The address <b>{}</b> has an account without a password. Sign in with {} to join the project.",
             escape_html(self.invitation.email.as_str()),
             if links.is_empty() { "its provider".to_owned() } else { links.join(" or ") },
         );
@@ -189,7 +190,7 @@ impl Asking<'_> {
     fn ask_to_sign_up(&self, alert: Option<&str>, name: &str) -> Response {
         let status = if alert.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
         let fields = format!(
-            "<p>This creates your account.</p><label for=\"name\">Your name, if you like</label>\
+            "<p>This creates your account.</p><label for=\"name\">Your name (optional)</label>\
              <input id=\"name\" name=\"name\" autocomplete=\"name\" maxlength=\"100\" value=\"{}\">{}",
             escape_html(name),
             new_password_field("password"),
@@ -217,7 +218,7 @@ impl Asking<'_> {
         let found = match self.app.log_in(&self.invitation.email, password, code, client).await {
             Ok(found) => found,
             Err(Error::InvalidCredentials) => return refused("The password is wrong.", with_code),
-            Err(Error::CodeRequired) => return refused("The account asks for a code as well.", true),
+            Err(Error::CodeRequired) => return refused("The account needs a code as well.", true),
             Err(Error::WrongCode) => return refused("The code is wrong, or was used before.", true),
             Err(error) => return failed(Locale::En, error),
         };
@@ -271,7 +272,7 @@ fn disabled() -> Response {
     told(StatusCode::FORBIDDEN, "The project is disabled", sentence)
 }
 
-/// For who is signed in and has to prove the address first: that accepts the invitation as well.
+/// The answer to a user who must verify the address first, which also accepts the invitation.
 fn unverified() -> Response {
     let sentence =
         "Open the link that was sent to it when you signed up. The invitation is accepted with it.";

@@ -26,19 +26,19 @@ const MAX_SCOPES: usize = 5;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct KeyView {
     id: ApiKeyId,
-    /// Null for the project's own pair.
+    /// Name of the key; null for the project's own pair.
     name: Option<String>,
     /// `secret` or `public`.
     kind: &'static str,
-    /// What a secret key opens.
+    /// The scopes of a secret key.
     scopes: Vec<Scope>,
-    /// The key itself: a public one always, a secret one in the answer that makes it.
+    /// The key itself: of a public key always, of a secret key only in the answer that creates it; otherwise null.
     key: Option<String>,
     /// Its last four characters.
     hint: Option<String>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    /// To the minute; null when it was not used yet.
+    /// Time of the last use, to the minute; null if it was never used.
     #[schema(value_type = Option<String>, format = DateTime)]
     last_used_at: crate::envelope::Time,
 }
@@ -61,7 +61,7 @@ impl From<Listed> for KeyView {
 
 /// List keys
 ///
-/// Revoked ones are left out.
+/// Revoked keys are left out.
 #[utoipa::path(get, path = "/projects/{id}/keys", tag = "Keys", operation_id = "listKeys", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = Vec<KeyView>), (status = 404, body = ErrorEnvelope)))]
@@ -72,12 +72,12 @@ pub(crate) async fn list(
     Ok(Json(app.keys(&project).await?.into_iter().map(KeyView::from).collect()))
 }
 
-/// A key to make.
+/// A key to create.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct NewKey {
-    /// What it is for.
+    /// Name of the key.
     name: PlainName,
-    /// What it opens.
+    /// Scopes of the key.
     #[schema(min_items = 1, max_items = 5)]
     scopes: Vec<Scope>,
 }
@@ -92,12 +92,12 @@ impl Payload for NewKey {
 
 /// Make a secret key
 ///
-/// The answer is the only one that shows it.
+/// Only this answer shows the key.
 #[utoipa::path(post, path = "/projects/{id}/keys", tag = "Keys", operation_id = "createKey", security(("session" = [])),
     params(("id" = String, Path)), request_body = NewKey,
     responses(
         (status = 201, body = KeyView), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
-        (status = 409, description = "The project has as many keys as it can have", body = ErrorEnvelope),
+        (status = 409, description = "The project has the maximum number of keys", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -118,13 +118,13 @@ pub(crate) struct Revoked {
     success: bool,
     /// What was done.
     message: &'static str,
-    /// Whom the key had asked to invite. Nobody had confirmed it, and it was withdrawn.
+    /// The addresses of invitations that the key asked for. Nobody had confirmed them, and they were withdrawn.
     withdrawn_invitations: Vec<String>,
 }
 
 /// Revoke a key
 ///
-/// It stops working at once.
+/// The key stops working at once.
 #[utoipa::path(delete, path = "/projects/{id}/keys/{keyId}", tag = "Keys", operation_id = "revokeKey", security(("session" = [])),
     params(("id" = String, Path), ("keyId" = String, Path)),
     responses((status = 200, body = Revoked), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]

@@ -25,10 +25,10 @@ use crate::schema::{Body, Payload};
 pub(crate) struct MemberView {
     user_id: UserId,
     email: String,
-    /// How the person wants to be called; null as well for a member whom somebody else added and who did not agree yet.
+    /// Display name; null if there is none, or if somebody else added the member and the member has not agreed yet.
     name: Option<String>,
     role: Role,
-    /// Whether an owner offers the project to the member, who owns it by taking the role `OWNER`.
+    /// Whether an owner offers the project to the member, who accepts by taking the role `OWNER`.
     ownership_offered: bool,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -55,7 +55,7 @@ impl From<Caller> for Manager {
 
 /// List members
 ///
-/// Those who came first first.
+/// The oldest members first.
 #[utoipa::path(get, path = "/projects/{id}/members", tag = "Members", operation_id = "listMembers", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = Vec<MemberView>), (status = 404, body = ErrorEnvelope)))]
@@ -66,7 +66,7 @@ pub(crate) async fn list(
     Ok(Json(app.members(&project).await?.into_iter().map(MemberView::from).collect()))
 }
 
-/// Roles that can be given away while the owner stays.
+/// Roles that can be given without changing the owner.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum GivenRole {
@@ -88,21 +88,22 @@ impl Payload for InviteRequest {
     const MAX_BODY: usize = 16 * 1024;
 }
 
-/// What became of inviting somebody.
+/// The result of inviting somebody.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct InvitedView {
-    /// The member; null for an invitation.
+    /// Id of the member; null for an invitation.
     user_id: Option<UserId>,
     email: String,
     role: Role,
-    /// The invitation that waits for the address; null for who is a member now.
+    /// Id of the invitation; null if the person became a member at once.
     invitation_id: Option<InvitationId>,
-    /// What accepts the invitation, for the invited person alone: at `POST /auth/signup` with a new account, at
-    /// `POST /users/@me/invitations` with one that is there by then. It is shown once, and null where the person was
-    /// sent it, or where a key asked for the invitation.
+    /// The token that accepts the invitation, for the invited person only: with `POST /auth/signup` for a new account,
+    /// with `POST /users/@me/invitations` for an existing one. It is shown once. Null if it was sent by mail, or if a
+    /// key asked for the invitation.
     token: Option<String>,
-    /// Whether the invitation counts. One that a key asked for does when a member who manages members confirms it.
+    /// Whether the invitation is valid. If a key asked for it, it becomes valid when an administrator or the owner
+    /// confirms it.
     confirmed: bool,
 }
 
@@ -131,19 +132,20 @@ impl From<Invited> for InvitedView {
 
 /// Add or invite a member
 ///
-/// Who has an account with a verified address is a member at once. Others get an invitation, by mail where the instance
-/// sends any: at most three to an address by one person and 50 for a project in 15 minutes, unless the operator says otherwise; for
-/// these your own address must be verified. Elsewhere the answer holds what accepts the invitation, for you to pass on.
+/// A person who has an account with a verified address becomes a member at once. Others get an invitation. If the
+/// instance sends mail of its own, the invitation is mailed: in 15 minutes (unless the operator sets another time) at
+/// most three mails to an address by one person and 50 for a project, and your own address must be verified. Otherwise
+/// the answer holds the token of the invitation, for you to pass on.
 ///
-/// With a key nobody becomes a member and nothing is mailed: the invitation waits until a member who manages members
+/// With a key nobody becomes a member and nothing is mailed: the invitation waits until an administrator or the owner
 /// confirms it.
 #[utoipa::path(post, path = "/projects/{id}/members", tag = "Members", operation_id = "inviteMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)), request_body = InviteRequest,
     responses(
-        (status = 200, description = "A member now", body = InvitedView),
+        (status = 200, description = "The person is a member now", body = InvitedView),
         (status = 202, description = "Invited", body = InvitedView),
         (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
-        (status = 409, description = "A member already", body = ErrorEnvelope), (status = 422, body = ErrorEnvelope),
+        (status = 409, description = "The person is a member already", body = ErrorEnvelope), (status = 422, body = ErrorEnvelope),
         (status = 429, description = "Too many invitations by mail", body = ErrorEnvelope)))]
 pub(crate) async fn invite(
     State(app): State<App>,
@@ -162,10 +164,10 @@ fn answered(invited: Invited) -> (StatusCode, Json<InvitedView>) {
     (status, Json(invited.into()))
 }
 
-/// A member's other role.
+/// A new role for a member.
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct RoleChange {
-    /// `OWNER` offers the project to the member, which only its owner can.
+    /// `OWNER`, which only an owner can give, offers the project to the member.
     role: Role,
 }
 
@@ -175,9 +177,9 @@ impl Payload for RoleChange {
 
 /// Change a member's role
 ///
-/// The role `OWNER` is offered, and answered with 202. The member takes the offer with the same request in his own name;
-/// who was the owner stays as an administrator. Another offer, or another role for the member, takes its place. A member
-/// whom somebody else added agrees to be one with the role that he has.
+/// The role `OWNER` is only offered, with the answer 202. The member accepts the offer by sending the same request; the
+/// previous owner becomes an administrator. Another offer, or another role for the member, replaces the offer. A member
+/// whom somebody else added agrees by sending a request with the role that they have.
 #[utoipa::path(patch, path = "/projects/{id}/members/{userId}", tag = "Members", operation_id = "updateMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("userId" = String, Path)), request_body = RoleChange,
     responses(
@@ -198,7 +200,7 @@ pub(crate) async fn update(
 /// Remove a member
 ///
 /// Members can remove themselves, also from a disabled project. The last owner cannot leave, unless the project is
-/// disabled: then it keeps its data, and counts against the owner as before.
+/// disabled: then the project keeps its data, and still counts as one of the owner's projects.
 #[utoipa::path(delete, path = "/projects/{id}/members/{userId}", tag = "Members", operation_id = "removeMember", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("userId" = String, Path)),
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
@@ -226,7 +228,8 @@ pub(crate) struct InvitationView {
     /// When it can no longer be accepted.
     #[schema(value_type = String, format = DateTime)]
     expires_at: Timestamp,
-    /// Whether it counts. One that a key asked for does when a member who manages members confirms it.
+    /// Whether the invitation is valid. If a key asked for it, it becomes valid when an administrator or the owner
+    /// confirms it.
     confirmed: bool,
 }
 
@@ -257,7 +260,7 @@ pub(crate) async fn invitations(
 
 /// Withdraw an invitation
 ///
-/// A key withdraws those to the role `MEMBER`.
+/// A key can only withdraw invitations to the role `MEMBER`.
 #[utoipa::path(delete, path = "/projects/{id}/invitations/{invitationId}", tag = "Members", operation_id = "withdrawInvitation", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("invitationId" = String, Path)),
     responses((status = 200, body = Done), (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope)))]
@@ -273,14 +276,14 @@ pub(crate) async fn withdraw(
 
 /// Confirm an invitation that a key asked for
 ///
-/// It becomes yours: what happens is what happens when you invite the address yourself.
+/// The invitation becomes yours, as if you had invited the address yourself.
 #[utoipa::path(post, path = "/projects/{id}/invitations/{invitationId}/confirm", tag = "Members", operation_id = "confirmInvitation", security(("session" = [])),
     params(("id" = String, Path), ("invitationId" = String, Path)),
     responses(
-        (status = 200, description = "A member now", body = InvitedView),
+        (status = 200, description = "The person is a member now", body = InvitedView),
         (status = 202, description = "Invited", body = InvitedView),
         (status = 403, body = ErrorEnvelope), (status = 404, body = ErrorEnvelope),
-        (status = 409, description = "A person made it, or the address is a member already", body = ErrorEnvelope),
+        (status = 409, description = "A person made or confirmed the invitation, or the address belongs to a member", body = ErrorEnvelope),
         (status = 429, description = "Too many invitations by mail", body = ErrorEnvelope)))]
 pub(crate) async fn confirm(
     State(app): State<App>,

@@ -13,6 +13,7 @@ use mailwright_app::project::WithKeys;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
+use mailwright_core::project::Tracking;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_store::project::{Change, Details};
@@ -38,7 +39,8 @@ pub(crate) struct ProjectView {
     name: String,
     /// The public key.
     public: Option<String>,
-    /// The secret key, in the answer to the request that makes it. Only its hash is kept, so it is null later.
+    /// The secret key, only in the answer to the request that creates it. Later it is null, because only its SHA-256
+    /// hash is stored.
     secret: Option<String>,
     /// Whether writing and sending are refused.
     disabled: bool,
@@ -46,19 +48,19 @@ pub(crate) struct ProjectView {
     tracking: String,
     /// Language of public pages and footers.
     language: String,
-    /// Most mails a second; null for the instance's own limit.
+    /// Most mails a second; null: only the instance's limit.
     sending_per_second: Option<i64>,
     /// Whether an event with the public key may subscribe a contact again that is not subscribed.
     public_key_may_resubscribe: bool,
-    /// What you are in the project.
+    /// Your role in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
     updated_at: Timestamp,
-    /// In the answer that replaces the keys: whom the old ones had asked to invite. Nobody had confirmed it, and it was
-    /// withdrawn.
+    /// In the answer that replaces the keys: the addresses of invitations that the old keys asked for. Nobody had
+    /// confirmed them, and they were withdrawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     withdrawn_invitations: Option<Vec<String>>,
 }
@@ -94,8 +96,8 @@ impl ProjectView {
 /// The oldest first: all of them up to 10,000, or a page of them.
 #[utoipa::path(get, path = "/users/@me/projects", tag = "Projects", operation_id = "listProjects", security(("session" = [])),
     params(
-        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
-        ("pageSize" = inline(Option<ProjectsPageSize>), Query, description = "Projects of a page")),
+        ("page" = inline(Option<PageNumber>), Query, description = "Page number"),
+        ("pageSize" = inline(Option<ProjectsPageSize>), Query, description = "Projects per page")),
     responses((status = 200, body = Vec<ProjectView>), (status = 401, body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
@@ -122,22 +124,22 @@ impl Payload for NewProject {
     }
 }
 
-/// A name stands in mails that the instance sends to whom a project invites.
+/// The issue of a name with a link: mails to invited people contain the name.
 fn link_in(name: &PlainName) -> Option<Issue> {
-    let text = "Must not hold a link: leave out :// and www. and whatever follows the name of a site.";
+    let text = "Must not contain a link: leave out ://, www. and paths such as in example.com/path.";
     mailwright_core::name::holds_link(&name.0)
         .then(|| Issue::new("name", "invalid_string", text).received(name.0.clone()))
 }
 
 /// Create a project
 ///
-/// You become its owner. The answer is the only one that shows its secret key.
+/// You become its owner. Only this answer shows its secret key.
 #[utoipa::path(post, path = "/users/@me/projects", tag = "Projects", operation_id = "createProject", security(("session" = [])),
     request_body = NewProject,
     responses(
         (status = 201, body = ProjectView), (status = 401, body = ErrorEnvelope),
         (status = 403, description = "One of your projects is disabled", body = ErrorEnvelope),
-        (status = 409, description = "You own as many projects as you can", body = ErrorEnvelope),
+        (status = 409, description = "You own the maximum number of projects", body = ErrorEnvelope),
         (status = 422, body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -148,28 +150,6 @@ pub(crate) async fn create(
     Ok((StatusCode::CREATED, Json(ProjectView::with_keys(made, Some(Role::Owner)))))
 }
 
-/// Which mails are tracked.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub(crate) enum Tracking {
-    /// All of them.
-    Enabled,
-    /// None.
-    Disabled,
-    /// Those of templates and campaigns of the type `MARKETING`.
-    MarketingOnly,
-}
-
-impl Tracking {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Enabled => "ENABLED",
-            Self::Disabled => "DISABLED",
-            Self::MarketingOnly => "MARKETING_ONLY",
-        }
-    }
-}
-
 /// Changes of settings.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -178,13 +158,13 @@ pub(crate) struct ProjectChange {
     tracking: Option<Tracking>,
     /// Language of public pages and footers, such as `en` or `pt-BR`.
     language: Option<Language>,
-    /// Most mails a second, 1 to 100,000: for those who warm up a domain, or whose mail leads people to a small site. The
-    /// instance's own limit holds as well. Null for that alone.
+    /// Most mails a second, 1 to 100,000, for example while a domain is warmed up. The instance's own limit holds as
+    /// well. Null: only the instance's limit.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     sending_per_second: Patch<WholeNumber>,
-    /// Whether an event with the public key, which everybody can read in the pages that use it, may subscribe a contact
-    /// again that is not subscribed. False: `subscribed: true` counts for new contacts alone there.
+    /// Whether an event with the public key, which is visible in web pages, may subscribe an unsubscribed contact
+    /// again. If false, `subscribed: true` with the public key has an effect only for new contacts.
     public_key_may_resubscribe: Option<bool>,
 }
 
@@ -221,7 +201,7 @@ pub(crate) async fn update(
 ) -> Result<Json<ProjectView>, Failure> {
     let change = Change {
         name: body.name.map(|name| name.0.trim().to_owned()),
-        tracking: body.tracking.map(Tracking::as_str),
+        tracking: body.tracking,
         language: body.language.map(String::from),
         sending_per_second: body.sending_per_second.map(|rate| rate.0),
         public_key_may_resubscribe: body.public_key_may_resubscribe,
@@ -231,7 +211,8 @@ pub(crate) async fn update(
 
 /// Delete a project
 ///
-/// With everything in it. This cannot be undone. More than ten minutes after signing in it takes your password.
+/// Deletes the project with all its data. This cannot be undone. More than ten minutes after signing in, the request
+/// needs your password.
 #[utoipa::path(delete, path = "/users/@me/projects/{id}", tag = "Projects", operation_id = "deleteProject", security(("session" = [])),
     params(("id" = String, Path)), request_body = ProofRequest,
     responses(
@@ -250,9 +231,9 @@ pub(crate) async fn delete(
 
 /// Replace both keys
 ///
-/// The old keys stop working at once. The answer is the only one that shows the new secret key. Keys with names of
-/// their own stay. What the old keys had asked to invite and nobody had confirmed is withdrawn. More than ten minutes
-/// after signing in it takes your password.
+/// The old keys stop working at once. Only this answer shows the new secret key. Keys with names stay. Invitations that
+/// the old keys asked for and nobody confirmed are withdrawn. More than ten minutes after signing in, the request needs
+/// your password.
 #[utoipa::path(post, path = "/users/@me/projects/{id}/regenerate-keys", tag = "Projects", operation_id = "regenerateKeys", security(("session" = [])),
     params(("id" = String, Path)), request_body = ProofRequest,
     responses(
@@ -272,9 +253,9 @@ pub(crate) async fn regenerate_keys(
 
 /// Purge a project's data
 ///
-/// Contacts, events, templates, mails and whatever else belongs to the project's work are gone when the answer comes.
-/// Keys, settings, members, domains and the audit log stay. This cannot be undone. More than ten minutes after signing
-/// in it takes your password.
+/// Contacts, events, templates, mails and all other data of the project's work are deleted when the answer comes. Keys,
+/// settings, members, domains and the audit log stay. This cannot be undone. More than ten minutes after signing in,
+/// the request needs your password.
 #[utoipa::path(post, path = "/users/@me/projects/{id}/reset", tag = "Projects", operation_id = "resetProject", security(("session" = [])),
     params(("id" = String, Path)), request_body = ProofRequest,
     responses(
@@ -291,7 +272,7 @@ pub(crate) async fn reset(
     Ok(Done::new("The project's data was purged."))
 }
 
-/// How far the setting-up of a project has come.
+/// Which steps of setting up a project are done.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "clients know this shape: one answer to each question")]
@@ -306,7 +287,7 @@ pub(crate) struct SetupState {
     last_campaign_sent_at: crate::envelope::Time,
     /// Whether a workflow is enabled.
     has_enabled_workflow: bool,
-    /// Whether somebody pays for it.
+    /// Whether the project has a paid subscription.
     has_subscription: bool,
 }
 

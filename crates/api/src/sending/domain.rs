@@ -43,7 +43,7 @@ pub(crate) struct DomainView {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RecordView {
     /// `TXT`, `CNAME` or `MX`.
-    r#type: String,
+    r#type: &'static str,
     /// The complete name.
     name: String,
     value: String,
@@ -51,11 +51,11 @@ pub(crate) struct RecordView {
     #[serde(skip_serializing_if = "Option::is_none")]
     priority: Option<u16>,
     /// `dkim`, `spf` or `dmarc`.
-    purpose: String,
-    /// Whether the domain is verified only with it.
+    purpose: &'static str,
+    /// Whether the domain needs this record to be verified.
     required: bool,
     /// `found`, `missing`, `mismatch`, `unavailable`, or `unchecked` before the first check.
-    status: String,
+    status: &'static str,
     /// The values found at the last check.
     found: Vec<String>,
 }
@@ -71,13 +71,13 @@ impl DomainView {
             records: records
                 .into_iter()
                 .map(|record| RecordView {
-                    r#type: record.kind,
-                    name: record.name,
-                    value: record.value,
-                    priority: record.priority,
-                    purpose: record.purpose,
-                    required: record.required,
-                    status: record.status,
+                    r#type: record.expected.kind.as_str(),
+                    name: record.expected.name,
+                    value: record.expected.value,
+                    priority: record.expected.priority,
+                    purpose: record.expected.purpose.as_str(),
+                    required: record.expected.required,
+                    status: record.status.map_or("unchecked", |status| status.as_str()),
                     found: record.found,
                 })
                 .collect(),
@@ -94,7 +94,7 @@ impl DomainView {
 #[schema(as = AddDomainRequest)]
 pub(crate) struct AddRequest {
     domain: DomainText,
-    /// The key's project, if given.
+    /// If given, it must be the key's project.
     project_id: Option<ProjectId>,
 }
 
@@ -116,8 +116,8 @@ impl Payload for AddRequest {
     request_body = AddRequest,
     responses(
         (status = 201, body = DomainView),
-        (status = 403, description = "Another project's id", body = ErrorEnvelope),
-        (status = 409, description = "The project has it already", body = ErrorEnvelope),
+        (status = 403, description = "The id is that of another project", body = ErrorEnvelope),
+        (status = 409, description = "The project has the domain already", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn add(
     State(app): State<App>,
@@ -136,7 +136,7 @@ pub(crate) async fn add(
 /// List domains
 #[utoipa::path(get, path = "/domains/project/{projectId}", tag = "Domains", operation_id = "listDomains", security(("secretKey" = []), ("session" = [])),
     params(("projectId" = String, Path)),
-    responses((status = 200, body = Vec<DomainView>), (status = 404, description = "Not the key's project", body = ErrorEnvelope)))]
+    responses((status = 200, body = Vec<DomainView>), (status = 404, description = "The project is not the key's", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     PathAccess(project, ..): PathAccess<ReadProject>,
@@ -147,7 +147,7 @@ pub(crate) async fn list(
 
 /// Verify a domain
 ///
-/// Looks its records up now. The service also does so by itself every 5 minutes.
+/// Looks up the records of the domain now. The service also does so by itself every 5 minutes.
 #[utoipa::path(get, path = "/domains/{id}/verify", tag = "Domains", operation_id = "verifyDomain", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = DomainView), (status = 404, body = ErrorEnvelope)))]
@@ -171,7 +171,7 @@ pub(crate) struct Removed {
     params(("id" = String, Path)),
     responses(
         (status = 200, body = Removed), (status = 404, body = ErrorEnvelope),
-        (status = 409, description = "Something still sends from it", body = ErrorEnvelope)))]
+        (status = 409, description = "A template or campaign still sends from the domain", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<ManageDomains>,

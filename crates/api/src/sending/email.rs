@@ -24,10 +24,10 @@ use crate::params::{self, Params, PathText, RowLimit};
 pub(crate) struct EmailView {
     id: EmailId,
     contact_id: ContactId,
-    /// Address it goes to.
+    /// Address of the recipient.
     to: String,
     to_name: Option<String>,
-    /// Rendered, once the mail was handed over.
+    /// The subject, rendered once the mail was handed over.
     subject: String,
     from: String,
     from_name: Option<String>,
@@ -38,15 +38,16 @@ pub(crate) struct EmailView {
     /// `Message-ID` without angle brackets.
     message_id: String,
     status: EmailStatus,
-    /// Whether a hand-over broke between the content and the reply, so that nobody knows whether it was taken.
+    /// Whether a hand-over was interrupted between the content and the reply, so that nobody knows whether the mail was
+    /// taken.
     in_doubt: bool,
     attempt_count: i64,
-    /// When it is tried again, while it waits.
+    /// When the next attempt is due; null if the mail does not wait.
     #[schema(value_type = Option<String>, format = DateTime)]
     next_attempt_at: Time,
-    /// Why it is not sent, in words.
+    /// Why the mail was not sent, in words.
     error: Option<String>,
-    /// Why it is not sent, where it is not and will not be.
+    /// Why the mail is not sent; null if it was sent or still waits.
     reason: Option<Reason>,
     opens: i64,
     clicks: i64,
@@ -74,7 +75,7 @@ impl From<&Email> for EmailView {
         Self {
             id: email.id,
             contact_id: email.contact,
-            to: email.recipient.clone(),
+            to: email.recipient.clone().unwrap_or_default(),
             to_name: email.recipient_name.clone(),
             subject: email.subject.clone(),
             from: email.from.clone(),
@@ -109,12 +110,12 @@ impl From<&Email> for EmailView {
 /// Newest first. A mail whose record is damaged is left out.
 #[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
     params(
-        ("limit" = inline(Option<RowLimit>), Query, description = "Rows of a page"),
-        ("cursor" = Option<String>, Query, description = "The cursor of the page before"),
-        ("status" = Option<EmailStatus>, Query, description = "Only mails in this state"),
+        ("limit" = inline(Option<RowLimit>), Query, description = "Rows per page"),
+        ("cursor" = Option<String>, Query, description = "The `cursor` of the previous page"),
+        ("status" = Option<EmailStatus>, Query, description = "Only mails with this status"),
         ("contactId" = Option<ContactId>, Query, description = "Only mails to this contact"),
     ),
-    responses((status = 200, body = CursorPage<EmailView>), (status = 400, description = "A cursor or filter that cannot be read", body = ErrorEnvelope)))]
+    responses((status = 200, body = CursorPage<EmailView>), (status = 400, description = "Invalid cursor or filter", body = ErrorEnvelope)))]
 pub(crate) async fn list(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
@@ -146,12 +147,12 @@ pub(crate) async fn list(
 pub(crate) struct EmailWithAttempts {
     #[serde(flatten)]
     email: EmailView,
-    /// Hand-overs tried, oldest first; the last 50 of them.
+    /// The last 50 attempts, oldest first.
     #[schema(value_type = Vec<AttemptView>)]
     attempts: Value,
 }
 
-/// One hand-over.
+/// One attempt to hand a mail over.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "describes what the delivery log holds")]
 pub(crate) struct AttemptView {
@@ -177,7 +178,7 @@ pub(crate) struct AttemptView {
 
 /// Get a mail
 ///
-/// With every attempt to hand it over and the replies seen.
+/// The answer has every attempt, with the reply of the mail server.
 #[utoipa::path(get, path = "/emails/{id}", tag = "Emails", operation_id = "getEmail", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = EmailWithAttempts), (status = 404, body = ErrorEnvelope)))]

@@ -3,5 +3,6 @@
 pub(crate) mod campaign;
 pub(crate) mod domain;
 pub(crate) mod email;
+pub(crate) mod idempotency;
 pub(crate) mod send;
 pub(crate) mod template;

@@ -53,9 +53,9 @@ impl TemplateView {
             description: template.description,
             subject: template.subject,
             body: template.body,
-            from: template.from,
+            from: template.from.to_string(),
             from_name: template.from_name,
-            reply_to: template.reply_to,
+            reply_to: template.reply_to.map(|to| to.to_string()),
             r#type: template.kind,
             project_id: project.id,
             created_at: template.created_at,
@@ -64,7 +64,7 @@ impl TemplateView {
     }
 }
 
-/// A page of templates (contract, Endpoints, convention 4).
+/// A page of templates.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TemplatePage {
@@ -78,12 +78,12 @@ pub(crate) struct TemplatePage {
 /// List templates
 #[utoipa::path(get, path = "/templates", tag = "Templates", operation_id = "listTemplates", security(("secretKey" = []), ("session" = [])),
     params(
-        ("page" = inline(Option<PageNumber>), Query, description = "Which page"),
-        ("pageSize" = inline(Option<PageSize>), Query, description = "Rows of a page"),
-        ("type" = Option<TemplateType>, Query, description = "Only this type; any other word counts as none"),
-        ("search" = Option<String>, Query, description = "Substring of name, description or subject, in any case"),
-        ("sort" = inline(Option<NamedSort>), Query, description = "By what the list is sorted"),
-        ("dir" = inline(Option<Direction>), Query, description = "Which way"),
+        ("page" = inline(Option<PageNumber>), Query, description = "Page number"),
+        ("pageSize" = inline(Option<PageSize>), Query, description = "Rows per page"),
+        ("type" = Option<TemplateType>, Query, description = "Only templates of this type; an unknown type is ignored"),
+        ("search" = Option<String>, Query, description = "Only templates whose name, description or subject contains this text, in any case"),
+        ("sort" = inline(Option<NamedSort>), Query, description = "Sort field"),
+        ("dir" = inline(Option<Direction>), Query, description = "Sort direction"),
     ),
     responses((status = 200, body = TemplatePage)))]
 pub(crate) async fn list(
@@ -143,7 +143,7 @@ impl Payload for CreateRequest {
     request_body = CreateRequest,
     responses(
         (status = 201, body = TemplateView),
-        (status = 400, description = "Without from (`LegacyError`), or an error in the template's language, with line and column (`ErrorEnvelope`)", body = LegacyError),
+        (status = 400, description = "`from` is missing (`LegacyError`), or the content has an error in the template language, with line and column (`ErrorEnvelope`)", body = LegacyError),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
@@ -212,7 +212,7 @@ impl Payload for UpdateRequest {
     params(("id" = String, Path)), request_body = UpdateRequest,
     responses(
         (status = 200, body = TemplateView), (status = 404, body = ErrorEnvelope),
-        (status = 400, description = "An error in the template's language, with line and column", body = ErrorEnvelope),
+        (status = 400, description = "The content has an error in the template language, with line and column", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
@@ -281,7 +281,7 @@ pub(crate) struct StepReference {
     workflow_name: String,
 }
 
-/// What refers to a template.
+/// The campaigns and steps that refer to a template.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TemplateUsage {

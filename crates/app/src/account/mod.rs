@@ -1,7 +1,36 @@
 //! People: signing up and in, sessions, passwords, one-time links, second factors, providers.
 
+mod attempts;
+pub mod client_key;
 pub mod oauth;
 pub mod one_time_link;
 pub mod password;
+mod password_change;
 pub mod session;
 pub mod totp;
+mod user;
+
+use mailwright_mail::dns::Dns;
+
+use crate::App;
+use crate::account::password::Passwords;
+use crate::http_client::HttpClient;
+
+/// What this process keeps for this area.
+pub(crate) struct State {
+    passwords: Passwords,
+    http: HttpClient,
+}
+
+impl State {
+    pub(crate) fn new(dns: Dns, allow_private_networks: bool) -> Self {
+        Self { passwords: Passwords::default(), http: HttpClient::new(dns, allow_private_networks) }
+    }
+}
+
+impl App {
+    /// Hashes and compares passwords.
+    pub(crate) fn passwords(&self) -> &Passwords {
+        &self.0.account.passwords
+    }
+}

@@ -10,47 +10,42 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use hyper::{Method, Request};
+use form_urlencoded::Serializer;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
 use mailwright_store::account::identity;
 use mailwright_store::account::user::{self, NewUser, User};
+use mailwright_store::body;
 use mailwright_store::project::member;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::App;
-use crate::account::session::{ClientKey, SignedIn, hand_over};
-use crate::error::{Error, Result};
-use crate::settings::ProviderSettings;
+use crate::account::client_key::ClientKey;
+use crate::account::session::{SignedIn, hand_over};
+use crate::error::{Error, Result, SignInRefusal};
+use crate::http_client::{ConfiguredUrl, Request};
+use crate::settings::{BaseUrl, ProviderSettings};
 
-/// What the cookie is encrypted for.
+/// Purpose under which the cookie is encrypted.
 const PURPOSE: &str = "oauth sign_in_state";
 /// Most bytes of what a provider sends back with the browser.
 const LONGEST: usize = 4096;
 
-/// Where people can have an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// GitHub.
-    GitHub,
-    /// Google.
-    Google,
+names! {
+    /// The providers with which people can sign in.
+    pub enum Provider {
+        /// GitHub.
+        GitHub = "github",
+        /// Google.
+        Google = "google",
+    }
 }
 
 impl Provider {
-    /// The name in addresses and in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::GitHub => "github",
-            Self::Google => "google",
-        }
-    }
-
     /// The name for people.
     pub fn label(self) -> &'static str {
         match self {
@@ -83,10 +78,10 @@ impl Provider {
 
 /// The way to a provider.
 #[derive(Debug)]
-pub struct Departure {
-    /// Where the browser goes.
+pub struct Redirection {
+    /// Address that the browser is sent to.
     pub url: String,
-    /// What it keeps in a cookie until it is back.
+    /// Value of the cookie for the way back.
     pub sign_in_state: String,
 }
 
@@ -101,7 +96,7 @@ pub struct Callback {
     pub code: Option<String>,
 }
 
-/// Who somebody is at a provider.
+/// A person as a provider describes them.
 #[derive(Clone)]
 struct Person {
     subject: String,
@@ -123,11 +118,11 @@ impl App {
     }
 
     fn callback_url(&self, provider: Provider) -> String {
-        format!("{}/oauth/{}/callback", self.settings().base_url, provider.as_str())
+        self.settings().base_url.link(&format!("/oauth/{}/callback", provider.as_str()))
     }
 
     /// Sends a browser to a provider; `None` when it is not configured.
-    pub fn authorize(&self, provider: Provider) -> Result<Option<Departure>> {
+    pub fn authorize(&self, provider: Provider) -> Result<Option<Redirection>> {
         let Some(settings) = self.provider(provider) else { return Ok(None) };
         let (state, verifier) = (random(), random());
         let challenge = BASE64.encode(Sha256::digest(verifier.as_bytes()));
@@ -144,25 +139,24 @@ impl App {
             ("code_challenge", &challenge),
             ("code_challenge_method", "S256"),
         ]);
-        let url = format!("{}{}?{query}", settings.authorize_url, provider.authorize_path());
-        Ok(Some(Departure { url, sign_in_state }))
+        let url = settings.authorize_url.link(&format!("{}?{query}", provider.authorize_path()));
+        Ok(Some(Redirection { url, sign_in_state }))
     }
 
-    /// Signs in who comes back from a provider. The text of a [`Error::NotAllowed`] is for that person.
+    /// Signs in who comes back from a provider. An [`Error::NotSignedIn`] is for that person.
     pub async fn callback(
         &self,
         provider: Provider,
         arrival: Callback,
         client: ClientKey,
     ) -> Result<SignedIn> {
-        let settings = self.provider(provider).ok_or_else(|| refused("This provider is not configured."))?;
-        let stranded =
-            || refused("This sign-in was not begun in this browser, was used, or took too long. Try again.");
+        let settings = self.provider(provider).ok_or_else(|| refused(SignInRefusal::NotConfigured))?;
+        let stranded = || refused(SignInRefusal::NotBegunHere);
         let verifier = self.verifier(provider, &arrival).ok_or_else(stranded)?;
         let code = arrival
             .code
             .filter(|code| code.len() <= LONGEST)
-            .ok_or_else(|| Error::NotAllowed(format!("{} did not sign you in.", provider.label())))?;
+            .ok_or_else(|| refused(SignInRefusal::Denied))?;
         // whoever is let on from here makes us ask the provider
         let attempt = self.count_attempt("oauth", client).await?;
         if !self.is_first_use("sign_in_state", verifier.as_bytes()).await? {
@@ -206,18 +200,12 @@ impl App {
             ("redirect_uri", &self.callback_url(provider)),
             ("code_verifier", verifier),
         ]);
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(format!("{}{}", settings.token_url, provider.token_path()))
-            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .header(ACCEPT, "application/json");
-        let answer = self.ask(provider, request, body).await?;
+        let url = address(provider, &settings.token_url, provider.token_path())?;
+        let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+        let answer = self.ask(provider, Request::post(url, body).header(CONTENT_TYPE, form)).await?;
         match answer["access_token"].as_str() {
             Some(token) if token.len() <= LONGEST => Ok(token.to_owned()),
-            _ => Err(Error::NotAllowed(format!(
-                "{} did not confirm the sign-in. Try again.",
-                provider.label()
-            ))),
+            _ => Err(refused(SignInRefusal::Unconfirmed)),
         }
     }
 
@@ -231,14 +219,14 @@ impl App {
             .flatten()
             .find(|email| email["primary"] == true && email["verified"] == true)
             .and_then(|email| email["email"].as_str());
-        person(Provider::GitHub, subject, primary)
+        person(subject, primary)
     }
 
     async fn google_person(&self, settings: &ProviderSettings, token: &str) -> Result<Person> {
         let user = self.resource(Provider::Google, settings, "/v1/userinfo", token).await?;
         let verified = user["email_verified"] == true;
         let email = user["email"].as_str().filter(|_| verified);
-        person(Provider::Google, user["sub"].as_str().map(str::to_owned), email)
+        person(user["sub"].as_str().map(str::to_owned), email)
     }
 
     async fn resource(
@@ -248,36 +236,22 @@ impl App {
         path: &str,
         token: &str,
     ) -> Result<Value> {
-        let request = Request::builder()
-            .method(Method::GET)
-            .uri(format!("{}{path}", settings.api_url))
-            .header(AUTHORIZATION, format!("Bearer {token}"))
-            .header(ACCEPT, "application/json");
-        self.ask(provider, request, String::new()).await
+        let request = Request::get(address(provider, &settings.api_url, path)?);
+        let bearer = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| failed(provider, "its token cannot be in a header"))?;
+        self.ask(provider, request.header(AUTHORIZATION, bearer)).await
     }
 
-    /// Asks a provider. What it answers when it refuses can hold what it was asked with, and is not logged.
-    async fn ask(
-        &self,
-        provider: Provider,
-        request: hyper::http::request::Builder,
-        body: String,
-    ) -> Result<Value> {
-        let failed = |why: String| {
-            tracing::warn!(provider = provider.as_str(), why, "a sign-in with a provider failed");
-            Error::NotAllowed(format!(
-                "{} could not be asked who you are. Try again later.",
-                provider.label()
-            ))
-        };
-        let request = request
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|_| failed("the request cannot be made".into()))?;
-        let answer = self.0.http.send(request).await.map_err(failed)?;
+    /// Sends a request to a provider. The text of a refusal is not logged, because it may repeat secrets of the
+    /// request.
+    async fn ask(&self, provider: Provider, request: Request<ConfiguredUrl>) -> Result<Value> {
+        let request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
+        let answer =
+            self.0.account.http.send(request).await.map_err(|error| failed(provider, &error.to_string()))?;
         if !answer.status.is_success() {
-            return Err(failed(format!("it answered {}", answer.status.as_u16())));
+            return Err(failed(provider, &format!("it answered {}", answer.status.as_u16())));
         }
-        serde_json::from_slice(&answer.body).map_err(|_| failed("it did not answer with JSON".into()))
+        serde_json::from_slice(&answer.body).map_err(|_| failed(provider, "it did not answer with JSON"))
     }
 
     /// Signs somebody in, with a new account if need be.
@@ -288,14 +262,11 @@ impl App {
         client: ClientKey,
     ) -> Result<SignedIn> {
         let (now, open) = (self.0.clock.now(), !self.settings().accounts.disable_signups);
-        let found =
-            self.write(move |tx| Box::pin(async move { account(tx, provider, &person, open, now).await }));
+        let found = self.write(body!(async |tx| account(tx, provider, &person, open, now).await));
         let (found, first) = found.await?;
         let (user, hash) = (found.user, found.password_hash);
         match self.open_session(user, hash, None, Some(client), first).await {
-            Err(Error::CodeRequired) => {
-                Err(refused("This account has a second factor. Sign in with your password and a code."))
-            }
+            Err(Error::CodeRequired) => Err(refused(SignInRefusal::SecondFactor)),
             other => other,
         }
     }
@@ -318,9 +289,7 @@ async fn account(
     if let Some(known) = user::by_email(tx, &person.email).await? {
         let unproven = |user: &User| !user.email_verified && user.email == person.email;
         let Some(user) = user::lock(tx, known.id).await?.filter(unproven) else {
-            return Err(refused(
-                "There is an account with this address that signs in another way. Use that one.",
-            ));
+            return Err(refused(SignInRefusal::OtherWay));
         };
         // else whoever signs up with somebody's address keeps its owner out, or waits inside for what the owner brings
         hand_over(tx, &user, None, now).await?;
@@ -329,7 +298,7 @@ async fn account(
         return Ok((credentials(tx, &person.email).await?, false));
     }
     if !first && !open && !member::is_invited(tx, &person.email, now).await? {
-        return Err(refused("Signing up is switched off on this instance. Ask for an invitation."));
+        return Err(refused(SignInRefusal::SignUpsOff));
     }
     let new = NewUser { email: person.email.clone(), name: None, password_hash: None, email_verified: true };
     let id = user::create(tx, &new, now).await?.ok_or_else(changed_meanwhile)?;
@@ -342,23 +311,33 @@ async fn credentials(tx: &mut Tx<'_>, email: &EmailAddress) -> Result<user::Cred
     user::credentials(tx, email, b"").await?.ok_or_else(changed_meanwhile)
 }
 
-/// What to say when the account vanished, or came to be, since it was looked for.
+/// The error if the account was deleted or created since it was looked up.
 fn changed_meanwhile() -> Error {
-    refused("Your account was changed at the same moment. Sign in again.")
+    refused(SignInRefusal::ChangedMeanwhile)
 }
 
-fn person(provider: Provider, subject: Option<String>, email: Option<&str>) -> Result<Person> {
+fn person(subject: Option<String>, email: Option<&str>) -> Result<Person> {
     let Some(subject) = subject.filter(|subject| (1..=255).contains(&subject.len())) else {
-        return Err(Error::NotAllowed(format!("{} did not say who you are.", provider.label())));
+        return Err(refused(SignInRefusal::Unnamed));
     };
-    let email = email.and_then(EmailAddress::parse).ok_or_else(|| {
-        Error::NotAllowed(format!("Your account at {} has no verified email address.", provider.label()))
-    })?;
+    let email =
+        email.and_then(EmailAddress::parse).ok_or_else(|| refused(SignInRefusal::NoVerifiedAddress))?;
     Ok(Person { subject, email })
 }
 
-fn refused(why: &str) -> Error {
-    Error::NotAllowed(why.to_owned())
+fn refused(why: SignInRefusal) -> Error {
+    Error::NotSignedIn(why)
+}
+
+/// An address at a provider.
+fn address(provider: Provider, base: &BaseUrl, path: &str) -> Result<ConfiguredUrl> {
+    let url = ConfiguredUrl::parse(&base.link(path));
+    url.map_err(|refusal| failed(provider, &format!("its address cannot be used: {refusal}")))
+}
+
+fn failed(provider: Provider, why: &str) -> Error {
+    tracing::warn!(provider = provider.as_str(), why, "a sign-in with a provider failed");
+    refused(SignInRefusal::ProviderFailed)
 }
 
 fn random() -> String {
@@ -367,16 +346,7 @@ fn random() -> String {
 
 /// `application/x-www-form-urlencoded`.
 fn form(fields: &[(&str, &str)]) -> String {
-    let pairs = fields.iter().map(|(name, value)| format!("{name}={}", escape(value)));
-    pairs.collect::<Vec<_>>().join("&")
-}
-
-/// A text as part of a query or form.
-pub fn escape(text: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    text.bytes()
-        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
 #[cfg(test)]
@@ -384,16 +354,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_form_is_escaped() {
-        assert_eq!(form(&[("a", "x y&z"), ("b", "ü~")]), "a=x%20y%26z&b=%C3%BC~");
-    }
-
-    #[test]
     fn nobody_without_a_verified_address_is_let_in() {
-        assert!(person(Provider::GitHub, Some("1".into()), Some("ada@example.com")).is_ok());
-        assert!(person(Provider::GitHub, Some("1".into()), None).is_err());
-        assert!(person(Provider::GitHub, Some("1".into()), Some("no address")).is_err());
-        assert!(person(Provider::GitHub, None, Some("ada@example.com")).is_err());
-        assert!(person(Provider::GitHub, Some(String::new()), Some("ada@example.com")).is_err());
+        assert!(person(Some("1".into()), Some("ada@example.com")).is_ok());
+        assert!(person(Some("1".into()), None).is_err());
+        assert!(person(Some("1".into()), Some("no address")).is_err());
+        assert!(person(None, Some("ada@example.com")).is_err());
+        assert!(person(Some(String::new()), Some("ada@example.com")).is_err());
     }
 }

@@ -13,16 +13,18 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{OneTimeLinkId, UserId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
-use mailwright_store::account::one_time_link::{self as store, NewProof, Purpose};
+use mailwright_store::account::one_time_link::{self as store, NewLink, Purpose};
 use mailwright_store::account::user::{self, User};
 use mailwright_store::account::{attempts, session};
+use mailwright_store::body;
 
 use crate::App;
-use crate::account::session::{ClientKey, hand_over, subject};
+use crate::account::client_key::{ClientKey, subject};
+use crate::account::session::hand_over;
 use crate::error::{Error, Result};
 use crate::project::key::{Token, hash};
 use crate::sending::send::Operation;
-use crate::sending::system_mail::{Notice, Page, Platform, enqueue};
+use crate::sending::system_mail::{Notice, Page, SystemSender, enqueue};
 
 /// Links of a kind that an account is sent in the time in which they are counted.
 const MOST: usize = 3;
@@ -34,15 +36,15 @@ const AT_ONCE: i64 = 20;
 /// A link with the mail that brings it, both to be written in one transaction.
 #[derive(Clone)]
 pub(crate) struct Link {
-    proof: NewProof,
+    new: NewLink,
     mail: Operation,
 }
 
 impl Link {
     /// Writes link and mail.
     pub(crate) async fn save(mut self, tx: &mut Tx<'_>, user: UserId, now: Timestamp) -> Result<()> {
-        self.proof.user = user;
-        store::create(tx, &self.proof, now).await?;
+        self.new.user = user;
+        store::create(tx, &self.new, now).await?;
         enqueue(tx, &[self.mail]).await
     }
 }
@@ -50,7 +52,7 @@ impl Link {
 impl App {
     /// Whether accounts whose address is not proven are kept out.
     pub fn requires_verification(&self, user: &User) -> bool {
-        self.settings().platform.verification_required && user.has_password && !user.email_verified
+        self.settings().system_mail.verification_required && user.has_password && !user.email_verified
     }
 
     fn good_for(&self) -> Duration {
@@ -62,8 +64,8 @@ impl App {
         self.good_for().max(WINDOW)
     }
 
-    /// Makes a link for an address. Whose it is, [`Link::save`] is told.
-    pub(crate) fn link(&self, platform: &Platform, purpose: Purpose, email: &EmailAddress) -> Result<Link> {
+    /// Makes a link for an address. [`Link::save`] gets its account.
+    pub(crate) fn link(&self, sender: &SystemSender, purpose: Purpose, email: &EmailAddress) -> Result<Link> {
         let now = self.0.clock.now();
         let id = OneTimeLinkId::new(now, rand::random());
         let page = match purpose {
@@ -72,7 +74,7 @@ impl App {
         };
         let token = self.link_token(page, id.into())?;
         let notice = Notice { to: email.clone(), page, id: id.into(), values: Vec::new() };
-        let proof = NewProof {
+        let new = NewLink {
             id,
             user: UserId::first_of(now),
             purpose,
@@ -80,17 +82,13 @@ impl App {
             token_hash: token.hash(),
             expires_at: now.plus(self.good_for()),
         };
-        Ok(Link { proof, mail: self.notice(platform, &notice) })
+        Ok(Link { new, mail: self.notice(sender, &notice) })
     }
 
     /// The account and the address that a link was sent for, as long as the link is good. Looking does not use it up.
     pub async fn opened_link(&self, purpose: Purpose, token: &str) -> Result<Option<(UserId, EmailAddress)>> {
         let (token_hash, now) = (hash(token), self.0.clock.now());
-        let read = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::find(rx, purpose, &token_hash, now).await }));
-        Ok(read.await?)
+        self.read(body!(async |rx| store::find(rx, purpose, &token_hash, now).await)).await
     }
 
     /// Sends a user another link to prove the address. False when it is proven already.
@@ -98,29 +96,27 @@ impl App {
         if user.email_verified {
             return Ok(false);
         }
-        let platform = self.platform().await?.ok_or_else(no_mail)?;
-        let link = self.link(&platform, Purpose::Verify, &user.email)?;
+        let sender = self.system_sender().await?.ok_or_else(no_mail)?;
+        let link = self.link(&sender, Purpose::Verify, &user.email)?;
         let (id, now, window) = (user.id, self.0.clock.now(), self.window());
-        let saved = self.write(move |tx| {
-            Box::pin(async move {
-                user::lock(tx, id).await?;
-                let made = store::made_since(tx, id, Purpose::Verify, now.minus(window)).await?;
-                if let Some(first) = made.len().checked_sub(MOST) {
-                    let wait = made[first].plus(window).since(now).as_secs().max(1);
-                    return Err(Error::TooManyMails { retry_after: wait as i64 });
-                }
-                link.save(tx, id, now).await
-            })
-        });
-        saved.await?;
-        self.wake_platform(&platform);
+        self.write(body!(async |tx| {
+            user::lock(tx, id).await?;
+            let made = store::made_since(tx, id, Purpose::Verify, now.minus(window)).await?;
+            if let Some(first) = made.len().checked_sub(MOST) {
+                let wait = made[first].plus(window).since(now).as_secs().max(1);
+                return Err(Error::TooManyMails { retry_after: wait as i64 });
+            }
+            link.save(tx, id, now).await
+        }))
+        .await?;
+        self.wake_system_mail(&sender);
         Ok(true)
     }
 
-    /// Notes that the owner of an account receives mail at its address: accepts what it was invited to.
+    /// Notes that the owner of an account receives mail at its address, and accepts the invitations to it.
     ///
-    /// A link alone proves who receives the mail, and not that this is who made the account: anybody can sign up with
-    /// somebody else's address. So it takes the account's session, or its password.
+    /// A link proves only who receives the mail, and anybody can sign up with somebody else's address. So the account's
+    /// session or its password is needed as well.
     pub async fn verify_email(
         &self,
         token: &str,
@@ -131,20 +127,18 @@ impl App {
         let (user, email) = self.opened_link(Purpose::Verify, token).await?.ok_or_else(bad_link)?;
         if signed_in != Some(user) {
             let password = password.ok_or(Error::PasswordRequired(
-                "The link proves an address, and whoever made the account has to open it: you are not signed in with \
-                 the account here.",
+                "The link proves that you receive the mail. To verify the address, open it in the browser in \
+                 which you are signed in with the account, or give its password.",
             ))?;
             self.check_credentials(&email, password, client).await?;
         }
         let (token_hash, now) = (hash(token), self.0.clock.now());
         let verified = self
-            .write(move |tx| {
-                Box::pin(async move {
-                    let found = store::take(tx, Purpose::Verify, &token_hash, now).await?;
-                    let Some((user, email)) = found else { return Ok(None) };
-                    Ok(proven(tx, user, &email, now).await?.then_some(user))
-                })
-            })
+            .write(body!(async |tx| {
+                let found = store::take(tx, Purpose::Verify, &token_hash, now).await?;
+                let Some((user, email)) = found else { return Ok(None) };
+                Ok(proven(tx, user, &email, now).await?.then_some(user))
+            }))
             .await?
             .ok_or_else(bad_link)?;
         tracing::info!(user = %verified, "an address was verified");
@@ -159,30 +153,29 @@ impl App {
         Ok(())
     }
 
-    /// Removes an account that was made with somebody else's address, on the word of the person who receives mail
-    /// there. One that is a member of projects stays, with a password that nobody has. Whether it was removed.
+    /// Removes an account that was made with somebody else's address, because the person who receives mail there says
+    /// so. An account that is a member of projects stays, with a random password that nobody knows. Returns whether it
+    /// was removed.
     pub async fn disown_account(&self, token: &str) -> Result<bool> {
         if self.opened_link(Purpose::Verify, token).await?.is_none() {
             return Err(bad_link());
         }
-        let unknown = self.0.passwords.hash(Token::random().reveal().to_owned()).await?;
+        let unknown = self.0.account.passwords.hash(Token::random().reveal().to_owned()).await?;
         let (token_hash, now) = (hash(token), self.0.clock.now());
         let (user, removed) = self
-            .write(move |tx| {
-                Box::pin(async move {
-                    let Some(user) = unproven(tx, Purpose::Verify, &token_hash, now).await? else {
-                        return Ok(None);
-                    };
-                    if user::delete(tx, user.id).await? {
-                        return Ok(Some((user.id, true)));
-                    }
-                    user::put_password(tx, user.id, Some(&unknown), now).await?;
-                    session::end_all(tx, user.id, None).await?;
-                    store::void(tx, user.id, Purpose::Reset, now).await?;
-                    attempts::forget_clients(tx, user.id).await?;
-                    Ok(Some((user.id, false)))
-                })
-            })
+            .write(body!(async |tx| {
+                let Some(user) = unproven(tx, Purpose::Verify, &token_hash, now).await? else {
+                    return Ok(None);
+                };
+                if user::delete(tx, user.id).await? {
+                    return Ok(Some((user.id, true)));
+                }
+                user::put_password(tx, user.id, Some(&unknown), now).await?;
+                session::end_all(tx, user.id, None).await?;
+                store::void(tx, user.id, Purpose::Reset, now).await?;
+                attempts::forget_clients(tx, user.id).await?;
+                Ok(Some((user.id, false)))
+            }))
             .await?
             .ok_or_else(bad_link)?;
         tracing::info!(%user, removed, "an account was disowned by the owner of its address");
@@ -197,37 +190,35 @@ impl App {
         }
         self.count_client("mail", client).await?;
         let (email, now) = (email.clone(), self.0.clock.now());
-        self.0.db.write(move |tx| Box::pin(async move { store::ask(tx, &email, now).await })).await?;
+        self.0.db.write(body!(async |tx| store::ask(tx, &email, now).await)).await?;
         Ok(())
     }
 
     /// Sends the links that were asked for.
     pub(crate) async fn send_resets(&self) -> Result<()> {
-        if !self.0.db.read(|rx| Box::pin(async move { store::is_asked(rx).await })).await? {
+        if !self.read(body!(async |rx| store::is_asked(rx).await)).await? {
             return Ok(());
         }
-        let Some(platform) = self.platform().await? else { return Ok(()) };
+        let Some(sender) = self.system_sender().await? else { return Ok(()) };
         loop {
-            let (app, sender) = (self.clone(), platform.clone());
+            let (app, from) = (self.clone(), sender.clone());
             let taken = self
-                .write(move |tx| {
-                    Box::pin(async move {
-                        let asked = store::asked(tx, AT_ONCE).await?;
-                        for email in &asked {
-                            app.send_reset(tx, &sender, email).await?;
-                        }
-                        Ok(asked.len())
-                    })
-                })
+                .write(body!(async |tx| {
+                    let asked = store::asked(tx, AT_ONCE).await?;
+                    for email in &asked {
+                        app.send_reset(tx, &from, email).await?;
+                    }
+                    Ok(asked.len())
+                }))
                 .await?;
-            self.wake_platform(&platform);
+            self.wake_system_mail(&sender);
             if (taken as i64) < AT_ONCE {
                 return Ok(());
             }
         }
     }
 
-    async fn send_reset(&self, tx: &mut Tx<'_>, platform: &Platform, email: &EmailAddress) -> Result<()> {
+    async fn send_reset(&self, tx: &mut Tx<'_>, sender: &SystemSender, email: &EmailAddress) -> Result<()> {
         let now = self.0.clock.now();
         let Some(found) = user::by_email(tx, email).await? else { return Ok(()) };
         let Some(user) = user::lock(tx, found.id).await?.filter(|user| user.has_password) else {
@@ -236,7 +227,7 @@ impl App {
         if store::made_since(tx, user.id, Purpose::Reset, now.minus(self.window())).await?.len() >= MOST {
             return Ok(());
         }
-        match self.link(platform, Purpose::Reset, email) {
+        match self.link(sender, Purpose::Reset, email) {
             Ok(link) => link.save(tx, user.id, now).await,
             Err(error) => {
                 tracing::error!(%error, user = %user.id, "a link could not be made");
@@ -264,37 +255,29 @@ impl App {
         if self.opened_link(purpose, token).await?.is_none() {
             return Err(bad_link());
         }
-        let hashed = self.0.passwords.hash(new).await?;
+        let hashed = self.0.account.passwords.hash(new).await?;
         let (token_hash, now) = (hash(token), self.0.clock.now());
-        let changed = self.write(move |tx| {
-            Box::pin(async move {
-                let found = match purpose {
-                    Purpose::Verify => unproven(tx, purpose, &token_hash, now).await?,
-                    Purpose::Reset => taken(tx, purpose, &token_hash, now).await?,
-                };
-                let Some(user) = found else { return Ok(None) };
-                hand_over(tx, &user, Some(&hashed), now).await?;
-                crate::project::member::accept_all(tx, user.id, &user.email, now).await?;
-                attempts::remember_client(tx, user.id, client.as_bytes(), now).await?;
-                for own in [&[][..], client.as_bytes()] {
-                    attempts::forget(tx, &subject(user.email.as_str(), own)).await?;
-                }
-                Ok(Some(user.id))
-            })
-        });
+        let changed = self.write(body!(async |tx| {
+            let found = match purpose {
+                Purpose::Verify => unproven(tx, purpose, &token_hash, now).await?,
+                Purpose::Reset => taken(tx, purpose, &token_hash, now).await?,
+            };
+            let Some(user) = found else { return Ok(None) };
+            hand_over(tx, &user, Some(&hashed), now).await?;
+            crate::project::member::accept_all(tx, user.id, &user.email, now).await?;
+            attempts::remember_client(tx, user.id, client.as_bytes(), now).await?;
+            for own in [&[][..], client.as_bytes()] {
+                attempts::forget(tx, &subject(user.email.as_str(), own)).await?;
+            }
+            Ok(Some(user.id))
+        }));
         changed.await?.ok_or_else(bad_link)
     }
 
     /// Removes links that expired and count no more.
     pub(crate) async fn sweep_one_time_links(&self) -> Result<()> {
         let before = self.0.clock.now().minus(WINDOW);
-        while self
-            .0
-            .db
-            .write_in_background(move |tx| Box::pin(async move { store::sweep(tx, before).await }))
-            .await?
-            > 0
-        {}
+        while self.0.db.write_in_background(body!(async |tx| store::sweep(tx, before).await)).await? > 0 {}
         Ok(())
     }
 }
@@ -311,7 +294,7 @@ async fn taken(
     Ok(user::lock(tx, id).await?.filter(|user| user.email == email))
 }
 
-/// The same for an account whose address nobody proved yet: one that is proven has its owner.
+/// The same, only for an account whose address is not verified yet.
 async fn unproven(
     tx: &mut Tx<'_>,
     purpose: Purpose,
@@ -336,7 +319,8 @@ fn bad_link() -> Error {
 
 fn no_mail() -> Error {
     Error::BadRequest(
-        "This instance sends no mail of its own: its operator has to set MAILWRIGHT_PLATFORM_FROM, and can set passwords meanwhile."
+        "This instance sends no mail of its own. Its operator has to set MAILWRIGHT_PLATFORM_FROM, and can \
+         reset passwords until then."
             .into(),
     )
 }

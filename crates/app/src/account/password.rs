@@ -14,8 +14,8 @@ pub const SHORTEST: usize = 8;
 /// Most characters of a password.
 pub const LONGEST: usize = 1000;
 
-/// What a password is checked against when there is no account, so that the answer takes as long as with one. The
-/// parameters are those of new hashes; no password is known that it belongs to.
+/// The hash that a password is checked against if there is no account, so that the answer takes as long as with one. It
+/// has the parameters of new hashes, and no known password.
 const NOBODY: &str = "$argon2id$v=19$m=19456,t=2,p=1$bWFpbHdyaWdodG5vYm9keQ$\
      uYw8FzE0m6Jr0rCq3e4b1JzF0k9QfRZ2r8uS0VnXl1A";
 

@@ -33,10 +33,10 @@ const UNKNOWN: &str = "Contact not found.";
 const KINDS: [JobKind; 3] =
     [JobKind::SubscribeContacts, JobKind::UnsubscribeContacts, JobKind::DeleteContacts];
 
-/// What came of a bulk operation.
+/// The result of a bulk operation.
 #[derive(Debug)]
 pub struct BulkDone {
-    /// What was done.
+    /// The operation.
     pub operation: Operation,
     /// The counts.
     pub counts: BulkProgress,
@@ -167,7 +167,7 @@ impl Batch for Selection {
     }
 }
 
-/// What became of a contact.
+/// The result for one contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ItemResult {
     Changed,

@@ -16,11 +16,13 @@ use mailwright_store::audience::contact::{
 };
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
+use mailwright_store::body;
 use mailwright_store::insight::counter::Deltas;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Door, Error as StoreError, Load, Tx};
 
 use crate::App;
+use crate::audience::locale::check_locale;
 use crate::audience::track;
 use crate::error::{Error, Resource, Result};
 
@@ -77,7 +79,7 @@ impl App {
         let route = track::route(project.number, &operation.email);
         let bytes = custom_data::size(&operation.patch.stored);
         let load = Load { project: project.number, rows: 1, bytes };
-        let upserted = self.0.upserts.call_sized(route, load, operation).await?;
+        let upserted = self.0.audience.upserts.call_sized(route, load, operation).await?;
         let upserted = upserted.map_err(|excess| Error::Invalid(vec![excess.issue()]))?;
         self.wake_segments();
         Ok(upserted)
@@ -86,8 +88,7 @@ impl App {
     /// One contact.
     pub async fn contact(&self, project: &Project, id: ContactId) -> Result<Contact> {
         let number = project.number;
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
         found.ok_or_else(|| Error::not_found(Resource::Contact, id))
     }
 
@@ -99,7 +100,7 @@ impl App {
         let known = match (&list.search, list.subscribed, list.after) {
             _ if list.after.is_some() => Some(0),
             (Some(search), None, _) if !search.is_empty() => {
-                self.0.email_search_caches.count(number, search).await?
+                self.0.audience.email_search_caches.count(number, search).await?
             }
             _ => None,
         };
@@ -108,18 +109,19 @@ impl App {
         let read = self
             .0
             .db
-            .read_by(door, move |rx| {
-                Box::pin(async move {
+            .read_by(
+                door,
+                body!(async |rx| {
                     let total = match known {
                         Some(count) => Total { count, scanned: false },
                         None => store::total(rx, number, &list).await?,
                     };
                     Ok((store::list(rx, number, &list).await?, total))
-                })
-            })
+                }),
+            )
             .await;
         if by_address && read.as_ref().is_ok_and(|(_, total)| total.scanned) {
-            self.0.email_search_caches.write_soon(number);
+            self.0.audience.email_search_caches.write_soon(number);
         }
         let (mut contacts, total) = read.map_err(|error| match error {
             StoreError::ForeignCursor => Error::BadRequest(
@@ -152,20 +154,19 @@ impl App {
             },
         };
         let (number, now) = (project.number, self.0.clock.now());
-        let updated = self.write(move |tx| {
+        let updated = self.write(body!(async |tx| {
             let change = change.clone();
-            Box::pin(async move {
-                let updated = store::change(tx, number, id, &change, now).await?;
-                let updated = updated.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
-                if let Some(subscribed) = updated.flip {
-                    let flip = NewEvent::bare(number, subscription_event(subscribed), id, now);
-                    let mut deltas = Deltas::default();
-                    event::append(tx, &[flip], &mut deltas).await?;
-                    deltas.save(tx).await?;
-                }
-                Ok(updated)
-            })
-        });
+
+            let updated = store::change(tx, number, id, &change, now).await?;
+            let updated = updated.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
+            if let Some(subscribed) = updated.flip {
+                let flip = NewEvent::bare(number, subscription_event(subscribed), id, now);
+                let mut deltas = Deltas::default();
+                event::append(tx, &[flip], &mut deltas).await?;
+                deltas.save(tx).await?;
+            }
+            Ok(updated)
+        }));
         let updated = updated.await.map_err(|error| match error {
             Error::Store(error) if error.is_conflict_on("contacts", "email") => {
                 Error::Conflict("Another contact of this project has that email address.".into())
@@ -181,17 +182,16 @@ impl App {
         let (number, now) = (project.number, self.0.clock.now());
         loop {
             let actor = actor.clone();
-            let step = self.write(move |tx| {
+            let step = self.write(body!(async |tx| {
                 let actor = actor.clone();
-                Box::pin(async move {
-                    let deleted = store::delete(tx, number, id, now).await?;
-                    if let Deleted::Wholly = deleted {
-                        let entry = Entry::new(Action::ContactDeleted, id.to_string());
-                        audit::record(tx, number, &actor, &entry, now).await?;
-                    }
-                    Ok(deleted)
-                })
-            });
+
+                let deleted = store::delete(tx, number, id, now).await?;
+                if let Deleted::Wholly = deleted {
+                    let entry = Entry::new(Action::ContactDeleted, id.to_string());
+                    audit::record(tx, number, &actor, &entry, now).await?;
+                }
+                Ok(deleted)
+            }));
             match step.await? {
                 Deleted::NotFound => return Err(Error::not_found(Resource::Contact, id)),
                 Deleted::Partly => {}
@@ -208,37 +208,17 @@ impl App {
     ) -> Result<(Vec<String>, Vec<String>)> {
         let number = project.number;
         let parsed: Vec<EmailAddress> = given.iter().filter_map(|text| EmailAddress::parse(text)).collect();
-        let existing = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::existing(rx, number, &parsed).await }))
-            .await?;
+        let existing = self.read(body!(async |rx| store::existing(rx, number, &parsed).await)).await?;
         Ok(given.into_iter().partition(|text| {
             EmailAddress::parse(text).is_some_and(|email| existing.contains(email.as_str()))
         }))
     }
 }
 
-/// Whether a page of contacts may have to be looked for among all: where no index has what is asked for in its order.
+/// Whether a page of contacts may need a look at all contacts, because no index has the order and the conditions.
 fn is_slow(list: &List) -> bool {
     let searches = list.search.as_ref().is_some_and(|search| !search.is_empty());
     searches || (list.subscribed.is_some() && list.sort == Sort::Email)
-}
-
-/// `locale` is the one key whose type the service relies on.
-pub(crate) fn check_locale(data: &Data) -> Result<()> {
-    let locale = match data.get("locale") {
-        Some(serde_json::Value::Object(wrapped)) if wrapped.get("persistent") == Some(&false.into()) => {
-            wrapped.get("value")
-        }
-        other => other,
-    };
-    match locale {
-        None | Some(serde_json::Value::Null | serde_json::Value::String(_)) => Ok(()),
-        Some(_) => {
-            Err(Error::BadRequest("data.locale must be a string, such as \"en\" or \"pt-BR\".".into()))
-        }
-    }
 }
 
 pub(crate) type Outcome = std::result::Result<Upserted, Excess>;

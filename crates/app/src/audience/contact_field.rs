@@ -3,6 +3,7 @@
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::project::Project;
 use mailwright_store::audience::contact_field::{self as store, Field};
+use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Patience, retrying};
@@ -29,16 +30,13 @@ impl App {
     pub async fn contact_fields(&self, project: &Project) -> Result<Fields> {
         let number = project.number;
         let (custom, contacts) = self
-            .0
-            .db
-            .read_slow(number, move |rx| {
-                Box::pin(async move {
-                    Ok((
-                        store::all(rx, number).await?,
-                        counter::value(rx, number, Counter::Contacts, "").await?,
-                    ))
-                })
-            })
+            .read_slow(
+                number,
+                body!(async |rx| Ok((
+                    store::all(rx, number).await?,
+                    counter::value(rx, number, Counter::Contacts, "").await?,
+                ))),
+            )
             .await?;
         Ok(Fields { custom, contacts })
     }
@@ -51,13 +49,8 @@ impl App {
         limit: usize,
     ) -> Result<Vec<Value>> {
         let (number, name) = (project.number, name.to_owned());
-        let values = self
-            .0
-            .db
-            .read_slow(number, move |rx| {
-                Box::pin(async move { store::values(rx, number, &name, limit).await })
-            })
-            .await?;
+        let values =
+            self.read_slow(number, body!(async |rx| store::values(rx, number, &name, limit).await)).await?;
         let mut values: Vec<Value> = values
             .into_iter()
             .filter(|v| {
@@ -71,18 +64,13 @@ impl App {
     /// How many contacts have a field; of a standard field, all do.
     pub async fn contact_field_count(&self, project: &Project, custom: Option<&str>) -> Result<i64> {
         let (number, name) = (project.number, custom.map(str::to_owned));
-        Ok(self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    match name {
-                        Some(name) => counter::value(rx, number, Counter::Field, &name).await,
-                        None => counter::value(rx, number, Counter::Contacts, "").await,
-                    }
-                })
-            })
-            .await?)
+        self.read(body!(async |rx| {
+            match name {
+                Some(name) => counter::value(rx, number, Counter::Field, &name).await,
+                None => counter::value(rx, number, Counter::Contacts, "").await,
+            }
+        }))
+        .await
     }
 
     /// Removes a custom field from every contact; how many had it.
@@ -92,16 +80,14 @@ impl App {
         loop {
             let step = || {
                 let (name, actor) = (name.to_owned(), actor.clone());
-                self.write_bulk(move |tx| {
-                    Box::pin(async move {
-                        let step = store::remove(tx, number, &name, after, now).await?;
-                        if step.1.is_none() {
-                            let entry = Entry::new(Action::FieldDeleted, name);
-                            audit::record(tx, number, &actor, &entry, now).await?;
-                        }
-                        Ok(step)
-                    })
-                })
+                self.write_bulk(body!(async |tx| {
+                    let step = store::remove(tx, number, &name, after, now).await?;
+                    if step.1.is_none() {
+                        let entry = Entry::new(Action::FieldDeleted, name);
+                        audit::record(tx, number, &actor, &entry, now).await?;
+                    }
+                    Ok(step)
+                }))
             };
             let (count, next) = retrying(PATIENCE, step).await?;
             removed += count;

@@ -9,6 +9,7 @@ use mailwright_core::project::Project;
 use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::{event as store, event_day, names};
+use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Patience, retrying};
@@ -22,10 +23,8 @@ impl App {
     /// The newest events of a project, of one name if given.
     pub async fn events(&self, project: &Project, name: Option<String>, limit: i64) -> Result<Vec<Event>> {
         let number = project.number;
-        let read = self.0.db.read_slow(number, move |rx| {
-            Box::pin(async move { store::recent(rx, number, name.as_deref(), limit).await })
-        });
-        Ok(read.await?)
+        self.read_slow(number, body!(async |rx| store::recent(rx, number, name.as_deref(), limit).await))
+            .await
     }
 
     /// The newest events of a contact.
@@ -36,10 +35,7 @@ impl App {
         limit: i64,
     ) -> Result<Vec<Event>> {
         let number = project.number;
-        let read = self.0.db.read_slow(number, move |rx| {
-            Box::pin(async move { store::of_contact(rx, number, contact, limit).await })
-        });
-        Ok(read.await?)
+        self.read_slow(number, body!(async |rx| store::of_contact(rx, number, contact, limit).await)).await
     }
 
     /// The names of a project's events, the most frequent first.
@@ -61,38 +57,34 @@ impl App {
         }
         let (from, now) = (from.unwrap_or_default(), self.0.clock.now());
         let until = until.unwrap_or(now).plus(Duration::from_millis(1));
-        let read = self.0.db.read_slow(number, move |rx| {
-            Box::pin(async move { event_day::counts_between(rx, number, from, until, now).await })
-        });
-        Ok(read.await?)
+        let read = self.read_slow(
+            number,
+            body!(async |rx| event_day::counts_between(rx, number, from, until, now).await),
+        );
+        read.await
     }
 
     /// The names of a project's events with how often each happened, the most frequent first.
     async fn event_counts(&self, project: &Project) -> Result<Vec<(String, i64)>> {
         let number = project.number;
         let mut counts = self
-            .0
-            .db
-            .read_slow(number, move |rx| {
-                Box::pin(async move { counter::values(rx, number, Counter::Event).await })
-            })
+            .read_slow(number, body!(async |rx| counter::values(rx, number, Counter::Event).await))
             .await?;
         counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         Ok(counts)
     }
 
-    /// What refers to events of a name, and how many there are.
+    /// The segments that refer to events of a name, and the number of the events.
     pub async fn event_usage(&self, project: &Project, name: &str) -> Result<Usage> {
         let (number, wanted, now) = (project.number, name.to_owned(), self.0.clock.now());
         let (total, contacts) = self
-            .0
-            .db
-            .read_slow(number, move |rx| {
-                Box::pin(async move {
+            .read_slow(
+                number,
+                body!(async |rx| {
                     let total = counter::value(rx, number, Counter::Event, &wanted).await?;
                     Ok((total, store::unique_contacts(rx, number, &wanted, total, now).await?))
-                })
-            })
+                }),
+            )
             .await?;
         let segments = self.segments_with_event(project, name).await?;
         let campaigns = self.campaigns_with_event(project, name).await?;
@@ -132,24 +124,22 @@ impl App {
         is_first: bool,
     ) -> Result<usize> {
         let now = self.0.clock.now();
-        let removed = self.write_bulk(move |tx| {
-            Box::pin(async move {
-                let removed = store::remove(tx, number, &name, until, now).await?;
-                if removed == 0 {
-                    names::forget_event(tx, number, &name).await?;
-                }
-                if is_first && removed > 0 {
-                    let entry = Entry::new(Action::EventsDeleted, name);
-                    audit::record(tx, number, &actor, &entry, now).await?;
-                }
-                Ok(removed)
-            })
-        });
-        removed.await
+        self.write_bulk(body!(async |tx| {
+            let removed = store::remove(tx, number, &name, until, now).await?;
+            if removed == 0 {
+                names::forget_event(tx, number, &name).await?;
+            }
+            if is_first && removed > 0 {
+                let entry = Entry::new(Action::EventsDeleted, name);
+                audit::record(tx, number, &actor, &entry, now).await?;
+            }
+            Ok(removed)
+        }))
+        .await
     }
 }
 
-/// What refers to events of a name, and how many there are.
+/// The segments that refer to events of a name, and the number of the events.
 #[derive(Debug)]
 pub struct Usage {
     /// Segments whose condition looks at them.

@@ -5,6 +5,31 @@ pub mod contact;
 pub mod contact_field;
 pub mod event;
 pub mod import;
+pub(crate) mod locale;
 pub mod segment;
 pub mod subscription;
 pub mod track;
+
+use mailwright_store::audience::email_search_cache::EmailSearchCaches;
+use mailwright_store::{Coalescer, Db};
+
+use crate::audience::segment::LiveSegments;
+
+/// What this process keeps for this area.
+pub(crate) struct State {
+    tracks: Coalescer<track::Operation, track::Outcome>,
+    upserts: Coalescer<contact::Operation, contact::Outcome>,
+    segments: LiveSegments,
+    email_search_caches: EmailSearchCaches,
+}
+
+impl State {
+    pub(crate) fn new(db: &Db) -> Self {
+        Self {
+            tracks: Coalescer::writes(db, |tx, operations| Box::pin(track::run(tx, operations))),
+            upserts: Coalescer::writes(db, |tx, operations| Box::pin(contact::run(tx, operations))),
+            segments: LiveSegments::default(),
+            email_search_caches: EmailSearchCaches::new(db.clone()),
+        }
+    }
+}

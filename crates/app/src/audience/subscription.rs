@@ -6,6 +6,7 @@ use mailwright_core::locale::Locale;
 use mailwright_core::project::Project;
 use mailwright_store::audience::contact::{self, Change};
 use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::body;
 use mailwright_store::insight::counter::Deltas;
 use mailwright_store::sending::campaign::ledger;
 use mailwright_store::sending::email;
@@ -14,21 +15,21 @@ use mailwright_store::{Rx, project};
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
-/// What the tags of links are for.
+/// Purpose under which the tags of links are derived.
 const PURPOSE: &str = "recipient";
 /// Bytes of a tag.
 const TAG: usize = 16;
 
-/// What a link to a contact's own pages carries beside the contact's id.
+/// The parameters of a link to a contact's own pages, besides the contact's id.
 #[derive(Debug, Clone, Default)]
 pub struct Pass {
     /// The mail that the link was in.
     pub mail: Option<EmailId>,
-    /// What only the service can make of the contact's id.
+    /// The tag: hex of 16 bytes of an HMAC of the contact's id, then the masked number of the project.
     pub tag: Option<String>,
 }
 
-/// What a tag says that is that of its contact.
+/// The content of a tag that is valid for its contact.
 struct Tagged {
     project: Option<ProjectNumber>,
 }
@@ -46,13 +47,13 @@ pub struct PublicContact {
     pub language: String,
     /// The language of the pages.
     pub locale: Locale,
-    /// Whose mails these are.
+    /// The project that sends the mails.
     pub project: Project,
 }
 
 impl App {
-    /// What the links in mails to a contact carry: a signature of the contact's id, and the number of its project, which
-    /// nobody else can read.
+    /// The tag for links in mails to a contact: a signature of the contact's id, then the number of its project, masked
+    /// so that only the service can read it.
     pub(crate) fn link_tag(&self, project: ProjectNumber, id: ContactId) -> Result<String> {
         let signature = self.0.secret.sign(PURPOSE, id.as_uuid().as_bytes())?;
         let (tag, mask) = signature.split_at(TAG);
@@ -72,27 +73,23 @@ impl App {
         (differs == 0 && (project.is_some() || number.is_empty())).then_some(Tagged { project })
     }
 
-    /// A contact by a link to its pages. The id alone is enough, being long and random, as long as nobody with the
-    /// public key was told it; then the link has to carry the tag, or to name a mail that was sent to the contact.
+    /// A contact by a link to its pages. The id alone is enough, because it is long and random, unless an answer to the
+    /// public key contained it. In that case the link needs the tag, or the id of a mail to the contact.
     pub async fn public_contact(&self, id: ContactId, pass: &Pass) -> Result<PublicContact> {
         let tagged = pass.tag.as_deref().and_then(|tag| self.read_tag(id, tag));
         let mail = pass.mail;
         let found = self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    let named = tagged.as_ref().and_then(|tagged| tagged.project);
-                    let Some(number) = find(rx, named, id).await? else { return Ok(None) };
-                    if tagged.is_none()
-                        && contact::is_id_told(rx, number, id).await?
-                        && sent_to(rx, number, id, mail).await?.is_none()
-                    {
-                        return Ok(None);
-                    }
-                    Ok(contact::get(rx, number, id).await?.zip(project::get(rx, number).await?))
-                })
-            })
+            .read(body!(async |rx| {
+                let named = tagged.as_ref().and_then(|tagged| tagged.project);
+                let Some(number) = find(rx, named, id).await? else { return Ok(None) };
+                if tagged.is_none()
+                    && contact::is_id_told(rx, number, id).await?
+                    && sent_to(rx, number, id, mail).await?.is_none()
+                {
+                    return Ok(None);
+                }
+                Ok(contact::get(rx, number, id).await?.zip(project::get(rx, number).await?))
+            }))
             .await?;
         let (contact, project) = found.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
         let locale = contact.data.get("locale").and_then(|v| v.as_str());
@@ -128,29 +125,27 @@ impl App {
             }
         }
         let (number, now) = (before.project.number, self.0.clock.now());
-        let changed = self.write(move |tx| {
-            Box::pin(async move {
-                let mail = sent_to(tx, number, id, because_of).await?;
-                let change = Change { subscribed: Some(subscribed), ..Change::default() };
-                let changed = contact::change(tx, number, id, &change, now).await?;
-                let changed = changed.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
-                if changed.flip.is_some() {
-                    let mut deltas = Deltas::default();
-                    let flip = NewEvent {
-                        id: EventId::new(now, rand::random()),
-                        email: mail,
-                        ..NewEvent::bare(number, subscription_event(subscribed), id, now)
-                    };
-                    event::append(tx, &[flip], &mut deltas).await?;
-                    if let (Some(mail), false) = (mail, subscribed) {
-                        ledger::count_unsubscribed(tx, number, mail, &mut deltas, now).await?;
-                    }
-                    deltas.save(tx).await?;
+        self.write(body!(async |tx| {
+            let mail = sent_to(tx, number, id, because_of).await?;
+            let change = Change { subscribed: Some(subscribed), ..Change::default() };
+            let changed = contact::change(tx, number, id, &change, now).await?;
+            let changed = changed.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
+            if changed.flip.is_some() {
+                let mut deltas = Deltas::default();
+                let flip = NewEvent {
+                    id: EventId::new(now, rand::random()),
+                    email: mail,
+                    ..NewEvent::bare(number, subscription_event(subscribed), id, now)
+                };
+                event::append(tx, &[flip], &mut deltas).await?;
+                if let (Some(mail), false) = (mail, subscribed) {
+                    ledger::count_unsubscribed(tx, number, mail, &mut deltas, now).await?;
                 }
-                Ok(())
-            })
-        });
-        changed.await?;
+                deltas.save(tx).await?;
+            }
+            Ok(())
+        }))
+        .await?;
         Ok(PublicContact { subscribed, ..before })
     }
 }

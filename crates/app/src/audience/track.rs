@@ -24,7 +24,7 @@ use mailwright_store::sending::idempotency::{self, Claim, Used};
 use mailwright_store::{Load, Tx, json_text};
 
 use crate::App;
-use crate::audience::contact::check_locale;
+use crate::audience::locale::check_locale;
 use crate::error::{Error, Result};
 use crate::project::key::{Identity, Stale, Tracker, recheck_trackers};
 use crate::sending::idempotency::{IdempotencyKey, claim_all, reused};
@@ -44,7 +44,7 @@ pub struct Track {
     pub data: Option<Data>,
 }
 
-/// What was recorded.
+/// The recorded event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tracked {
     /// The contact.
@@ -117,12 +117,13 @@ impl App {
         // the event and the contact each keep it
         let bytes = 2 * operation.event_data.as_ref().map_or(0, String::len);
         let load = Load { project: project.number, rows: 1, bytes };
-        let tracked =
-            self.0.tracks.call_sized(route, load, operation).await?.map_err(|refusal| match refusal {
+        let tracked = self.0.audience.tracks.call_sized(route, load, operation).await?.map_err(
+            |refusal| match refusal {
                 Refusal::Used(used) => reused(used_key.unwrap_or_default(), used),
                 Refusal::Stale(stale) => self.stale(caller, stale),
                 Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
-            })?;
+            },
+        )?;
         self.wake_segments();
         Ok(tracked)
     }

@@ -28,10 +28,10 @@ const AGAIN: Duration = Duration::from_secs(5);
 const EVEN: Duration = Duration::from_millis(20);
 /// How often the log is told that the clock is wrong.
 const TELL: Duration = Duration::from_mins(1);
-/// What part of a lease the clocks may be apart.
+/// The clocks may differ by a lease divided by this.
 const PART: u32 = 4;
 
-/// What is known of this process's clock.
+/// The state of this process's clock.
 #[derive(Debug)]
 pub(crate) struct Watch {
     is_right: AtomicBool,
@@ -64,13 +64,13 @@ impl Watch {
 impl App {
     /// Whether this process's clock agrees with the database's, so that it may deliver mail.
     pub fn clock_is_right(&self) -> bool {
-        self.0.watch.is_right.load(Ordering::SeqCst)
+        self.0.background.watch.is_right.load(Ordering::SeqCst)
     }
 
     /// Compares this process's clock with the database's, and keeps doing so.
     pub async fn start_clock(&self, tasks: &Tasks) {
         if !self.compare_clocks().await {
-            self.0.watch.is_right.store(false, Ordering::SeqCst);
+            self.0.background.watch.is_right.store(false, Ordering::SeqCst);
         }
         tasks.spawn("clock", watch(self.clone(), tasks.clone()));
     }
@@ -103,13 +103,13 @@ impl App {
             self.0.clock.correct(reading.ahead);
         }
         let (most, is_right) = (self.most_apart(), reading.apart() <= self.most_apart());
-        let was_right = self.0.watch.is_right.swap(is_right, Ordering::SeqCst);
+        let was_right = self.0.background.watch.is_right.swap(is_right, Ordering::SeqCst);
         let (apart, side) = (reading.apart(), if reading.ahead > 0 { "behind" } else { "ahead of" });
         if is_right && !was_right {
-            self.0.watch.all_is_well();
+            self.0.background.watch.all_is_well();
             tracing::info!("this machine's clock agrees with the database's again");
         }
-        if !is_right && self.0.watch.tell() {
+        if !is_right && self.0.background.watch.tell() {
             tracing::error!(
                 "this machine's clock is {apart:.1?} {side} the database's, more than {most:.1?}: this process delivers \
                  no mail until they agree; set the clocks, and keep them with NTP"
@@ -121,6 +121,8 @@ impl App {
 /// Compares the clocks again and again, and at once when the machine's was set.
 async fn watch(app: App, tasks: Tasks) {
     let mut seen = (app.clock().uncorrected(), Instant::now());
+    let mut corrected = (app.clock().now(), Instant::now());
+    let mut behind = Behind::default();
     let (mut compared, mut answered) = (Instant::now(), app.clock_is_right());
     while tasks.pause(LOOK).await {
         let now = (app.clock().uncorrected(), Instant::now());
@@ -133,7 +135,7 @@ async fn watch(app: App, tasks: Tasks) {
         if app.0.db.is_shared() {
             if was_set {
                 // by how much the two disagree now is not known before the database was asked
-                app.0.watch.is_right.store(false, Ordering::SeqCst);
+                app.0.background.watch.is_right.store(false, Ordering::SeqCst);
             }
             let interval = app.settings().clock_check_interval;
             let patience = if answered && app.clock_is_right() { interval } else { interval.min(AGAIN) };
@@ -142,11 +144,40 @@ async fn watch(app: App, tasks: Tasks) {
                 compared = Instant::now();
             }
         }
-        if was_set
-            && step < 0
-            && let Err(error) = app.bring_forward().await
-        {
-            tracing::warn!(%error, "mail could not be brought forward that was stored while the clock was ahead");
+        // also when the clock of the database was set, and ours only follows it
+        let is = (app.clock().now(), Instant::now());
+        behind.note(self::step(corrected, is));
+        corrected = is;
+        if answered || !app.0.db.is_shared() {
+            behind.bring_forward(&app).await;
+        }
+    }
+}
+
+/// Whether the time went back, and what was stored before that waits to be brought forward.
+#[derive(Default)]
+struct Behind {
+    waits: bool,
+    told: bool,
+}
+
+impl Behind {
+    fn note(&mut self, step: i64) {
+        self.waits |= step < 0 && Duration::from_millis(step.unsigned_abs()) > STEP;
+    }
+
+    /// Tries until it succeeds, and tells of the first failure.
+    async fn bring_forward(&mut self, app: &App) {
+        if !self.waits {
+            return;
+        }
+        match app.bring_forward().await {
+            Ok(()) => *self = Self::default(),
+            Err(error) if !self.told => {
+                tracing::warn!(%error, "what was stored while the clock was ahead could not be brought forward, trying again");
+                self.told = true;
+            }
+            Err(_) => {}
         }
     }
 }

@@ -6,8 +6,8 @@
 //! wait. A job without progress in [`MAX_ATTEMPTS`] claims is given up, because work that crashes the process must not
 //! do so for ever.
 //!
-//! **A new kind of job** is a variant of [`JobKind`], a type that implements [`JobHandler`], and a line in [`open`]. It
-//! is queued with [`App::queue_job`].
+//! **A new kind of job** is a variant of [`JobKind`], a type that implements [`JobHandler`], and a line in
+//! `job_kinds.rs`. It is queued with [`App::queue_job`].
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use mailwright_core::audit::Actor;
-use mailwright_core::bulk::Operation;
 use mailwright_core::ids::{JobId, ProjectNumber};
 use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::background::job::{self as store, ClaimRef, Claimed, Job, NewJob, Progress, Release};
+use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Error as StoreError, Patience, Tx, retrying};
 use serde::Serialize;
@@ -29,8 +29,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::App;
-use crate::audience::bulk::Bulk;
-use crate::audience::import::Import;
 use crate::background::runner::{Next, Runner, Work};
 use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
@@ -45,7 +43,7 @@ const MAX_ATTEMPTS: i64 = 10;
 const PATIENCE: Patience = Patience { tries: 10, time: TURN };
 /// Most unfinished jobs of a project.
 const MAX_QUEUED: i64 = 100;
-/// What the owner of a job is told about a bug.
+/// The reason that the owner of a job sees if the job failed by a bug.
 const UNEXPECTED: &str = "An unexpected error stopped the job.";
 
 /// A job as its owner sees it.
@@ -53,11 +51,11 @@ const UNEXPECTED: &str = "An unexpected error stopped the job.";
 pub struct Status<R> {
     /// Identifier.
     pub id: JobId,
-    /// Where it stands.
+    /// State of the job.
     pub state: JobState,
     /// How much of it is done, 0 to 100.
     pub percent: i64,
-    /// What came of it, once it is completed.
+    /// Result of the job; `None` until it is completed.
     pub result: Option<R>,
     /// Why it was given up.
     pub failed_reason: Option<String>,
@@ -65,8 +63,8 @@ pub struct Status<R> {
 
 /// What a job does, with its input at hand.
 pub(crate) trait JobHandler: Send + Sync {
-    /// The next batch of the work, given where it stands. Nothing is written here. An error ends the job: it is the
-    /// reason its owner is shown.
+    /// The next batch of the work from the current progress. Nothing is written here. An error ends the job, and its
+    /// owner sees it as the reason.
     fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String>;
 }
 
@@ -81,24 +79,13 @@ pub(crate) trait Batch: Send + Sync {
     ) -> BoxFuture<'t, mailwright_store::Result<StepResult>>;
 }
 
-/// What a batch of work did.
+/// The result of a batch.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StepResult {
-    /// Where the work stands now.
+    /// Progress after the batch.
     pub(crate) progress: Progress,
     /// Whether nothing is left to do.
     pub(crate) is_last: bool,
-}
-
-/// The work of a job. An error ends the job: it is the reason its owner is shown.
-fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>, String> {
-    let project = job.claim.project;
-    Ok(match job.kind {
-        JobKind::ImportContacts => Box::new(Import::open(project, input)?),
-        JobKind::SubscribeContacts => Box::new(Bulk::open(project, Operation::Subscribe, &input)),
-        JobKind::UnsubscribeContacts => Box::new(Bulk::open(project, Operation::Unsubscribe, &input)),
-        JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &input)),
-    })
 }
 
 /// Progress of a kind's own as it is stored.
@@ -128,26 +115,23 @@ impl App {
         let job =
             NewJob { project: project.number, id: JobId::new(at, rand::random()), kind, input, progress, at };
         let id = job.id;
-        let queued = self.write(move |tx| {
-            Box::pin(async move {
-                if store::unfinished(tx, job.project).await? >= MAX_QUEUED {
-                    return Err(Error::QueueFull(format!(
-                        "{MAX_QUEUED} jobs of this project are queued already. Try again when some of them are done."
-                    )));
-                }
-                store::enqueue(tx, &job).await?;
-                if let Some((actor, entry)) = &entry {
-                    audit::record(tx, job.project, actor, entry, job.at).await?;
-                }
-                Ok(())
-            })
-        });
-        queued.await?;
-        self.0.jobs.wake();
+        self.write(body!(async |tx| {
+            if store::unfinished(tx, job.project).await? >= MAX_QUEUED {
+                return Err(Error::QueueFull(format!(
+                    "{MAX_QUEUED} jobs of this project are queued already. Try again when some of them are done."
+                )));
+            }
+            store::enqueue(tx, &job).await?;
+            if let Some((actor, entry)) = &entry {
+                audit::record(tx, job.project, actor, entry, job.at).await?;
+            }
+            Ok(())
+        })).await?;
+        self.0.background.jobs.wake();
         Ok(id)
     }
 
-    /// One of a project's jobs, if it is of one of these kinds, with what it could not do once it is completed.
+    /// One of a project's jobs, if it is of one of these kinds, with its failures once it is completed.
     pub(crate) async fn job<F: DeserializeOwned>(
         &self,
         project: &Project,
@@ -157,20 +141,16 @@ impl App {
     ) -> Result<Option<(Job, Vec<F>)>> {
         let number = project.number;
         let found = self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    let job = store::get(rx, number, id).await?.filter(|job| kinds.contains(&job.kind));
-                    let failures = match &job {
-                        Some(job) if job.state == JobState::Completed => {
-                            store::failures(rx, number, id, most_failures).await?
-                        }
-                        _ => Vec::new(),
-                    };
-                    Ok(job.map(|job| (job, failures)))
-                })
-            })
+            .read(body!(async |rx| {
+                let job = store::get(rx, number, id).await?.filter(|job| kinds.contains(&job.kind));
+                let failures = match &job {
+                    Some(job) if job.state == JobState::Completed => {
+                        store::failures(rx, number, id, most_failures).await?
+                    }
+                    _ => Vec::new(),
+                };
+                Ok(job.map(|job| (job, failures)))
+            }))
             .await?;
         let Some((job, failures)) = found else { return Ok(None) };
         let failures = failures.into_iter().map(serde_json::from_value).collect::<Result<_, _>>();
@@ -178,15 +158,19 @@ impl App {
     }
 }
 
+/// Makes the handler of a job from its input. An error ends the job: it is the reason its owner is shown.
+pub(crate) type Open = fn(&Claimed, Vec<u8>) -> Result<Box<dyn JobHandler>, String>;
+
 /// Starts the worker.
-pub(crate) fn start(app: &App, tasks: &Tasks) {
-    let worker = Worker { app: app.clone(), tasks: tasks.clone() };
-    Runner::new(app, "jobs", SWEEP).woken_by(&app.0.jobs).start(tasks, worker);
+pub(crate) fn start(app: &App, tasks: &Tasks, open: Open) {
+    let worker = Worker { app: app.clone(), tasks: tasks.clone(), open };
+    Runner::new(app, "jobs", SWEEP).woken_by(&app.0.background.jobs).start(tasks, worker);
 }
 
 struct Worker {
     app: App,
     tasks: Tasks,
+    open: Open,
 }
 
 impl Work for Worker {
@@ -205,14 +189,15 @@ impl Work for Worker {
 impl Worker {
     async fn due(&self) -> mailwright_store::Result<Vec<ProjectNumber>> {
         let now = self.now();
-        self.app.0.db.read(move |rx| Box::pin(async move { store::due_projects(rx, now).await })).await
+        self.app.0.db.read(body!(async |rx| store::due_projects(rx, now).await)).await
     }
 
     fn now(&self) -> Timestamp {
         self.app.clock().now()
     }
 
-    /// A turn whose bugs do not take the worker down. The job's lease ends by itself, and its attempts are counted.
+    /// A turn that catches panics, so that the worker goes on. After a panic the job's lease ends, and the claim counts
+    /// as an attempt.
     async fn caught_turn(&self, project: ProjectNumber) -> bool {
         match AssertUnwindSafe(self.turn(project)).catch_unwind().await {
             Ok(Ok(worked)) => worked,
@@ -231,11 +216,8 @@ impl Worker {
     async fn turn(&self, project: ProjectNumber) -> Result<bool> {
         let (now, lease) = (self.now(), self.lease());
         let db = &self.app.0.db;
-        let claimed = db
-            .write_in_background(move |tx| {
-                Box::pin(async move { store::claim(tx, project, now, lease).await })
-            })
-            .await?;
+        let claimed =
+            db.write_in_background(body!(async |tx| store::claim(tx, project, now, lease).await)).await?;
         let Some(job) = claimed else { return Ok(false) };
         let outcome = self.work(&job).await;
         self.settle(&job, outcome).await?;
@@ -252,9 +234,8 @@ impl Worker {
             return Ok(Outcome::GivenUp(UNEXPECTED.to_owned()));
         }
         let (project, id) = (job.claim.project, job.claim.id);
-        let input =
-            self.app.0.db.read(move |rx| Box::pin(async move { store::input(rx, project, id).await }));
-        let work = match open(job, input.await?.unwrap_or_default()) {
+        let input = self.app.0.db.read(body!(async |rx| store::input(rx, project, id).await));
+        let work = match (self.open)(job, input.await?.unwrap_or_default()) {
             Ok(work) => work,
             Err(reason) => return Ok(Outcome::GivenUp(reason)),
         };
@@ -286,9 +267,7 @@ impl Worker {
     async fn step(&self, claim: ClaimRef, batch: &Arc<dyn Batch>) -> Result<StepResult, StoreError> {
         let once = || {
             let (batch, now, lease) = (Arc::clone(batch), self.now(), self.lease());
-            self.app.0.db.write_in_background(move |tx| {
-                Box::pin(async move { commit(tx, claim, batch, now, lease).await })
-            })
+            self.app.0.db.write_in_background(body!(async |tx| commit(tx, claim, batch, now, lease).await))
         };
         retrying(PATIENCE, once).await
     }
@@ -323,9 +302,8 @@ impl Worker {
             }
         };
         let db = &self.app.0.db;
-        let released = db.write_in_background(move |tx| {
-            Box::pin(async move { store::release(tx, claim, release, now).await })
-        });
+        let released =
+            db.write_in_background(body!(async |tx| store::release(tx, claim, release, now).await));
         Ok(released.await?)
     }
 
@@ -335,9 +313,7 @@ impl Worker {
             .app
             .0
             .db
-            .write_in_background(move |tx| {
-                Box::pin(async move { store::fail(tx, claim, &reason, now).await })
-            })
+            .write_in_background(body!(async |tx| store::fail(tx, claim, &reason, now).await))
             .await;
         match given_up {
             // another process took it over, and will come to the same end

@@ -1,5 +1,5 @@
-//! Background work besides delivery, campaigns, segments and jobs: domain checks, housekeeping, statistics of the
-//! queue.
+//! Background work besides delivery, campaigns, segments and jobs: what is done at intervals, statistics of the queue,
+//! small repairs.
 //!
 //! Each round goes from project to project and does what is due there. Rounds of several processes do not disturb each
 //! other, because due work is claimed. Processes find each other's work by such rounds; `NOTIFY` would serialise
@@ -7,27 +7,28 @@
 
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
-use mailwright_core::domain::Domain;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::{event_day, search};
+use mailwright_store::background::forward;
+use mailwright_store::body;
 use mailwright_store::database::migrate;
 use mailwright_store::delivery::delivery_stats;
 use mailwright_store::project;
 use mailwright_store::sending::campaign::queue;
-use mailwright_store::sending::{campaign, content, domain, email, idempotency};
+use mailwright_store::sending::{campaign, content, email, idempotency};
 
 use crate::App;
-use crate::background::runner::every;
+use crate::background::runner::{Runner, every};
 use crate::background::tasks::Tasks;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::sending::domain::Rechecks;
 
 /// How often stats about the queue are taken.
 const STATS: Duration = Duration::from_secs(5);
 /// How often expired keys are removed and search indexes are looked after.
-const HOUSEKEEPING: Duration = Duration::from_mins(1);
+const MAINTENANCE: Duration = Duration::from_mins(1);
 /// How often the rows of projects that were reset or deleted are looked for.
 const PURGING: Duration = Duration::from_secs(2);
 /// How often it is looked for passwords that are to be reset.
@@ -38,8 +39,10 @@ const STATS_DAYS: i64 = 31;
 const SLACK: Duration = Duration::from_secs(5);
 /// How long a campaign under way is left alone at most.
 const CAMPAIGN_PAUSE: Duration = Duration::from_mins(2);
-/// Domains of a project that are looked up at the same time.
-const CHECKS: usize = 8;
+/// How long a job that failed is left alone at most.
+const JOB_PAUSE: Duration = Duration::from_secs(64);
+/// After how long a segment is counted again at least, if counting it takes long.
+const SEGMENT_PAUSE: Duration = Duration::from_hours(1);
 /// Steps of counting a project's events by day in one round.
 const EVENT_STEPS: u32 = 100;
 /// Projects looked at together.
@@ -48,35 +51,35 @@ const PROJECTS: i64 = 500;
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     let domains = app.settings().domains.check_interval.min(Duration::from_secs(5));
     let booted = app.clone();
+    let stop = tasks.clone();
     tasks.spawn("bringing forward", async move {
-        if let Err(error) = booted.bring_forward().await {
-            tracing::warn!(%error, "mail could not be brought forward that was stored while the clock was ahead");
+        while let Err(error) = booted.bring_forward().await {
+            tracing::warn!(%error, "what was stored while the clock was ahead could not be brought forward, trying again");
+            if !stop.pause(MAINTENANCE).await {
+                break;
+            }
         }
     });
-    every(app, tasks, "domain checks", domains, |app| async move { app.check_due_domains().await });
+    Runner::new(app, "domain checks", domains).later().start(tasks, Rechecks::new(app, tasks));
     every(app, tasks, "queue stats", STATS, |app| async move { app.measure_queue().await });
-    every(app, tasks, "housekeeping", HOUSEKEEPING, |app| async move { app.housekeep().await });
+    every(app, tasks, "maintenance", MAINTENANCE, |app| async move { app.maintain().await });
     every(app, tasks, "purging", PURGING, |app| async move { app.purge_retired().await });
-    every(app, tasks, "sessions", HOUSEKEEPING, |app| async move { app.sweep_sessions().await });
-    every(app, tasks, "proofs", HOUSEKEEPING, |app| async move { app.sweep_one_time_links().await });
+    every(app, tasks, "sessions", MAINTENANCE, |app| async move { app.sweep_sessions().await });
+    every(app, tasks, "one-time links", MAINTENANCE, |app| async move { app.sweep_one_time_links().await });
     every(app, tasks, "password resets", RESETS, |app| async move { app.send_resets().await });
 }
 
 impl App {
     /// Runs a job for every project. A project whose job fails does not keep the others from their turn; without a
     /// database, though, the round ends.
-    async fn each_project<F: Future<Output = Result<()>> + Send>(
+    pub(crate) async fn each_project<F: Future<Output = Result<()>> + Send>(
         &self,
         job: impl Fn(ProjectNumber) -> F,
         name: &'static str,
     ) -> Result<()> {
         let mut after = ProjectNumber(i64::MIN);
         loop {
-            let numbers = self
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { project::numbers(rx, after, PROJECTS).await }))
-                .await?;
+            let numbers = self.read(body!(async |rx| project::numbers(rx, after, PROJECTS).await)).await?;
             let Some(last) = numbers.last() else { return Ok(()) };
             after = *last;
             for number in numbers {
@@ -88,41 +91,6 @@ impl App {
         }
     }
 
-    async fn check_due_domains(&self) -> Result<()> {
-        let now = self.0.clock.now();
-        let next = now.plus(self.settings().domains.check_interval);
-        let job = |number| async move {
-            let due = self
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { domain::is_check_due(rx, number, now).await }))
-                .await?;
-            if !due {
-                return Ok(());
-            }
-            let claimed = self
-                .0
-                .db
-                .write_in_background(move |tx| {
-                    Box::pin(async move { domain::claim_due(tx, number, now, next).await })
-                })
-                .await?;
-            let checks = claimed.into_iter().map(|domain| self.check_claimed(number, domain));
-            stream::iter(checks).buffer_unordered(CHECKS).collect::<()>().await;
-            Ok(())
-        };
-        self.each_project(job, "domain checks").await
-    }
-
-    async fn check_claimed(&self, project: ProjectNumber, domain: Domain) {
-        match self.check_domain(project, &domain).await {
-            Ok(_) | Err(Error::NotFound { .. }) => {} // not found: it was removed meanwhile
-            Err(error) => {
-                tracing::warn!(%error, domain = %domain.id, "a domain could not be checked, trying again later");
-            }
-        }
-    }
-
     /// The projects that have a mail due in a lane, and whether a newer program has migrated the database, so that
     /// this one should leave them to it.
     pub(crate) async fn projects_with_mail(
@@ -130,8 +98,9 @@ impl App {
         lane: Lane,
         now: Timestamp,
     ) -> mailwright_store::Result<(bool, Vec<ProjectNumber>)> {
-        let read = self.0.db.read(move |rx| {
-            Box::pin(async move {
+        self.0
+            .db
+            .read(body!(async |rx| {
                 let superseded = migrate::is_superseded(rx).await?;
                 let projects = if lane == Lane::Campaign {
                     queue::due_projects(rx, now).await?
@@ -139,9 +108,8 @@ impl App {
                     email::due_projects(rx, lane, now).await?
                 };
                 Ok((superseded, projects))
-            })
-        });
-        read.await
+            }))
+            .await
     }
 
     async fn measure_queue(&self) -> Result<()> {
@@ -149,15 +117,13 @@ impl App {
         for lane in Lane::ALL {
             let (mut depth, mut oldest) = (0, now);
             for number in self.projects_with_mail(lane, now).await?.1 {
-                let backlog = self.0.db.read(move |rx| {
-                    Box::pin(async move {
-                        if lane == Lane::Campaign {
-                            queue::backlog(rx, number, now).await
-                        } else {
-                            email::backlog(rx, number, lane, now).await
-                        }
-                    })
-                });
+                let backlog = self.read(body!(async |rx| {
+                    if lane == Lane::Campaign {
+                        queue::backlog(rx, number, now).await
+                    } else {
+                        email::backlog(rx, number, lane, now).await
+                    }
+                }));
                 let (count, since) = backlog.await?;
                 depth += count;
                 oldest = since.map_or(oldest, |since| since.min(oldest));
@@ -167,34 +133,42 @@ impl App {
         Ok(())
     }
 
-    /// Brings forward what was stored while the clock was ahead of where it is now: otherwise it would wait until the
-    /// clock is there again.
+    /// Brings forward due times that were stored while the clock was ahead: otherwise the rows would wait until the
+    /// clock reaches them.
     pub(crate) async fn bring_forward(&self) -> Result<()> {
         let (now, delivery) = (self.0.clock.now(), &self.settings().delivery);
         // a tenth is the most that a pause is made longer by
         let latest = now.plus((delivery.retry_max + delivery.retry_max / 10).max(delivery.lease) + SLACK);
         let looked_at = now.plus(CAMPAIGN_PAUSE);
+        let settings = self.settings();
+        let others = forward::Latest {
+            jobs: now.plus(settings.jobs.lease.max(JOB_PAUSE) + SLACK),
+            domains: now.plus(settings.domains.check_interval + SLACK),
+            segments: now.plus(settings.segments.refresh_interval.max(SEGMENT_PAUSE) + SLACK),
+        };
         let job = |number| async move {
-            let ahead = self
-                .0
-                .db
-                .read(move |rx| Box::pin(async move { email::waits_ahead(rx, number, now).await }))
-                .await?;
+            if self.read(body!(async |rx| forward::waits(rx, number, others).await)).await? {
+                self.0
+                    .db
+                    .write_in_background(body!(
+                        async |tx| forward::bring_forward(tx, number, now, others).await
+                    ))
+                    .await?;
+            }
+            let ahead = self.read(body!(async |rx| email::waits_ahead(rx, number, now).await)).await?;
             if !ahead {
                 return Ok(());
             }
             self.0
                 .db
-                .write_in_background(move |tx| {
-                    Box::pin(async move { campaign::bring_forward(tx, number, now, looked_at).await })
-                })
+                .write_in_background(body!(
+                    async |tx| campaign::bring_forward(tx, number, now, looked_at).await
+                ))
                 .await?;
             while self
                 .0
                 .db
-                .write_in_background(move |tx| {
-                    Box::pin(async move { email::bring_forward(tx, number, now, latest).await })
-                })
+                .write_in_background(body!(async |tx| email::bring_forward(tx, number, now, latest).await))
                 .await?
             {}
             Ok(())
@@ -202,15 +176,13 @@ impl App {
         self.each_project(job, "bringing forward").await
     }
 
-    async fn housekeep(&self) -> Result<()> {
+    async fn maintain(&self) -> Result<()> {
         let now = self.0.clock.now();
         let job = |number| async move {
             while self
                 .0
                 .db
-                .write_in_background(move |tx| {
-                    Box::pin(async move { idempotency::sweep(tx, number, now).await })
-                })
+                .write_in_background(body!(async |tx| idempotency::sweep(tx, number, now).await))
                 .await?
                 > 0
             {}
@@ -218,9 +190,7 @@ impl App {
             while self
                 .0
                 .db
-                .write_in_background(move |tx| {
-                    Box::pin(async move { delivery_stats::forget(tx, number, oldest).await })
-                })
+                .write_in_background(body!(async |tx| delivery_stats::forget(tx, number, oldest).await))
                 .await?
                 > 0
             {}
@@ -235,6 +205,6 @@ impl App {
             // last, since it waits for its turn to read
             Ok(content::forget(&self.0.db, number, now).await?)
         };
-        self.each_project(job, "housekeeping").await
+        self.each_project(job, "maintenance").await
     }
 }

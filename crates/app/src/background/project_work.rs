@@ -8,8 +8,8 @@ use mailwright_core::ids::ProjectNumber;
 
 use crate::background::tasks::Tasks;
 
-/// Projects with work under way. Nearly all of them wait for a turn, mostly at the door for slow reads, which knows
-/// whose it is; that nobody waits before it, they are many more than one person has.
+/// Most projects with work under way. Nearly all of them wait for a slow read, where projects take turns. The number is
+/// much greater than the projects of one person, so that one person cannot fill all places.
 const MOST: usize = 500;
 /// How long a project keeps its place while there is no other left.
 const TURN: Duration = Duration::from_secs(1);

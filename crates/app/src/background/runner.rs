@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tokio::sync::Notify;
 
+use super::due::Entered;
 use super::tasks::Tasks;
 use crate::App;
 use crate::error::Result;
@@ -30,7 +31,7 @@ pub(crate) trait Work: Send + 'static {
     /// Does what is due. A round should take milliseconds, and leave what takes longer to the next one.
     fn round(&mut self) -> impl Future<Output = Result<Next>> + Send;
 
-    /// What is left to do when the service stops.
+    /// Does what is left to do when the service stops.
     fn stop(&mut self) -> impl Future<Output = ()> + Send {
         async {}
     }
@@ -52,7 +53,7 @@ pub(crate) enum Next {
 pub(crate) struct Waker(Arc<Notify>);
 
 impl Waker {
-    /// Asks for a round; after the one that is under way, if there is one.
+    /// Asks for a round. If one is running, another one follows it.
     pub(crate) fn wake(&self) {
         self.0.notify_one();
     }
@@ -92,7 +93,7 @@ impl Runner {
     }
 
     /// The first round begins after the sweep interval, so that a service that starts has other things to do.
-    fn later(mut self) -> Self {
+    pub(crate) fn later(mut self) -> Self {
         self.begins = self.sweep;
         self
     }
@@ -101,10 +102,15 @@ impl Runner {
     pub(crate) fn start(mut self, tasks: &Tasks, mut work: impl Work) {
         let stop = tasks.clone();
         tasks.spawn(self.name, async move {
-            stop.pause(self.begins).await;
+            let rounds = stop.enter(self.name);
+            let begins_at = stop.after(self.begins);
+            rounds.waits_until(begins_at);
+            stop.pause_until(begins_at).await;
             while !stop.is_stopping() {
+                let moved = stop.moved();
+                rounds.begins();
                 let next = self.round(&mut work).await;
-                self.wait(next, &stop).await;
+                self.wait(next, &stop, &rounds, moved).await;
             }
             work.stop().await;
         });
@@ -129,24 +135,29 @@ impl Runner {
         next
     }
 
-    /// Waits until the next round is due. `None` when the last one failed.
-    async fn wait(&self, next: Option<Next>, stop: &Tasks) {
+    /// Waits until the next round is due. `next` is `None` when the last one failed. `moved` is by how much the clock
+    /// had been moved when it began: a round that did not see the time of now is followed by another at once.
+    async fn wait(&self, next: Option<Next>, stop: &Tasks, rounds: &Entered, moved: Duration) {
         let pause = match next {
             // nothing wakes it: what failed would fail again
             None => pause_after(self.failed),
             Some(_) => self.rest,
         };
-        if !pause.is_zero() && !stop.pause(pause).await {
+        let longest = match next {
+            None | Some(Next::Now) => pause,
+            Some(Next::In(time)) => time.min(self.sweep).max(pause),
+            Some(Next::Woken) => self.sweep.max(pause),
+        };
+        let (rested_at, due_at) = (stop.after(pause), stop.after(longest));
+        rounds.ended(due_at);
+        if stop.moved() != moved || !pause.is_zero() && !stop.pause_until(rested_at).await {
             return;
         }
-        let longest = match next {
-            None | Some(Next::Now) => return,
-            Some(Next::In(time)) => time.min(self.sweep),
-            Some(Next::Woken) => self.sweep,
-        };
-        tokio::select! {
-            () = self.waker.0.notified() => {}
-            _ = stop.pause(longest.saturating_sub(self.rest)) => {}
+        if longest > pause {
+            tokio::select! {
+                () = self.waker.0.notified() => {}
+                _ = stop.pause_until(due_at) => {}
+            }
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::background::runner::Waker;
 
 /// A feeder that has not been seen for this long counts as dead.
 const DEAD_AFTER: Duration = Duration::from_mins(1);
-/// What was taken of the instance's rate and not used in this time is lost, so that nothing is saved up.
+/// Tokens of the instance's rate that are not used in this time are lost, so that they do not add up.
 const ALLOWED_FOR: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ struct State {
     allowance: Option<Allowance>,
 }
 
-/// What this process may hand over of the instance's rate.
+/// Tokens of the instance's rate that this process holds.
 #[derive(Debug)]
 struct Allowance {
     mails: i64,
@@ -58,7 +58,7 @@ pub(crate) struct Dispatcher {
     superseded: AtomicBool,
 }
 
-/// Whose turn it is to have mail claimed.
+/// The project whose mail is claimed next.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turn {
     pub(super) project: ProjectNumber,
@@ -66,7 +66,7 @@ pub(super) struct Turn {
     pub(super) among: usize,
 }
 
-/// What is in a lane's queue.
+/// The number of mails and projects in a lane's queue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Load {
     pub(super) mails: usize,
@@ -260,7 +260,7 @@ impl Dispatcher {
         self.state().lanes[index(lane)].drain()
     }
 
-    /// What wakes the feeder of a lane.
+    /// The waker of the feeder of a lane.
     pub(super) fn waker(&self, lane: Lane) -> &Waker {
         &self.wanted[index(lane)]
     }

@@ -9,24 +9,24 @@ use std::fmt;
 /// How a hand-over ended.
 #[derive(Debug)]
 pub(super) enum HandOver {
-    /// The next hop took the mail. A reply where it gave one.
+    /// The next hop took the mail. Its reply, if it gave one.
     Accepted(Option<Reply>),
     /// It will never take this mail.
     Rejected(Rejection, Reply),
     /// It does not take this mail for now.
     Temporary(Reply),
-    /// It takes nothing of us, or not so much, which says nothing about the mail.
+    /// It takes no mail, or less mail, from this service, for a reason outside the mail.
     Refused(Refusal, Reply),
     /// The connection was lost before the content was complete: the mail was certainly not taken.
     Lost(String),
-    /// The connection was lost after the content was complete: taken or not, nobody can tell.
+    /// The connection was lost after the content was complete: nobody knows whether the mail was taken.
     InDoubt(String),
 }
 
 /// Why a mail is never taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejection {
-    /// There is no such address. Not `certain` where only the text says so, or where the text says something else.
+    /// The address does not exist. `certain` is false if only the text says so, or if text and code disagree.
     Address { certain: bool },
     /// The recipient, whose address exists or may exist: a full mailbox, an unreachable host.
     Recipient,
@@ -34,28 +34,28 @@ pub(super) enum Rejection {
     Sender,
     /// The size of the message.
     Size,
-    /// What the message says.
+    /// The content of the message.
     Content,
 }
 
-/// What is refused of us.
+/// The reason of a refusal that is outside the mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The session or the rate, for now.
     Session,
-    /// That it is us, or this sender, who sends.
+    /// The sending host, or the sender.
     Policy {
-        /// Not only for now.
+        /// Whether the reply was permanent (5xx).
         is_permanent: bool,
-        /// It was said of the sender's address.
+        /// Whether it was the reply to the sender's address.
         of_sender: bool,
     },
 }
 
-/// What the next hop said.
+/// A reply of the next hop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reply {
-    /// SMTP's code or, over HTTP, the status. 400 to 499 is for now in SMTP, 500 and more for good.
+    /// SMTP's code or, over HTTP, the status. In SMTP 400 to 499 is temporary, 500 and more is permanent.
     pub(super) code: u16,
     /// SMTP's enhanced status code (RFC 3463).
     pub(super) enhanced: Option<(u8, u16, u16)>,

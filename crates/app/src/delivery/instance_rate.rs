@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
+use mailwright_store::body;
 use mailwright_store::project::rate_limit;
 
 use super::Delivery;
@@ -25,7 +26,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
 /// Lets mails out at `per_second` until the service stops.
 pub(super) async fn run(delivery: Arc<Delivery>, per_second: i64) {
-    let dispatcher = &delivery.app.0.dispatcher;
+    let dispatcher = &delivery.app.0.delivery.dispatcher;
     while !delivery.tasks.is_stopping() {
         let wanted = handful(dispatcher.held_up(), per_second);
         if wanted == [0; 3] {
@@ -36,9 +37,11 @@ pub(super) async fn run(delivery: Arc<Delivery>, per_second: i64) {
             continue;
         }
         let now = delivery.now();
-        let taken = delivery.app.0.db.write(move |tx| {
-            Box::pin(async move { rate_limit::take_instance(tx, per_second, wanted, now).await })
-        });
+        let taken = delivery
+            .app
+            .0
+            .db
+            .write(body!(async |tx| rate_limit::take_instance(tx, per_second, wanted, now).await));
         let pause = match taken.await {
             Ok(0) => Duration::from_millis((1000 / per_second) as u64).clamp(SHORTEST, LONGEST),
             Ok(taken) => {

@@ -9,23 +9,20 @@ use std::sync::Arc;
 
 use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::contact::Subscription;
-use mailwright_core::custom_data::DataPatch;
+use mailwright_core::attempt::AttemptOutcome;
 use mailwright_core::email::{EmailStatus, Lane};
-use mailwright_core::event::CONTACT_UNSUBSCRIBED;
-use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::{Contacts, Upsert};
-use mailwright_store::audience::event::{self, NewEvent};
-use mailwright_store::audience::suppression::{self, Cause};
+use mailwright_store::audience::suppression::Cause;
 use mailwright_store::delivery::mailbox::{self, Captured, Quota};
 use mailwright_store::insight::counter::Deltas;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::{Coalescer, Load, Result, Tx};
 
+use super::bookkeeping::{self, Entry};
 use super::{Delivery, claim_ref};
 
-/// What is stored about a hand-over.
+/// The values that are stored about a hand-over.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) outcome: Outcome,
@@ -35,11 +32,26 @@ pub(super) struct Record {
     pub(super) event: Option<(&'static str, String)>,
     /// Whether the address does not exist, so that nothing more should be sent to it.
     pub(super) unsubscribe: bool,
-    /// The message, where it is kept instead of sent.
+    /// The message, if it is captured instead of sent.
     pub(super) captured: Option<Kept>,
     pub(super) at: Timestamp,
-    /// The name in metrics and attempts.
-    pub(super) label: &'static str,
+    /// What it came to, as metrics and the mail's log say.
+    pub(super) came_to: AttemptOutcome,
+}
+
+impl Record {
+    /// What follows from it for the contact.
+    fn entry(&self) -> Entry<'_> {
+        Entry {
+            project: self.outcome.claim.project,
+            email: self.outcome.claim.id,
+            contact: self.contact,
+            recipient: &self.recipient,
+            event: self.event.as_ref().map(|(name, data)| (*name, data.clone())),
+            suppress: self.unsubscribe.then_some(Cause::Bounce),
+            at: self.at,
+        }
+    }
 }
 
 /// A message that is kept instead of sent.
@@ -47,7 +59,7 @@ pub(super) struct Record {
 pub(super) struct Kept {
     pub(super) mail: Captured,
     pub(super) raw: Vec<u8>,
-    /// What the mailbox holds.
+    /// Quota of the mailbox.
     pub(super) quota: Quota,
 }
 
@@ -61,7 +73,7 @@ pub(super) struct Step {
     pub(super) now: Timestamp,
 }
 
-/// What a step did.
+/// The result of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepDone {
     /// Whether the mail to mark is still this process's to send.
@@ -110,24 +122,14 @@ async fn follow_up(
     let concerns_somebody = |id: &EmailId| changed.contains(id) && !without_contact.contains(id);
     let current: Vec<&Record> =
         records.iter().map(|(_, r)| *r).filter(|r| concerns_somebody(&r.outcome.claim.id)).collect();
-    let mut events = Vec::new();
     for record in &current {
-        if let Some((name, data)) = &record.event {
-            events.push(NewEvent {
-                email: Some(record.outcome.claim.id),
-                data: Some(data.clone()),
-                ..NewEvent::bare(record.outcome.claim.project, name, record.contact, record.at)
-            });
-        }
         if let Some(Kept { mail, raw, .. }) = &record.captured {
             mailbox::keep(tx, record.outcome.claim.project, record.contact, mail, raw, &mut deltas).await?;
         }
     }
     trim_mailboxes(tx, &current, &mut deltas).await?;
-    unsubscribe(tx, &current, &mut events, &mut deltas).await?;
-    let appended = event::append(tx, &events, &mut deltas);
-    let (appended, counted) = join(appended, deltas.save(tx)).await;
-    appended.and(counted)
+    let entries: Vec<_> = current.iter().map(|record| record.entry()).collect();
+    bookkeeping::write(tx, &entries, deltas).await
 }
 
 /// Removes what no longer fits into the mailboxes that mails were added to.
@@ -145,47 +147,6 @@ async fn trim_mailboxes(tx: &mut Tx<'_>, records: &[&Record], deltas: &mut Delta
     Ok(())
 }
 
-/// Unsubscribes the contacts whose address was refused as not existing, and suppresses the address.
-async fn unsubscribe(
-    tx: &mut Tx<'_>,
-    records: &[&Record],
-    events: &mut Vec<NewEvent>,
-    deltas: &mut Deltas,
-) -> Result<()> {
-    let gone: Vec<_> = records.iter().filter(|r| r.unsubscribe).collect();
-    if gone.is_empty() {
-        return Ok(());
-    }
-    let mut addresses: Vec<_> = gone.iter().map(|r| (r.outcome.claim.project, &r.recipient)).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
-    if let Some(first) = gone.first() {
-        suppression::add(tx, &addresses, Cause::Bounce, first.at).await?;
-    }
-    let none = DataPatch::default();
-    let mut contacts =
-        Contacts::load(tx, gone.iter().map(|r| (r.outcome.claim.project, &r.recipient))).await?;
-    for record in gone {
-        let project = record.outcome.claim.project;
-        if contacts.get(project, &record.recipient).is_none() {
-            continue; // the contact has another address by now
-        }
-        let subscription =
-            Subscription { given: Some(false), default_for_new: false, preserve_existing: false };
-        let upsert = Upsert { project, email: &record.recipient, subscription, patch: &none };
-        let upserted = contacts.upsert(upsert, record.at);
-        if upserted.flip.is_some() {
-            events.push(NewEvent {
-                id: EventId::new(record.at, rand::random()),
-                email: Some(record.outcome.claim.id),
-                data: Some(r#"{"reason":"bounce"}"#.to_owned()),
-                ..NewEvent::bare(project, CONTACT_UNSUBSCRIBED, upserted.contact.id, record.at)
-            });
-        }
-    }
-    contacts.save(tx, deltas).await
-}
-
 impl Delivery {
     /// Writes an outcome, however long the database takes to come back.
     pub(super) async fn record(&self, record: Record) {
@@ -193,7 +154,7 @@ impl Delivery {
     }
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
-    /// While this process's clock is wrong, no mail may: nobody knows whether the claim on it still holds.
+    /// While this process's clock is wrong, no mail may be sent, because its claim may have ended.
     pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<(&Claimed, Lane)>) -> bool {
         let next = next.filter(|_| self.app.clock_is_right());
         let mark = next.map(|(mail, _)| Mark {
@@ -207,8 +168,8 @@ impl Delivery {
         let load = Load { project: claim.project, rows: 1, bytes: 0 };
         let written = self.insist(claim.id, || {
             let step = Step {
-                record: record.clone().map(|r| (self.current(r.outcome.claim), r)),
-                mark: mark.map(|mark| Mark { claim: self.current(mark.claim), ..mark }),
+                record: record.clone().map(|r| (self.held.current(r.outcome.claim), r)),
+                mark: mark.map(|mark| Mark { claim: self.held.current(mark.claim), ..mark }),
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
@@ -216,7 +177,7 @@ impl Delivery {
         });
         let written = written.await;
         if let Some(record) = &record {
-            self.let_go(record.outcome.claim.id);
+            self.held.let_go(record.outcome.claim.id);
             if written.is_some() {
                 self.recorded(record);
             }
@@ -226,20 +187,20 @@ impl Delivery {
 
     /// Informs the runner of campaigns and the judge of reputation that an outcome is stored.
     fn recorded(&self, record: &Record) {
-        self.app.metrics().delivery(record.label);
+        self.app.metrics().delivery(record.came_to.as_str());
         let project = record.outcome.claim.project;
         if let (Some(campaign), None) = (record.outcome.campaign, record.outcome.due_at) {
-            self.app.0.campaigns.settled(project, campaign);
+            self.app.campaign_hints().settled(project, campaign);
         }
-        if matches!(record.outcome.status, EmailStatus::Bounced | EmailStatus::Complained) {
-            self.app.0.reputation_queue.note(project);
+        if record.outcome.status == EmailStatus::Bounced {
+            self.app.0.delivery.reputation_queue.note(project);
         }
     }
 
-    /// Where a step that marks a mail of a lane, or none, is written. While many mails of the most urgent lane wait, no
-    /// single one is worth a transaction of its own.
+    /// The coalescer for a step that marks a mail of a lane, or no mail. While many mails of the most urgent lane wait,
+    /// their steps are grouped like all others.
     fn book(&self, lane: Option<Lane>) -> &Coalescer<Step, StepDone> {
-        let is_alone = || self.app.0.dispatcher.depth(Lane::Transactional) == 0;
+        let is_alone = || self.app.0.delivery.dispatcher.depth(Lane::Transactional) == 0;
         if lane == Some(Lane::Transactional) && is_alone() { &self.express } else { &self.ledger }
     }
 }

@@ -4,6 +4,7 @@ use mail_parser::{MessageParser, MimeHeaders};
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::EmailId;
 use mailwright_core::project::Project;
+use mailwright_store::body;
 use mailwright_store::delivery::mailbox as store;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
@@ -13,7 +14,7 @@ use crate::error::{Error, Resource, Result};
 
 pub use mailwright_store::delivery::mailbox::{Captured, Quota};
 
-/// What captured mails of the instance itself are encrypted for.
+/// Purpose under which captured mails of the instance itself are encrypted.
 const PURPOSE: &str = "mailbox";
 
 /// An attachment of a captured mail.
@@ -32,7 +33,7 @@ pub struct Attachment {
 /// A captured mail, taken apart the way a mail reader does.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// What lists show.
+    /// The fields that lists show.
     pub captured: Captured,
     /// Header fields in order, unfolded but not decoded.
     pub headers: Vec<(String, String)>,
@@ -62,18 +63,11 @@ impl App {
     pub async fn captured(&self, project: &Project, after: Option<EmailId>, limit: usize) -> Result<Page> {
         let number = project.number;
         let (mut mails, total) = self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    let total = if after.is_none() {
-                        counter::value(rx, number, Counter::Mailbox, "").await?
-                    } else {
-                        0
-                    };
-                    Ok((store::list(rx, number, after, limit + 1).await?, total))
-                })
-            })
+            .read(body!(async |rx| {
+                let total =
+                    if after.is_none() { counter::value(rx, number, Counter::Mailbox, "").await? } else { 0 };
+                Ok((store::list(rx, number, after, limit + 1).await?, total))
+            }))
             .await?;
         let has_more = mails.len() > limit;
         mails.truncate(limit);
@@ -83,11 +77,10 @@ impl App {
     /// A captured mail with its content, as the mailbox shows it.
     pub async fn captured_message(&self, project: &Project, id: EmailId) -> Result<Message> {
         let number = project.number;
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
         let (captured, raw) = found.ok_or_else(|| Error::not_found(Resource::CapturedEmail, id))?;
         // before they were sealed, they were kept as they are sent
-        let sealed = project.is_platform() && !raw.starts_with(b"DKIM-Signature:");
+        let sealed = project.is_system() && !raw.starts_with(b"DKIM-Signature:");
         let raw = if sealed { self.0.secret.open(PURPOSE, &raw)? } else { raw };
         Ok(take_apart(captured, raw))
     }
@@ -101,8 +94,7 @@ impl App {
     /// Removes one captured mail.
     pub async fn delete_captured(&self, project: &Project, id: EmailId) -> Result<()> {
         let number = project.number;
-        let gone =
-            self.0.db.write(move |tx| Box::pin(async move { store::delete(tx, number, id).await })).await?;
+        let gone = self.0.db.write(body!(async |tx| store::delete(tx, number, id).await)).await?;
         if gone { Ok(()) } else { Err(Error::not_found(Resource::CapturedEmail, id)) }
     }
 
@@ -111,21 +103,13 @@ impl App {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         self.0
             .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let entry = Entry::of_project(Action::MailboxCleared);
-                    audit::record(tx, number, &actor, &entry, now).await?;
-                    store::delete_some(tx, number).await
-                })
-            })
+            .write(body!(async |tx| {
+                let entry = Entry::of_project(Action::MailboxCleared);
+                audit::record(tx, number, &actor, &entry, now).await?;
+                store::delete_some(tx, number).await
+            }))
             .await?;
-        while self
-            .0
-            .db
-            .write_bulk(move |tx| Box::pin(async move { store::delete_some(tx, number).await }))
-            .await?
-            > 0
-        {}
+        while self.0.db.write_bulk(body!(async |tx| store::delete_some(tx, number).await)).await? > 0 {}
         Ok(())
     }
 }

@@ -5,10 +5,11 @@
 //! 2. A worker with a connection (**sender**; **worker** has the part that does not depend on the transport) takes a
 //!    mail. The **render pool** renders and signs it.
 //! 3. The worker sends the envelope. When the server waits for the content, the **ledger** marks the mail `SENDING`, on
-//!    disk, with the date of its first hand-over, so that a retry is the same message. Then the content goes out.
+//!    disk, with the date of its first hand-over, so that a retry has the same date. Then the content goes out.
 //! 4. The answer becomes a **hand-over** (**refusal** translates SMTP's answers). **outcome** says what follows for the
 //!    mail, and the **next hop** what follows for connections and rates.
-//! 5. The ledger writes the outcome, many workers' steps in one transaction.
+//! 5. The ledger writes the outcome, many workers' steps in one transaction. **bookkeeping** writes what follows for the
+//!    contact. What is learnt of the mail later comes in by **news**, and ends in the same bookkeeping.
 //!
 //! A worker marks its next mail in the transaction that records its last one, if both are of one project. So a process
 //! that dies leaves at most one mail in doubt for each connection ([`sender`] says when it can be more). The capture
@@ -18,52 +19,63 @@
 //! If the sender's domain is no longer verified, the mail waits and the campaigns of the domain pause.
 
 pub mod mailbox;
+pub mod news;
 pub mod reputation;
 pub(crate) mod suspension;
 
+mod bookkeeping;
 mod dispatcher;
 mod feeder;
 mod hand_over;
+mod held;
 mod instance_rate;
 mod ledger;
+mod message;
 mod next_hop;
 mod outcome;
 mod refusal;
+mod remembered;
 mod render_pool;
 mod rests;
 mod sender;
+mod signing;
+mod tries;
 mod turns;
 mod wording;
 mod worker;
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::num::NonZero;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_mail::dkim::{KeyType, SigningKey};
 use mailwright_mail::smtp::RelayConfig;
-use mailwright_store::sending::domain;
+use mailwright_store::body;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed};
-use mailwright_store::{Coalescer, Error as StoreError, Gathering, Result as StoreResult, project};
+use mailwright_store::{Coalescer, Gathering, Result as StoreResult, project};
 
 use crate::App;
 use crate::background::tasks::Tasks;
-use crate::error::{Error, Result};
-use crate::secret::DKIM;
-use crate::sending::domain::Obstacle;
+use crate::delivery::suspension::ReputationQueue;
+use crate::error::Result;
 use crate::sending::footer::Footers;
 
 pub(crate) use dispatcher::Dispatcher;
+use held::{Held, claim_ref};
 use ledger::{Step, StepDone};
 use next_hop::NextHop;
 use outcome::Backoff;
+use remembered::Remembered;
 use render_pool::RenderPool;
+use signing::{Signing, SigningKeys};
+use tries::Tries;
+
+/// How long a signing key or a project is used without looking whether it is still the same.
+const KNOWN_FOR: Duration = Duration::from_secs(5);
+/// How long the log says no second time that the mail of a domain waits.
+const TOLD_AGAIN: Duration = Duration::from_mins(5);
 
 /// Where mail goes.
 #[derive(Debug, Clone)]
@@ -84,7 +96,42 @@ impl Transport {
     }
 }
 
-/// What feeder and workers share.
+/// What this process keeps for this area.
+pub(crate) struct State {
+    transport: Transport,
+    dispatcher: Dispatcher,
+    reputation_queue: ReputationQueue,
+}
+
+impl State {
+    pub(crate) fn new(transport: Transport) -> Self {
+        Self { transport, dispatcher: Dispatcher::default(), reputation_queue: ReputationQueue::default() }
+    }
+}
+
+impl App {
+    /// Whether the background work is alive; true as well when this process does none.
+    pub fn worker_is_alive(&self) -> bool {
+        self.dispatcher().is_alive()
+    }
+
+    /// Whether mail leaves the machine, so that a domain has to be proved before anything is sent from it.
+    pub fn mail_leaves(&self) -> bool {
+        !matches!(self.transport(), Transport::Capture)
+    }
+
+    /// Where mail goes.
+    pub(crate) fn transport(&self) -> &Transport {
+        &self.0.delivery.transport
+    }
+
+    /// The queues of mails that are about to leave.
+    pub(crate) fn dispatcher(&self) -> &Dispatcher {
+        &self.0.delivery.dispatcher
+    }
+}
+
+/// The state that feeders and workers share.
 struct Delivery {
     app: App,
     tasks: Tasks,
@@ -93,13 +140,13 @@ struct Delivery {
     /// Writes the steps that somebody waits for.
     express: Coalescer<Step, StepDone>,
     backoff: Backoff,
-    /// What is known of the next hop.
+    /// The state of the next hop.
     hop: Arc<NextHop>,
-    held: Mutex<HashMap<EmailId, ClaimRef>>,
-    keys: Mutex<HashMap<(ProjectNumber, String), CachedKey>>,
-    footer_cache: Mutex<HashMap<ProjectNumber, (Timestamp, Arc<Footers>)>>,
-    /// When the log told last that the mail of a domain waits.
-    told: Mutex<HashMap<(ProjectNumber, String), Timestamp>>,
+    held: Held,
+    keys: SigningKeys,
+    known_footers: Remembered<ProjectNumber, Arc<Footers>>,
+    /// The domains of which the log told lately that their mail waits.
+    told: Remembered<(ProjectNumber, String), ()>,
     render_pool: RenderPool,
 }
 
@@ -114,15 +161,15 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         }),
         express: Coalescer::writes(&app.0.db, |tx, steps| Box::pin(ledger::run(tx, steps))),
         backoff: Backoff { base: settings.retry_base, max: settings.retry_max, patience: settings.deadline },
-        hop: Arc::new(NextHop::new(settings, app.metrics().clone())),
-        held: Mutex::default(),
-        keys: Mutex::default(),
-        footer_cache: Mutex::default(),
-        told: Mutex::default(),
+        hop: Arc::new(NextHop::new(settings, app.clock(), app.metrics().clone())),
+        held: Held::default(),
+        keys: SigningKeys::lasting(KNOWN_FOR),
+        known_footers: Remembered::lasting(KNOWN_FOR),
+        told: Remembered::lasting(TOLD_AGAIN),
         render_pool: RenderPool::start(std::thread::available_parallelism().map_or(1, NonZero::get)),
     });
     if settings.instance_per_second > 0 {
-        app.0.dispatcher.limit();
+        app.0.delivery.dispatcher.limit();
         let instance_rate = instance_rate::run(Arc::clone(&delivery), settings.instance_per_second);
         tasks.spawn("instance rate", instance_rate);
     }
@@ -130,7 +177,7 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
         feeder::start(&delivery, lane);
     }
     tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
-    if let Transport::Smtp(relay) = &app.0.transport {
+    if let Transport::Smtp(relay) = &app.0.delivery.transport {
         tasks.spawn("next hop", next_hop::keep_informed(Arc::clone(&delivery), relay.name()));
     }
     for _ in 0..settings.connections.max(1) {
@@ -146,16 +193,12 @@ fn gathering(connections: usize) -> Gathering {
 /// Extends the leases of what this process holds, well before they end.
 async fn heartbeat(delivery: Arc<Delivery>) {
     let lease = delivery.app.settings().delivery.lease;
-    while delivery.tasks.pause(lease / 4).await || !delivery.held().is_empty() {
-        let claims = delivery.held();
+    while delivery.tasks.pause(lease / 4).await || !delivery.held.all().is_empty() {
+        let claims = delivery.held.all();
         for part in claims.chunks(500) {
             let (part, until) = (part.to_vec(), delivery.lease_until());
-            let extended = delivery
-                .app
-                .0
-                .db
-                .write(move |tx| Box::pin(async move { email::extend(tx, &part, until).await }))
-                .await;
+            let extended =
+                delivery.app.0.db.write(body!(async |tx| email::extend(tx, &part, until).await)).await;
             if let Err(error) = extended {
                 tracing::warn!(%error, "leases could not be extended");
             }
@@ -175,26 +218,6 @@ impl Delivery {
         self.now().plus(self.app.settings().delivery.lease)
     }
 
-    /// Takes note of claimed mails. Returns those that are new to this process: a mail that one of its workers is
-    /// busy with was only claimed again, because its lease ended while the database was away.
-    fn hold(&self, mails: Vec<Claimed>) -> Vec<Claimed> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        mails.into_iter().filter(|mail| held.insert(mail.id, claim_ref(mail)).is_none()).collect()
-    }
-
-    /// The newest claim that this process has on a mail.
-    fn current(&self, claim: ClaimRef) -> ClaimRef {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(&claim.id).copied().unwrap_or(claim)
-    }
-
-    fn let_go(&self, id: EmailId) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-    }
-
-    fn held(&self) -> Vec<ClaimRef> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
-    }
-
     /// Gives mails back to the outbox, due at `due_at`.
     async fn release(&self, mails: &[ClaimRef], due_at: Timestamp) {
         self.hand_back(mails, due_at, None).await;
@@ -207,20 +230,18 @@ impl Delivery {
 
     async fn hand_back(&self, mails: &[ClaimRef], due_at: Timestamp, why: Option<String>) {
         // claimed again meanwhile, where the database was away for longer than a lease
-        let mails: Vec<_> = mails.iter().map(|mail| self.current(*mail)).collect();
+        let mails: Vec<_> = mails.iter().map(|mail| self.held.current(*mail)).collect();
         for mail in &mails {
-            self.let_go(mail.id);
+            self.held.let_go(mail.id);
         }
         for part in mails.chunks(500) {
             let (part, why) = (part.to_vec(), why.clone());
-            let given_back = self.app.0.db.write(move |tx| {
-                Box::pin(async move {
-                    match &why {
-                        None => email::release(tx, &part, due_at).await,
-                        Some(why) => email::hold(tx, &part, due_at, why).await,
-                    }
-                })
-            });
+            let given_back = self.app.0.db.write(body!(async |tx| {
+                match &why {
+                    None => email::release(tx, &part, due_at).await,
+                    Some(why) => email::hold(tx, &part, due_at, why).await,
+                }
+            }));
             if let Err(error) = given_back.await {
                 tracing::warn!(%error, "claims could not be given back, their leases will end");
             }
@@ -230,16 +251,13 @@ impl Delivery {
     /// Gives back a mail that was refused for a reason that is not its own, however long the database takes.
     async fn postpone(&self, mail: &Claimed, wait: Duration, error: &str) {
         let given_back = self.insist(mail.id, || {
-            let (claim, now, error) = (self.current(claim_ref(mail)), self.now(), error.to_owned());
-            self.app
-                .0
-                .db
-                .write(move |tx| Box::pin(async move { email::postpone(tx, claim, wait, &error, now).await }))
+            let (claim, now, error) = (self.held.current(claim_ref(mail)), self.now(), error.to_owned());
+            self.app.0.db.write(body!(async |tx| email::postpone(tx, claim, wait, &error, now).await))
         });
         if given_back.await.is_some() {
             self.app.metrics().delivery("held");
         }
-        self.let_go(mail.id);
+        self.held.let_go(mail.id);
     }
 
     /// Writes the outcome of a mail, and tries again after any failure; `None` if it gave up. Repeating is harmless: an
@@ -255,10 +273,11 @@ impl Delivery {
                 Err(error) => error,
             };
             let Some(pause) = tries.after(&error, self.tasks.is_stopping()) else {
-                tracing::error!(%error, email = %mail, "what became of a mail was not written, its lease will end");
+                tracing::error!(%error, email = %mail, "the outcome of a mail was not stored, its lease will \
+                                                        end");
                 return None;
             };
-            tracing::warn!(%error, email = %mail, "what became of a mail could not be written, trying again");
+            tracing::warn!(%error, email = %mail, "the outcome of a mail could not be stored, trying again");
             tokio::time::sleep(pause).await;
         }
     }
@@ -266,175 +285,18 @@ impl Delivery {
     /// What the project of a mail puts into it; `None` when the project is gone.
     async fn footers(&self, number: ProjectNumber) -> Result<Option<Arc<Footers>>> {
         let now = self.now();
-        if let Some((read_at, footers)) =
-            self.footer_cache.lock().unwrap_or_else(PoisonError::into_inner).get(&number)
-            && now.since(*read_at) < KEY_CACHE
-        {
-            return Ok(Some(Arc::clone(footers)));
+        if let Some(footers) = self.known_footers.get(&number, now) {
+            return Ok(Some(footers));
         }
-        let found =
-            self.app.0.db.read(move |rx| Box::pin(async move { project::get(rx, number).await })).await?;
+        let found = self.app.read(body!(async |rx| project::get(rx, number).await)).await?;
         let Some(project) = found else { return Ok(None) };
         let footers = Arc::new(Footers::new(&project));
-        let mut footer_cache = self.footer_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut footer_cache, |(read_at, _)| now.since(*read_at) < KEY_CACHE);
-        footer_cache.insert(number, (now, Arc::clone(&footers)));
+        self.known_footers.put(number, Arc::clone(&footers), now);
         Ok(Some(footers))
     }
 
     /// The DKIM key of a sender's domain, if mail may be signed with it.
     async fn signing_key(&self, project: ProjectNumber, name: &str) -> Result<Signing> {
-        let cache_key = (project, name.to_owned());
-        let (now, changes) = (self.now(), self.app.0.domain_changes.load(Ordering::SeqCst));
-        if let Some(cached) = self.keys.lock().unwrap_or_else(PoisonError::into_inner).get(&cache_key)
-            && now.since(cached.read_at) < KEY_CACHE
-            && cached.changes == changes
-        {
-            return Ok(Signing::Key(cached.key.clone()));
-        }
-        let (wanted, leaves) = (cache_key.clone(), self.app.mail_leaves());
-        let stored = self
-            .app
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move { domain::signing_key(rx, wanted.0, &wanted.1, leaves).await })
-            })
-            .await?;
-        // that there is none is not remembered: the mails of a domain that was just added again must not fail for it
-        let Some(stored) = stored else { return Ok(Signing::Removed) };
-        if !stored.may_send {
-            return Ok(Signing::Withheld(Obstacle::Unverified));
-        }
-        let Ok(der) = self.app.0.secret.open(DKIM, &stored.private_key) else {
-            return Ok(Signing::Withheld(Obstacle::Unopened));
-        };
-        let kind = if stored.kind == KeyType::Ed25519.as_str() { KeyType::Ed25519 } else { KeyType::Rsa2048 };
-        let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
-        let key = (stored.selector, key);
-        let cached = CachedKey { read_at: now, changes, key: key.clone() };
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        make_room(&mut keys, |key| now.since(key.read_at) < KEY_CACHE);
-        keys.insert(cache_key, cached);
-        Ok(Signing::Key(key))
-    }
-
-    /// Whether the log is to tell that the mail of a domain waits: it did not for a while.
-    fn is_news(&self, project: ProjectNumber, domain: &str) -> bool {
-        let now = self.now();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_fresh = |told_at: &Timestamp| now.since(*told_at) < TOLD_AGAIN;
-        let domain = (project, domain.to_owned());
-        if told.get(&domain).is_some_and(is_fresh) {
-            return false;
-        }
-        make_room(&mut told, is_fresh);
-        told.insert(domain, now);
-        true
-    }
-}
-
-/// The pauses between the tries of a write, which become longer.
-struct Tries {
-    next: Duration,
-}
-
-impl Default for Tries {
-    fn default() -> Self {
-        Self { next: Duration::from_millis(50) }
-    }
-}
-
-impl Tries {
-    /// How long the next try waits; `None` when it is time to give up. A database that is away is waited for, but not
-    /// when the service stops. What will not pass has a good second to prove the opposite: after that it would keep a
-    /// worker and its connection for good.
-    fn after(&mut self, error: &StoreError, is_stopping: bool) -> Option<Duration> {
-        let may_pass = error.is_temporary() || matches!(error, StoreError::Unknown(_));
-        if self.next > Duration::from_secs(1) && (is_stopping || !may_pass) {
-            return None;
-        }
-        let pause = self.next;
-        self.next = (pause * 2).min(Duration::from_secs(2));
-        Some(pause)
-    }
-}
-
-/// Whether mail of a domain may be signed.
-enum Signing {
-    /// With this key, whose selector comes first.
-    Key((String, SigningKey)),
-    /// Not now.
-    Withheld(Obstacle),
-    /// The project has no such domain.
-    Removed,
-}
-
-/// How long a signing key or a project is used without looking whether it is still the same.
-const KEY_CACHE: Duration = Duration::from_secs(5);
-/// How long the log says no second time that the mail of a domain waits.
-const TOLD_AGAIN: Duration = Duration::from_mins(5);
-
-/// Most signing keys, and most projects, that are remembered.
-const MOST_CACHED: usize = 10_000;
-
-/// Makes room for one more in a cache that is full: what is no longer good goes, and where all is, everything.
-fn make_room<K: Eq + Hash, V>(cache: &mut HashMap<K, V>, is_good: impl Fn(&V) -> bool) {
-    if cache.len() < MOST_CACHED {
-        return;
-    }
-    cache.retain(|_, value| is_good(value));
-    if cache.len() >= MOST_CACHED {
-        cache.clear();
-    }
-}
-
-struct CachedKey {
-    read_at: Timestamp,
-    /// The count of changes to domains at that time.
-    changes: u64,
-    key: (String, SigningKey),
-}
-
-fn claim_ref(mail: &Claimed) -> ClaimRef {
-    ClaimRef { project: mail.project, id: mail.id, claim: mail.claim }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_database_is_waited_for_and_an_error_that_does_not_pass_is_not() {
-        let pauses = |error: &StoreError, is_stopping| {
-            let mut tries = Tries::default();
-            std::iter::from_fn(|| tries.after(error, is_stopping)).take(1000).collect::<Vec<_>>()
-        };
-        let away = [StoreError::Unavailable("away".into()), StoreError::Unknown("cut off".into())];
-        let hopeless = StoreError::Statement("constraint".into());
-        for error in &away {
-            assert_eq!(pauses(error, false).len(), 1000, "{error}");
-            assert!(pauses(error, false).iter().all(|pause| *pause <= Duration::from_secs(2)));
-        }
-        for pauses in [pauses(&away[0], true), pauses(&hopeless, false), pauses(&hopeless, true)] {
-            let all: Duration = pauses.iter().sum();
-            assert!(all > Duration::from_secs(1) && all < Duration::from_secs(3), "{pauses:?}");
-        }
-    }
-
-    #[test]
-    fn a_cache_keeps_what_is_good_and_never_grows_beyond_its_bound() {
-        let mut cache = HashMap::new();
-        for key in 0..MOST_CACHED * 3 {
-            make_room(&mut cache, |made: &usize| *made + 10 > key);
-            cache.insert(key, key);
-            assert!(cache.len() <= MOST_CACHED && cache.contains_key(&key.saturating_sub(1)));
-        }
-        // as many, and each as good as new
-        for key in 0..MOST_CACHED * 2 {
-            make_room(&mut cache, |_| true);
-            cache.insert(usize::MAX - key, key);
-            assert!(cache.len() <= MOST_CACHED);
-        }
+        self.keys.get(&self.app, project, name).await
     }
 }

@@ -10,20 +10,22 @@
 
 use std::time::Duration;
 
+use mailwright_core::attempt::{Attempt, AttemptOutcome};
 use mailwright_core::email::{EmailStatus, Lane, Reason};
 use mailwright_core::event::{EMAIL_BOUNCE, EMAIL_SENT};
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::{Claimed, Outcome};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::bookkeeping::About;
 use super::claim_ref;
 use super::hand_over::{HandOver, Refusal, Rejection};
 use super::ledger::Record;
 
 /// Hand-overs in doubt after which a mail is not tried again.
 const DOUBTS: i64 = 2;
-/// Permanent refusals that could be about us after which a mail is not tried again: where other mail is taken
-/// meanwhile, and where there is none to compare with. The latter takes about eight hours.
+/// Number of permanent refusals with a possible reason outside the mail after which a mail is not tried again: if other
+/// mail is taken meanwhile, and if none is. The latter takes about eight hours.
 const POLICY_REFUSALS: (usize, usize) = (3, 10);
 /// The longest pause after lost connections, as a multiple of the first one.
 const LONGEST_AFTER_LOSS: u32 = 60;
@@ -59,7 +61,7 @@ fn jittered(wait: Duration) -> Duration {
     wait.mul_f64(0.9 + rand::random::<f64>() * 0.2)
 }
 
-/// Where a hand-over went.
+/// The next hop of a hand-over, and the state of the connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Via<'a> {
     pub(super) host: &'a str,
@@ -67,7 +69,7 @@ pub(super) struct Via<'a> {
 }
 
 impl Via<'_> {
-    /// Of a mail that was not handed over.
+    /// For a mail that was not handed over.
     const NOWHERE: Self = Self { host: "", how: Circumstances { tls: false, overtaken: false } };
 }
 
@@ -80,10 +82,10 @@ pub(super) struct Circumstances {
     pub(super) overtaken: bool,
 }
 
-/// What follows from the end of a hand-over.
+/// The consequences of a hand-over.
 struct Verdict {
     status: EmailStatus,
-    label: &'static str,
+    came_to: AttemptOutcome,
     event: Option<&'static str>,
     unsubscribe: bool,
     error: Option<String>,
@@ -106,7 +108,7 @@ pub(super) fn record(
     };
     let doubts = mail.in_doubt + i64::from(is_doubt);
     let verdict = judge(mail, end, via.how, doubts, mail.waited + waits > backoff.patience);
-    let attempt = attempt(verdict.label, End::HandOver(end), via, now);
+    let attempt = attempt(verdict.came_to, End::HandOver(end), via, now);
     let waits = if verdict.status == EmailStatus::Pending { waits } else { Duration::ZERO };
     entry(mail, subject, verdict, Tried { waits, is_doubt, attempt }, now)
 }
@@ -119,26 +121,26 @@ pub(super) fn unsendable(
     via: Via<'_>,
     now: Timestamp,
 ) -> Record {
-    let attempt = attempt("failed", End::Error(&error), via, now);
+    let attempt = attempt(AttemptOutcome::Failed, End::Error(&error), via, now);
     let tried = Tried { waits: Duration::ZERO, is_doubt: false, attempt };
     entry(mail, subject, Verdict::failed(reason, error), tried, now)
 }
 
-/// What is known of a mail whose process died, or lost the database, while its content may have been on the wire.
+/// The outcome of a mail whose process died, or lost the database, while the content may have been sent.
 pub(super) fn abandoned(mail: &Claimed, lane: Lane, now: Timestamp) -> Record {
     let error = "The service stopped while this mail was handed over.".to_owned();
-    let attempt = attempt("in_doubt", End::Error(&error), Via::NOWHERE, now);
+    let attempt = attempt(AttemptOutcome::InDoubt, End::Error(&error), Via::NOWHERE, now);
     let verdict = doubt(lane == Lane::Campaign, mail.in_doubt + 1, error);
     entry(mail, None, verdict, Tried { waits: Duration::ZERO, is_doubt: true, attempt }, now)
 }
 
-/// What a mail has gone through.
+/// The earlier attempts of a mail.
 struct Tried {
     /// How long it waits before it is tried again, if it is.
     waits: Duration,
     is_doubt: bool,
-    /// The attempt as it stands in the mail's log.
-    attempt: String,
+    /// The attempt for the mail's log.
+    attempt: Attempt,
 }
 
 fn entry(
@@ -175,42 +177,39 @@ fn entry(
         unsubscribe: verdict.unsubscribe,
         captured: None,
         at: now,
-        label: verdict.label,
+        came_to: verdict.came_to,
     }
 }
 
 /// How often the mail itself was refused before: an outage of the next hop is not held against it.
 fn refusals(mail: &Claimed) -> i64 {
-    attempts(mail).filter(|attempt| !attempt["code"].is_null()).count() as i64
+    mail.log.iter().filter(|attempt| attempt.code.is_some()).count() as i64
 }
 
 /// How often in a row the connection was lost before the mail was complete.
 fn losses(mail: &Claimed) -> i64 {
-    let is_loss = |attempt: &&Value| attempt["code"].is_null() && attempt["outcome"] == "deferred";
-    attempts(mail).rev().take_while(is_loss).count() as i64
+    let is_loss =
+        |attempt: &&Attempt| attempt.code.is_none() && attempt.outcome == Some(AttemptOutcome::Deferred);
+    mail.log.iter().rev().take_while(is_loss).count() as i64
 }
 
-/// Whether the mail was refused for good often enough for a reason that could be ours.
+/// Whether the mail was refused permanently often enough, for reasons that may lie outside it.
 fn is_refused_for_good(mail: &Claimed, overtaken: bool) -> bool {
-    let before = attempts(mail).filter(|attempt| attempt["code"].as_u64().is_some_and(|code| code >= 500));
+    let before = mail.log.iter().filter(|attempt| attempt.code.is_some_and(|code| code >= 500));
     before.count() + 1 >= if overtaken { POLICY_REFUSALS.0 } else { POLICY_REFUSALS.1 }
 }
 
-fn attempts(mail: &Claimed) -> impl DoubleEndedIterator<Item = &Value> {
-    mail.log.as_array().into_iter().flatten()
-}
-
 impl Verdict {
-    fn new(status: EmailStatus, label: &'static str, error: Option<String>) -> Self {
-        Self { status, label, event: None, unsubscribe: false, error, reason: None }
+    fn new(status: EmailStatus, came_to: AttemptOutcome, error: Option<String>) -> Self {
+        Self { status, came_to, event: None, unsubscribe: false, error, reason: None }
     }
 
     fn failed(reason: Reason, error: String) -> Self {
-        Self { reason: Some(reason), ..Self::new(EmailStatus::Failed, "failed", Some(error)) }
+        Self { reason: Some(reason), ..Self::new(EmailStatus::Failed, AttemptOutcome::Failed, Some(error)) }
     }
 
     fn bounced(error: String) -> Self {
-        let verdict = Self::new(EmailStatus::Bounced, "bounced", Some(error));
+        let verdict = Self::new(EmailStatus::Bounced, AttemptOutcome::Bounced, Some(error));
         Self { event: Some(EMAIL_BOUNCE), unsubscribe: true, reason: Some(Reason::Bounced), ..verdict }
     }
 
@@ -219,10 +218,10 @@ impl Verdict {
         if spent {
             return Self::failed(
                 Reason::Expired,
-                format!("Given up, it was tried for too long. Last: {error}"),
+                format!("Given up after too many pauses between attempts. Last: {error}"),
             );
         }
-        Self::new(EmailStatus::Pending, "deferred", Some(error.to_owned()))
+        Self::new(EmailStatus::Pending, AttemptOutcome::Deferred, Some(error.to_owned()))
     }
 }
 
@@ -230,13 +229,17 @@ impl Verdict {
 fn judge(mail: &Claimed, end: &HandOver, how: Circumstances, in_doubt: i64, spent: bool) -> Verdict {
     match end {
         HandOver::Accepted(_) => {
-            Verdict { event: Some(EMAIL_SENT), ..Verdict::new(EmailStatus::Sent, "sent", None) }
+            Verdict { event: Some(EMAIL_SENT), ..Verdict::new(EmailStatus::Sent, AttemptOutcome::Sent, None) }
         }
         HandOver::Rejected(rejection, reply) => match rejection {
             Rejection::Address { .. } => Verdict::bounced(reply.to_string()),
-            Rejection::Size => {
-                Verdict::failed(Reason::TooLarge, format!("It is larger than the next hop takes: {reply}"))
-            }
+            Rejection::Size => Verdict::failed(
+                Reason::TooLarge,
+                format!(
+                    "The mail is larger than the next hop takes: \
+                                                           {reply}"
+                ),
+            ),
             Rejection::Sender => Verdict::failed(Reason::Sender, reply.to_string()),
             Rejection::Recipient | Rejection::Content => Verdict::failed(Reason::Rejected, reply.to_string()),
         },
@@ -257,17 +260,17 @@ fn judge(mail: &Claimed, end: &HandOver, how: Circumstances, in_doubt: i64, spen
 /// than none. Mail to an audience is held for a decision.
 fn doubt(is_campaign: bool, in_doubt: i64, error: String) -> Verdict {
     let status = if is_campaign || in_doubt >= DOUBTS { EmailStatus::InDoubt } else { EmailStatus::Pending };
-    Verdict::new(status, "in_doubt", Some(error))
+    Verdict::new(status, AttemptOutcome::InDoubt, Some(error))
 }
 
-/// What an attempt came to: a hand-over, or an error that kept the mail from it.
+/// The end of an attempt: a hand-over, or an error that prevented it.
 enum End<'a> {
     HandOver(&'a HandOver),
     Error(&'a str),
 }
 
-/// The attempt as it stands in the mail's log, but for its number: JSON text.
-fn attempt(label: &str, end: End<'_>, via: Via<'_>, now: Timestamp) -> String {
+/// The attempt for the mail's log.
+fn attempt(came_to: AttemptOutcome, end: End<'_>, via: Via<'_>, now: Timestamp) -> Attempt {
     let (reply, error) = match end {
         End::HandOver(HandOver::Accepted(reply)) => (reply.as_ref(), None),
         End::HandOver(
@@ -276,31 +279,32 @@ fn attempt(label: &str, end: End<'_>, via: Via<'_>, now: Timestamp) -> String {
         End::HandOver(HandOver::Lost(error) | HandOver::InDoubt(error)) => (None, Some(error.as_str())),
         End::Error(error) => (None, Some(error)),
     };
-    let attempt = json!({
-        "at": now.to_string(),
-        "outcome": label,
-        "host": via.host,
-        "tls": via.how.tls,
-        "code": reply.map(|r| r.code),
-        "enhanced": reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
-        "reply": reply.map(|r| r.text.as_str()),
-        "error": error,
-    });
-    attempt.to_string()
+    Attempt {
+        number: None,
+        at: now.to_string(),
+        outcome: Some(came_to),
+        host: via.host.to_owned(),
+        tls: via.how.tls,
+        code: reply.map(|r| r.code),
+        enhanced: reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
+        reply: reply.map(|r| r.text.clone()),
+        error: error.map(str::to_owned),
+    }
 }
 
-/// What the lifecycle events of a mail carry (reference 6.1).
+/// The data of the lifecycle events of a mail (reference 6.1): a JSON object.
 fn event_data(mail: &Claimed, subject: &str, event: &str, now: Timestamp) -> Value {
-    let mut data = json!({
-        "subject": subject,
-        "from": mail.from,
-        "fromName": mail.from_name,
-        "messageId": mail.message_id,
-        "emailId": mail.id,
-        "templateId": mail.template,
-        "campaignId": mail.campaign,
-        "sourceType": mail.source.as_str(),
-    });
+    let about = About {
+        subject,
+        from: &mail.from,
+        from_name: mail.from_name.as_deref(),
+        message_id: &mail.message_id,
+        email: mail.id,
+        template: mail.template,
+        campaign: mail.campaign,
+        source: mail.source,
+    };
+    let mut data = about.data();
     if event == EMAIL_SENT {
         data["sentAt"] = now.to_string().into();
     } else {

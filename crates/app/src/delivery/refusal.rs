@@ -6,10 +6,10 @@ use mailwright_mail::smtp::{ContentError, EnvelopeError, Reply, Stage};
 use super::hand_over::{self, HandOver, Refusal, Rejection};
 use super::wording::Wording;
 
-/// What the next hop objects to.
+/// The reason of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Objection {
-    /// There is no such address. Not `certain` where only the text says so, or where the text says something else.
+    /// The address does not exist. `certain` is false if only the text says so, or if text and code disagree.
     Address { certain: bool },
     /// The recipient, whose address exists or may exist: a full mailbox, an unreachable host, greylisting.
     Recipient,
@@ -17,9 +17,9 @@ pub(super) enum Objection {
     Sender,
     /// The size of the message.
     Size,
-    /// What the message says.
+    /// The content of the message.
     Content,
-    /// That it is us, or this sender, who sends: a refusal that says nothing of the recipient.
+    /// The sending host, or the sender: the refusal says nothing about the recipient.
     Policy,
     /// The session or the rate: a temporary refusal that says nothing of the mail.
     Session,
@@ -58,7 +58,7 @@ impl From<Reply> for hand_over::Reply {
     }
 }
 
-/// What a refusal means for the mail, and for the next hop.
+/// The consequence of a refusal for the mail, and for the next hop.
 fn refused(stage: Stage, reply: Reply) -> HandOver {
     let is_permanent = reply.is_permanent();
     let rejection = match Objection::of(stage, &reply) {
@@ -139,8 +139,8 @@ fn permanent(stage: Stage, reply: &Reply) -> Objection {
     }
 }
 
-/// Servers without enhanced codes refuse with the same few codes an address that does not exist, us, and whatever else
-/// they do not like: only the text tells.
+/// Servers without enhanced codes use the same few codes for an address that does not exist, for a sending host that
+/// they reject, and for other reasons: only the text distinguishes them.
 fn may_be_missing(reply: &Reply, wording: &Wording) -> bool {
     matches!(reply.code, 550 | 551 | 553) && wording.speaks_of_the_recipient()
 }

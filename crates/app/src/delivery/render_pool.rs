@@ -126,7 +126,7 @@ impl Shared {
 fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICE) {
-        tracing::debug!(%error, "signing runs at the priority of everything else");
+        tracing::debug!(%error, "the priority of the signing threads could not be lowered");
     }
 }
 

@@ -7,6 +7,7 @@ use mailwright_core::project::Project;
 use mailwright_core::reputation::{Health, Stats};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Rx;
+use mailwright_store::body;
 use mailwright_store::delivery::delivery_stats;
 use mailwright_store::delivery::suspension::{self, Suspension};
 use mailwright_store::project::{self, Details};
@@ -35,16 +36,12 @@ impl App {
     pub async fn security(&self, project: &Project) -> Result<Security> {
         let (number, now) = (project.number, self.0.clock.now());
         let found = self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    let Some(details) = project::details(rx, number).await? else { return Ok(None) };
-                    let received = delivery_stats::read(rx, number, now).await?;
-                    let stats = received.stats(is_new(&details, now));
-                    Ok(Some((stats, suspension::recent(rx, number, SHOWN).await?)))
-                })
-            })
+            .read(body!(async |rx| {
+                let Some(details) = project::details(rx, number).await? else { return Ok(None) };
+                let received = delivery_stats::read(rx, number, now).await?;
+                let stats = received.stats(is_new(&details, now));
+                Ok(Some((stats, suspension::recent(rx, number, SHOWN).await?)))
+            }))
             .await?;
         let (stats, suspensions) = found.ok_or_else(|| Error::not_found(Resource::Project, project.id))?;
         Ok(Security { stats, health: Health::of(&stats), suspensions })
@@ -55,7 +52,7 @@ fn is_new(details: &Details, now: Timestamp) -> bool {
     now.since(details.created_at) < NEW
 }
 
-/// What a project is to be judged by: what came since a person enabled it last. `None` when it is gone.
+/// The sums by which a project is judged: those since a person last enabled it. `None` if the project was deleted.
 pub(crate) async fn evidence(
     rx: &mut Rx<'_>,
     number: ProjectNumber,

@@ -21,10 +21,10 @@ use tokio::sync::oneshot;
 
 use super::hand_over::HandOver;
 use super::ledger::Record;
+use super::message::Message;
 use super::next_hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
 use super::outcome::Circumstances;
 use super::refusal::Objection;
-use super::worker::Message;
 use super::{Delivery, claim_ref};
 
 /// How long an unused connection is kept.
@@ -41,6 +41,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const CLOCK: Duration = Duration::from_millis(250);
 /// Pause after a panic outside of a hand-over.
 const AFTER_PANIC: Duration = Duration::from_secs(1);
+/// The shortest pause of a worker that waits for mail.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A worker and its connection.
 pub(super) struct Sender<'d> {
@@ -120,7 +122,8 @@ impl<'d> Sender<'d> {
         if delivery.tasks.is_stopping() {
             return Next::Stop;
         }
-        let (dispatcher, hop) = (&delivery.app.0.dispatcher, &delivery.hop);
+        let asked_at = delivery.tasks.after(Duration::ZERO);
+        let (dispatcher, hop) = (&delivery.app.0.delivery.dispatcher, &delivery.hop);
         let (filled, changed) = (dispatcher.filled(), hop.changed());
         tokio::pin!(filled, changed);
         // registered before looking, so that nothing that happens in between is missed
@@ -160,17 +163,15 @@ impl<'d> Sender<'d> {
             }
             return Next::Again;
         }
-        let pause = [wait, idle].into_iter().flatten().min();
+        // not at once: a pause of some microseconds would be asked for again and again
+        let pause = [wait, idle].into_iter().flatten().min().map(|pause| asked_at + pause.max(SHORTEST));
         let is_over = tokio::select! {
             biased;
             () = delivery.tasks.stopping() => return Next::Stop,
             () = filled => false,
             () = changed => false,
             () = interrupted(self.line.as_mut()) => true,
-            // not at once: a pause of some microseconds would be asked for again and again
-            () = tokio::time::sleep(pause.unwrap_or_default().max(Duration::from_millis(1))), if pause.is_some() => {
-                false
-            }
+            () = delivery.tasks.until(pause.unwrap_or(asked_at)), if pause.is_some() => false,
         };
         if is_over {
             // the next hop has closed it, and it counts no longer
@@ -260,7 +261,7 @@ impl<'d> Sender<'d> {
                 self.delivery.postpone(&mail, wait, &reply.to_string()).await;
             }
             Judgement::NotOwn(_, reply) => {
-                let text = format!("Given up, it waited for too long. Last: {reply}");
+                let text = format!("Given up after waiting for too long. Last: {reply}");
                 self.give_up(&mail, &rendered.subject, (Reason::Expired, text), tls);
             }
             Judgement::Own { overtaken } => {

@@ -6,10 +6,10 @@
 //! with the entry in the audit log and the mails to its members.
 //!
 //! Judgement runs after the commit, since two concurrent transactions cannot see each other's bounces. The notes are
-//! lost with the process, so the housekeeping judges every project as well. Re-enabling a project stores its totals so
+//! lost with the process, so the maintenance judges every project as well. Re-enabling a project stores its totals so
 //! far as a baseline, which later judgements subtract. A reset keeps the baseline.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,6 +20,7 @@ use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::reputation::{Health, Level};
 use mailwright_core::time::Timestamp;
+use mailwright_store::body;
 use mailwright_store::delivery::delivery_stats;
 use mailwright_store::delivery::suspension as store;
 use mailwright_store::project::audit::{self, Entry};
@@ -30,10 +31,11 @@ use serde_json::json;
 use crate::App;
 use crate::background::runner::{Next, Runner, Waker, Work};
 use crate::background::tasks::Tasks;
+use crate::delivery::remembered::Remembered;
 use crate::delivery::reputation::evidence;
 use crate::error::{Error, Resource, Result};
 use crate::project::member::MOST;
-use crate::sending::system_mail::{Platform, enqueue};
+use crate::sending::system_mail::{SystemSender, enqueue};
 
 /// The shortest time between two judgements of a project.
 const ROUND: Duration = Duration::from_millis(100);
@@ -43,11 +45,18 @@ const SWEEP: Duration = Duration::from_secs(10);
 const TOLD_EVERY: Duration = Duration::from_hours(1);
 
 /// Projects whose mail came back, to be judged.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct ReputationQueue {
     noted: Mutex<BTreeSet<ProjectNumber>>,
     waker: Waker,
-    told: Mutex<HashMap<ProjectNumber, Timestamp>>,
+    /// The projects that the operator was told of lately.
+    told: Remembered<ProjectNumber, ()>,
+}
+
+impl Default for ReputationQueue {
+    fn default() -> Self {
+        Self { noted: Mutex::default(), waker: Waker::default(), told: Remembered::lasting(TOLD_EVERY) }
+    }
 }
 
 impl ReputationQueue {
@@ -64,11 +73,7 @@ impl ReputationQueue {
 
     /// Whether the operator is to be told of a project now.
     fn is_to_tell(&self, project: ProjectNumber, now: Timestamp) -> bool {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.retain(|_, at| now.since(*at) < TOLD_EVERY);
-        let news = !told.contains_key(&project);
-        told.entry(project).or_insert(now);
-        news
+        self.told.is_news(project, now)
     }
 }
 
@@ -76,7 +81,8 @@ impl ReputationQueue {
 struct Judging(App);
 
 pub(crate) fn start(app: &App, tasks: &Tasks) {
-    let runner = Runner::new(app, "reputation", SWEEP).woken_by(&app.0.reputation_queue.waker).resting(ROUND);
+    let runner =
+        Runner::new(app, "reputation", SWEEP).woken_by(&app.0.delivery.reputation_queue.waker).resting(ROUND);
     runner.start(tasks, Judging(app.clone()));
 }
 
@@ -86,15 +92,15 @@ impl Work for Judging {
     async fn round(&mut self) -> Result<Next> {
         let Self(app) = self;
         let mut failed = None;
-        for number in app.0.reputation_queue.take() {
+        for number in app.0.delivery.reputation_queue.take() {
             match AssertUnwindSafe(app.judge(number)).catch_unwind().await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
                     tracing::warn!(%error, project = number.0, "a project could not be judged, trying again");
-                    app.0.reputation_queue.note(number);
+                    app.0.delivery.reputation_queue.note(number);
                     failed = Some(error);
                 }
-                // housekeeping judges it again
+                // the maintenance judges it again
                 Err(_) => tracing::error!(project = number.0, "judging a project panicked"),
             }
         }
@@ -106,18 +112,17 @@ impl App {
     /// Disables a project whose stats are critical, unless the operator wants to be told only.
     pub(crate) async fn judge(&self, number: ProjectNumber) -> Result<()> {
         let now = self.0.clock.now();
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { evidence(rx, number, now).await })).await?;
+        let found = self.read(body!(async |rx| evidence(rx, number, now).await)).await?;
         let Some((project, stats)) = found else { return Ok(()) };
         let health = Health::of(&stats);
-        if project.disabled || project.is_platform() || health.worst() < Level::Critical {
+        if project.disabled || project.is_system() || health.worst() < Level::Critical {
             return Ok(());
         }
         let reason = health.words(Level::Critical).join(" ");
         if self.settings().auto_project_disable {
             return self.suspend(&project, reason).await;
         }
-        if self.0.reputation_queue.is_to_tell(number, now) {
+        if self.0.delivery.reputation_queue.is_to_tell(number, now) {
             tracing::warn!(project = %project.id, reason, "a project should be disabled");
         }
         Ok(())
@@ -125,8 +130,8 @@ impl App {
 
     /// Disables a project and tells its members, if they can be told.
     async fn suspend(&self, project: &Project, reason: String) -> Result<()> {
-        let platform = match self.platform().await {
-            Ok(platform) => platform,
+        let sender = match self.system_sender().await {
+            Ok(sender) => sender,
             // tried again: once the project is disabled, nobody would tell them any more
             Err(error) if error.is_unavailable() => return Err(error),
             Err(error) => {
@@ -134,7 +139,7 @@ impl App {
                 None
             }
         };
-        let mut suspended = self.stop(project, &reason, platform.clone()).await;
+        let mut suspended = self.stop(project, &reason, sender.clone()).await;
         if let Err(error @ Error::NoOwnSender) = &suspended {
             tracing::error!(%error, "members are not told that their project is disabled");
             suspended = self.stop(project, &reason, None).await;
@@ -142,47 +147,46 @@ impl App {
         if !suspended? {
             return Ok(());
         }
-        tracing::warn!(project = %project.id, reason, "a project was disabled, too much of its mail comes back");
-        if let Some(platform) = &platform {
-            self.wake_platform(platform);
+        tracing::warn!(project = %project.id, reason, "a project was disabled, because too much of its mail \
+                                                       bounced or was complained about");
+        if let Some(sender) = &sender {
+            self.wake_system_mail(sender);
         }
         Ok(())
     }
 
     /// Disables a project and, given a sender, writes the mails to its members, in one transaction. False when it is
     /// disabled already.
-    async fn stop(&self, project: &Project, reason: &str, sender: Option<Platform>) -> Result<bool> {
+    async fn stop(&self, project: &Project, reason: &str, sender: Option<SystemSender>) -> Result<bool> {
         let (app, of, why, now) = (self.clone(), project.clone(), reason.to_owned(), self.0.clock.now());
-        let stopped = self.write_in_background(move |tx| {
-            Box::pin(async move {
-                // the operator may have looked at it and enabled it meanwhile
-                let health = evidence(tx, of.number, now).await?.map(|(_, stats)| Health::of(&stats));
-                if health.is_none_or(|health| health.worst() < Level::Critical) {
-                    return Ok(false);
-                }
-                if !disable(tx, of.number, &Actor::Service, &why, now).await? {
-                    return Ok(false);
-                }
-                if let Some(sender) = sender {
-                    app.tell_members(tx, &sender, &of, &why).await?;
-                }
-                Ok(true)
-            })
-        });
-        stopped.await
+        self.write_in_background(body!(async |tx| {
+            // the operator may have looked at it and enabled it meanwhile
+            let health = evidence(tx, of.number, now).await?.map(|(_, stats)| Health::of(&stats));
+            if health.is_none_or(|health| health.worst() < Level::Critical) {
+                return Ok(false);
+            }
+            if !disable(tx, of.number, &Actor::Service, &why, now).await? {
+                return Ok(false);
+            }
+            if let Some(sender) = sender {
+                app.tell_members(tx, &sender, &of, &why).await?;
+            }
+            Ok(true)
+        }))
+        .await
     }
 
     async fn tell_members(
         &self,
         tx: &mut Tx<'_>,
-        platform: &Platform,
+        sender: &SystemSender,
         project: &Project,
         reason: &str,
     ) -> Result<()> {
         let members = member::list(tx, project.number, MOST).await?;
         let mails: Vec<_> = members
             .into_iter()
-            .map(|member| self.suspension_notice(platform, member.email, &project.name, reason))
+            .map(|member| self.suspension_notice(sender, member.email, &project.name, reason))
             .collect();
         enqueue(tx, &mails).await
     }
@@ -224,14 +228,12 @@ impl App {
             + Send
             + 'static,
     {
-        let changed = self.write(move |tx| {
-            Box::pin(async move {
-                let found = project::by_id(tx, id).await?;
-                let project = found.ok_or_else(|| Error::not_found(Resource::Project, id))?;
-                Ok(change(tx, project.number).await?)
-            })
-        });
-        changed.await
+        self.write(body!(async |tx| {
+            let found = project::by_id(tx, id).await?;
+            let project = found.ok_or_else(|| Error::not_found(Resource::Project, id))?;
+            Ok(change(tx, project.number).await?)
+        }))
+        .await
     }
 }
 

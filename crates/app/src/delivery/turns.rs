@@ -88,7 +88,7 @@ impl<K: Copy + Eq + Hash> Turns<K> {
         }
     }
 
-    /// A turn ends as it begins: what is said during it, by whomever, is about the next one.
+    /// Ends a turn. Calls of `join` during the turn count for the next one.
     fn end_turn(&mut self, key: K) {
         self.known.insert(key, false);
         self.ring.push_back(key);

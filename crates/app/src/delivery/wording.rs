@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Words for the recipient of a mail.
 const RECIPIENT: &[&str] =
     &["user", "mailbox", "recipient", "address", "account", "inbox", "person", "alias", "local part"];
-/// What is said of a recipient that does not exist.
+/// Phrases about a recipient that does not exist.
 const IS_MISSING: &[&str] = &[
     "unknown",
     "no such",
@@ -37,7 +37,7 @@ const IS_MISSING: &[&str] = &[
     "closed",
     "name not allowed",
 ];
-/// What speaks of us, of the sender or of the server's rules, whatever else is said.
+/// Phrases about the sending host, the sender or the server's rules; they decide, whatever else the text says.
 const US: &[&str] = &[
     "relay",
     "authenti",
@@ -73,9 +73,9 @@ const US: &[&str] = &[
     "permitted",
     "administrat",
 ];
-/// What speaks of the host that sends, or of its right to, also where a mail's content is refused.
+/// Phrases about the sending host or its permission to send, also in refusals of a mail's content.
 const HOST: &[&str] = &["relay", "authenti", "client host", "your ip", "not verified"];
-/// What speaks of how much a sender may send.
+/// Phrases about how much a sender may send.
 const SENDING: &[&str] = &[
     "sending",
     "sender",
@@ -89,7 +89,7 @@ const SENDING: &[&str] = &[
     "per minute",
     "your ",
 ];
-/// What else can be full or limited: a message, a line, the way it took.
+/// Phrases about other limits: the size of a message, the length of a line, the number of hops.
 const OTHER_LIMITS: &[&str] = &["size", "length", "large", "hop", "loop"];
 /// RFC 5321 writes this behind "mailbox unavailable", as one of several examples.
 const EXAMPLE: &str = "command rejected for policy reasons";

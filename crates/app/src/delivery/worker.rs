@@ -13,14 +13,16 @@ use mailwright_store::sending::email::{ClaimRef, Claimed};
 
 use super::hand_over::HandOver;
 use super::ledger::{Kept, Record};
+use super::message::Message;
 use super::outcome::{self, Circumstances, Via};
 use super::render_pool::Urgency;
 use super::sender::Sender;
-use super::{Delivery, Signing, Transport, claim_ref};
+use super::signing::Signing;
+use super::{Delivery, Transport, claim_ref};
 use crate::error::{Error, Result};
 use crate::sending::content::Prepared;
 use crate::sending::domain::Obstacle;
-use crate::sending::render::{Rendered, render};
+use crate::sending::render::render;
 
 /// Pause before a mail is tried again that could not be prepared because the database did not answer.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -28,7 +30,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const WITHHELD: Duration = Duration::from_mins(5);
 
 pub(super) async fn run(delivery: Arc<Delivery>) {
-    match &delivery.app.0.transport {
+    match &delivery.app.0.delivery.transport {
         Transport::Capture => capture(&delivery).await,
         Transport::Smtp(relay) => Sender::new(&delivery, relay).run().await,
     }
@@ -36,11 +38,11 @@ pub(super) async fn run(delivery: Arc<Delivery>) {
 
 /// Why a mail has no message.
 enum Unprepared {
-    /// It never will.
+    /// The mail will never have a message.
     Never(Reason, String),
-    /// It waits until its sender's domain can be signed for.
+    /// The mail waits until the service can sign for its sender's domain.
     Withheld(Obstacle),
-    /// It may have one later.
+    /// The mail may have a message later.
     Later(Error),
 }
 
@@ -53,21 +55,13 @@ where
     }
 }
 
-/// A mail with its message and the signature to put before it.
-pub(super) struct Message {
-    pub(super) rendered: Rendered,
-    pub(super) signature: String,
-    /// Whether the instance itself writes: such a mail may carry a link that opens an account.
-    is_own: bool,
-}
-
 impl Delivery {
     /// The next mail; `None` when the service stops.
     async fn next(&self) -> Option<(Lane, Arc<Claimed>)> {
         tokio::select! {
             biased;
             () = self.tasks.stopping() => None,
-            (lane, mail) = self.app.0.dispatcher.pop(&Lane::ALL) => Some((lane, self.dated(mail))),
+            (lane, mail) = self.app.0.delivery.dispatcher.pop(&Lane::ALL) => Some((lane, self.dated(mail))),
         }
     }
 
@@ -81,7 +75,7 @@ impl Delivery {
     async fn prepare(&self, mail: &Arc<Claimed>, lane: Lane) -> Result<Message, Unprepared> {
         let never = |reason, text: &str| Unprepared::Never(reason, text.to_owned());
         let footers = self.footers(mail.project).await?;
-        let footers = footers.ok_or_else(|| never(Reason::Sender, "The project is gone."))?;
+        let footers = footers.ok_or_else(|| never(Reason::Sender, "The project was deleted."))?;
         let content = self.content(mail).await?;
         let domain = mail.from.domain();
         let (selector, key) = match self.signing_key(mail.project, domain).await? {
@@ -106,19 +100,19 @@ impl Delivery {
             let signature = key
                 .sign(mail.from.domain(), &selector, &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;
-            Ok(Message { rendered, signature, is_own: footers.project.is_platform() })
+            Ok(Message { rendered, signature, is_own: footers.project.is_system() })
         });
         // a mail that makes it panic would do so the next time
         printed.await.unwrap_or_else(|| Err(unrenderable("The mail cannot be rendered.")))
     }
 
-    /// What a mail says. Content that is gone, or that cannot be read or made ready, will not get better.
+    /// The content of a mail. Content that is missing or cannot be read is a permanent error.
     async fn content(&self, mail: &Claimed) -> Result<Arc<Prepared>, Unprepared> {
         let found =
-            AssertUnwindSafe(self.app.0.contents.get(mail.project, &mail.content_hash)).catch_unwind();
+            AssertUnwindSafe(self.app.contents().get(mail.project, &mail.content_hash)).catch_unwind();
         match found.await {
             Ok(Ok(Some(content))) => Ok(content),
-            Ok(Ok(None)) => Err(unrenderable("The content of the mail is gone.")),
+            Ok(Ok(None)) => Err(unrenderable("The content of the mail is missing.")),
             Ok(Err(StoreError::Corrupt { .. })) | Err(_) => {
                 Err(unrenderable("The content of the mail cannot be read."))
             }
@@ -128,11 +122,11 @@ impl Delivery {
 
     /// Notes that a mail made a worker panic after it was prepared. Nobody knows how far it came.
     pub(super) fn panicked(&self, claim: ClaimRef) {
-        tracing::error!(email = %claim.id, "handing a mail over panicked, it stays until its lease ends");
-        self.let_go(claim.id);
+        tracing::error!(email = %claim.id, "handing a mail over panicked, the mail waits until its lease ends");
+        self.held.let_go(claim.id);
     }
 
-    /// Prepares a mail of a lane. Where that fails for good, the mail fails; where the database is the reason, it
+    /// Prepares a mail of a lane. If the error is permanent, the mail fails; if the database is the reason, the mail
     /// waits.
     pub(super) async fn prepare_or_settle(&self, mail: &Arc<Claimed>, lane: Lane) -> Option<Message> {
         match self.prepare(mail, lane).await {
@@ -160,7 +154,7 @@ impl Delivery {
     async fn withhold(&self, mail: &Claimed, obstacle: Obstacle) {
         let domain = mail.from.domain();
         let error = obstacle.of_mail(domain);
-        if self.is_news(mail.project, domain) {
+        if self.told.is_news((mail.project, domain.to_owned()), self.now()) {
             tracing::warn!(email = %mail.id, project = mail.project.0, why = error, "mail of a domain waits");
         }
         if mail.campaign.is_some() {
@@ -173,7 +167,7 @@ impl Delivery {
         if mail.waited + wait <= self.backoff.patience {
             return self.postpone(mail, wait, &error).await;
         }
-        let why = (Reason::Expired, format!("Given up, it waited for too long. {error}"));
+        let why = (Reason::Expired, format!("Given up after waiting for too long. {error}"));
         self.record(self.unsendable(mail, None, why, Circumstances::default())).await;
     }
 
@@ -199,7 +193,7 @@ impl Delivery {
     }
 
     fn via(&self, how: Circumstances) -> Via<'_> {
-        Via { host: self.app.0.transport.host(), how }
+        Via { host: self.app.0.delivery.transport.host(), how }
     }
 }
 
@@ -207,8 +201,8 @@ impl Delivery {
 fn outgrown(room: Option<usize>) -> String {
     let kilobytes = room.unwrap_or_default() / 1024;
     format!(
-        "Values and loops add more than {kilobytes} KB to the content, which is what each mail of a request to so many \
-         recipients has room for. Send to fewer recipients at a time, or write less."
+        "Values and loops add more than {kilobytes} KB to the content, which is the limit for each mail of a \
+         request with so many recipients. Send to fewer recipients at a time, or use shorter values."
     )
 }
 

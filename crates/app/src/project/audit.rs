@@ -2,6 +2,7 @@
 
 use mailwright_core::ids::{AuditId, ProjectId};
 use mailwright_core::project::Project;
+use mailwright_store::body;
 use mailwright_store::project;
 use mailwright_store::project::{audit, purge};
 
@@ -11,12 +12,12 @@ use crate::error::{Error, Resource, Result};
 pub use mailwright_store::project::audit::Recorded;
 pub use mailwright_store::project::purge::Deletion;
 
-/// What an operator finds out about a project.
+/// The trail of a project, for the operator.
 #[derive(Debug)]
 pub enum Trail {
-    /// It is there: the newest entries of its log, newest first.
+    /// The project exists: the newest entries of its log, newest first.
     There(Vec<Recorded>),
-    /// It was deleted.
+    /// The project was deleted.
     Deleted(Deletion),
 }
 
@@ -32,19 +33,15 @@ pub struct Page {
 }
 
 impl App {
-    /// Who did what in a project, or who deleted it: for its operator.
+    /// The audit log of a project, or who deleted it: for its operator.
     pub async fn trail(&self, id: ProjectId, limit: usize) -> Result<Trail> {
         let found = self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    if let Some(project) = project::by_id(rx, id).await? {
-                        return Ok(Some(Trail::There(audit::list(rx, project.number, None, limit).await?)));
-                    }
-                    Ok(purge::deletion(rx, id).await?.map(Trail::Deleted))
-                })
-            })
+            .read(body!(async |rx| {
+                if let Some(project) = project::by_id(rx, id).await? {
+                    return Ok(Some(Trail::There(audit::list(rx, project.number, None, limit).await?)));
+                }
+                Ok(purge::deletion(rx, id).await?.map(Trail::Deleted))
+            }))
             .await?;
         found.ok_or_else(|| Error::not_found(Resource::Project, id))
     }
@@ -53,14 +50,13 @@ impl App {
     pub async fn audit(&self, project: &Project, after: Option<AuditId>, limit: usize) -> Result<Page> {
         let number = project.number;
         let (mut entries, total) = self
-            .0
-            .db
-            .read_slow(number, move |rx| {
-                Box::pin(async move {
+            .read_slow(
+                number,
+                body!(async |rx| {
                     let total = if after.is_none() { audit::count(rx, number).await? } else { 0 };
                     Ok((audit::list(rx, number, after, limit + 1).await?, total))
-                })
-            })
+                }),
+            )
             .await?;
         let has_more = entries.len() > limit;
         entries.truncate(limit);

@@ -12,6 +12,7 @@ use mailwright_core::project::Project;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_store::account::user::{self, Credentials, NewUser};
+use mailwright_store::body;
 use mailwright_store::project::api_key::{self, KeyKind};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::project::member;
@@ -29,7 +30,7 @@ pub struct Bootstrap {
     pub email: EmailAddress,
     /// The user's password. An account that is there must have it.
     pub password: String,
-    /// Give an account that is there this password, and end whatever was opened with another one.
+    /// Give an existing account this password, and end its sessions and links.
     pub reset_password: bool,
     /// Name of the project, or the id of one that is there.
     pub project: String,
@@ -41,7 +42,7 @@ pub struct Bootstrap {
     pub new_secret_key: bool,
 }
 
-/// What there is now.
+/// The created or existing project.
 #[derive(Debug)]
 pub struct Bootstrapped {
     /// The project.
@@ -57,14 +58,14 @@ pub struct Bootstrapped {
 impl App {
     /// Whether nothing was set up yet.
     pub async fn is_empty(&self) -> Result<bool> {
-        Ok(self.0.db.read(|rx| Box::pin(async move { Ok(project::count(rx).await? == 0) })).await?)
+        self.read(body!(async |rx| Ok(project::count(rx).await? == 0))).await
     }
 
     /// Creates user, project, keys and domain as far as they are missing. Done twice, it changes nothing the second
     /// time.
     pub async fn bootstrap(&self, wanted: Bootstrap) -> Result<Bootstrapped> {
         let account = self.account(&wanted).await?;
-        let (secret, public) = crate::project::pair();
+        let (secret, public) = crate::project::key::pair();
         let now = self.0.clock.now();
         let secret_key = secret.to_store(KeyKind::Secret, None, now);
         let (public_key, public_text) =
@@ -72,31 +73,29 @@ impl App {
         let (name, always_key) = (wanted.project.clone(), wanted.new_secret_key);
         let language = wanted.language;
         let (found, new_key, public_key) = self
-            .write(move |tx| {
-                Box::pin(async move {
-                    let user = account.find(tx).await?;
-                    let existing = existing(tx, &name, user.as_ref()).await?;
-                    let is_new = existing.is_none();
-                    let user = account.settle(tx, user, now).await?;
-                    let found = match existing {
-                        Some(found) => found,
-                        None => create(tx, &name, &language, user, now).await?,
-                    };
-                    let new_key = is_new || always_key;
-                    if new_key {
-                        api_key::create(tx, found.number, &secret_key, now).await?;
-                        let entry = Entry::new(Action::KeyCreated, secret_key.id.to_string());
-                        audit::record(tx, found.number, &Actor::Operator, &entry, now).await?;
-                    }
-                    let public_key = if let Some(key) = api_key::public_key(tx, found.number).await? {
-                        key
-                    } else {
-                        api_key::create(tx, found.number, &public_key, now).await?;
-                        public_text
-                    };
-                    Ok((found, new_key, public_key))
-                })
-            })
+            .write(body!(async |tx| {
+                let user = account.find(tx).await?;
+                let existing = existing(tx, &name, user.as_ref()).await?;
+                let is_new = existing.is_none();
+                let user = account.settle(tx, user, now).await?;
+                let found = match existing {
+                    Some(found) => found,
+                    None => create(tx, &name, &language, user, now).await?,
+                };
+                let new_key = is_new || always_key;
+                if new_key {
+                    api_key::create(tx, found.number, &secret_key, now).await?;
+                    let entry = Entry::new(Action::KeyCreated, secret_key.id.to_string());
+                    audit::record(tx, found.number, &Actor::Operator, &entry, now).await?;
+                }
+                let public_key = if let Some(key) = api_key::public_key(tx, found.number).await? {
+                    key
+                } else {
+                    api_key::create(tx, found.number, &public_key, now).await?;
+                    public_text
+                };
+                Ok((found, new_key, public_key))
+            }))
             .await?;
         self.vouched_domain(found.number, wanted.domain.clone()).await?;
         Ok(Bootstrapped {
@@ -110,26 +109,22 @@ impl App {
     /// Looks whether the account can be used: one that is there has this password, or is to get it.
     async fn account(&self, wanted: &Bootstrap) -> Result<Account> {
         let email = wanted.email.clone();
-        let found = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { user::credentials(rx, &email, b"").await }))
-            .await?;
+        let found = self.read(body!(async |rx| user::credentials(rx, &email, b"").await)).await?;
         let seen = found.map(|found| Seen(found.password_hash));
         let reset = wanted.reset_password && seen.is_some();
         if let (false, Some(Seen(hash))) = (reset, &seen)
-            && !self.0.passwords.matches(wanted.password.clone(), hash.clone()).await?
+            && !self.passwords().matches(wanted.password.clone(), hash.clone()).await?
         {
             return Err(Error::Conflict(format!(
                 "There is an account with the address {} that has another password, and nothing was changed. If you \
-                 made the account, give its password. If you did not, or forgot it, add --reset-password: the account \
-                 gets this password, and whoever was signed in with it is out.",
+                 made the account, give its password. If you did not, or forgot it, add --reset-password: the \
+                 account gets this password, and all its sessions end.",
                 wanted.email
             )));
         }
         let new = match (&seen, reset) {
             (Some(_), false) => None,
-            (None, _) | (_, true) => Some(self.0.passwords.hash(wanted.password.clone()).await?),
+            (None, _) | (_, true) => Some(self.passwords().hash(wanted.password.clone()).await?),
         };
         Ok(Account { email: wanted.email.clone(), seen, new })
     }
@@ -158,7 +153,7 @@ impl Account {
         if same { Ok(found) } else { Err(changed_meanwhile()) }
     }
 
-    /// Makes the account what it is to be. The operator vouches for its address.
+    /// Creates or updates the account. The operator vouches for its address.
     async fn settle(self, tx: &mut Tx<'_>, found: Option<Credentials>, now: Timestamp) -> Result<UserId> {
         match (found, self.new) {
             (Some(found), Some(hash)) => {
@@ -211,7 +206,7 @@ async fn named_by_id(tx: &mut Tx<'_>, id: ProjectId, user: Option<&Credentials>)
     if role == Some(Role::Owner) {
         return Ok(found);
     }
-    Err(Error::Conflict(format!("The project {id} belongs to others: the account is no owner of it.")))
+    Err(Error::Conflict(format!("The project {id} belongs to others: the account does not own it.")))
 }
 
 async fn create(

@@ -1,5 +1,5 @@
-//! Projects as their members see them: settings, keys, reset, deletion. A change of keys or settings reads the caller's
-//! role again under the project's lock, because the role may have been lost since the request began.
+//! Projects as their members see them: settings, reset, deletion. A change reads the caller's role again under the
+//! project's lock, because the role may have been lost since the request began.
 
 pub mod audit;
 pub mod bootstrap;
@@ -7,57 +7,52 @@ pub mod key;
 pub mod member;
 pub mod rate_limit;
 
-use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{ApiKeyId, ProjectId, ProjectNumber};
+use mailwright_core::ids::{ProjectId, ProjectNumber};
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
-use mailwright_core::role::{Capability, Role, Scopes};
-use mailwright_core::time::Timestamp;
+use mailwright_core::role::{Capability, Role};
+use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::account::user::{self, User};
+use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
-use mailwright_store::project::api_key::{self, KeyKind, Listed};
+use mailwright_store::project::api_key::{self};
 use mailwright_store::project::audit::Entry;
 use mailwright_store::project::purge;
 use mailwright_store::project::{self as store, Change, Details};
 use mailwright_store::sending::{campaign, domain};
-use mailwright_store::{Error as StoreError, Tx};
+use mailwright_store::{Db, Error as StoreError, Tx};
 use serde_json::{Value, json};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
-use crate::project::key::Token;
-use crate::project::member::{still_may, withdraw_of_revoked};
+use crate::project::key::{Keyring, pair, stored_pair};
+use crate::project::member::still_may;
+use crate::project::rate_limit::Limiter;
+use crate::settings::Settings;
+
+pub use key::{MadeKey, WithKeys};
 
 /// Most projects that a user is shown at once.
 pub const MOST_LISTED: i64 = 10_000;
-/// Most keys of a project.
-const MOST_KEYS: i64 = 100;
 /// Retired numbers looked at together.
 const RETIRED: i64 = 100;
 /// The language of a new project.
 const LANGUAGE: &str = "en";
 
-/// A project with keys that were made just now.
-#[derive(Debug)]
-pub struct WithKeys {
-    /// The project.
-    pub details: Details,
-    /// Its secret key, to be shown once.
-    pub secret: Token,
-    /// Its public key.
-    pub public: Token,
-    /// The addresses that the replaced keys had asked to invite. Nobody had confirmed them, and they were withdrawn.
-    pub withdrawn: Vec<EmailAddress>,
+/// What this process keeps for this area.
+pub(crate) struct State {
+    keyring: Keyring,
+    limiter: Limiter,
 }
 
-/// A named key that was made just now.
-#[derive(Debug)]
-pub struct MadeKey {
-    /// The key as lists show it.
-    pub key: Listed,
-    /// The key itself, to be shown once.
-    pub token: Token,
+impl State {
+    pub(crate) fn new(db: &Db, clock: &Clock, settings: &Settings) -> Self {
+        Self {
+            keyring: Keyring::new(db, clock.clone()),
+            limiter: Limiter::new(db, clock.clone(), settings.requests),
+        }
+    }
 }
 
 /// How far the setting-up of a project has come.
@@ -74,19 +69,34 @@ pub struct SetupState {
 }
 
 impl App {
+    /// The error for a caller whose remembered key is no longer valid.
+    pub(crate) fn stale(&self, caller: &key::Identity, stale: key::Stale) -> Error {
+        if let Some(hash) = &caller.hash {
+            self.keyring().forget(hash);
+        }
+        stale.into()
+    }
+
+    /// The look-up of keys and sessions.
+    pub fn keyring(&self) -> &Keyring {
+        &self.0.project.keyring
+    }
+
+    /// The request limit.
+    pub fn limiter(&self) -> &Limiter {
+        &self.0.project.limiter
+    }
+
     /// A page of the projects of a user, with what the user is in each, the oldest first.
     pub async fn projects(&self, user: &User, page: i64, size: i64) -> Result<Vec<(Details, Role)>> {
         let (id, skipped) = (user.id, page.saturating_sub(1).saturating_mul(size));
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { store::of_user(rx, id, size, skipped).await }));
-        Ok(found.await?)
+        self.read(body!(async |rx| store::of_user(rx, id, size, skipped).await)).await
     }
 
     /// A project with its settings.
     pub async fn project(&self, project: &Project) -> Result<Details> {
         let number = project.number;
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { store::details(rx, number).await })).await?;
+        let found = self.read(body!(async |rx| store::details(rx, number).await)).await?;
         found.ok_or_else(|| Error::not_found(Resource::Project, project.id))
     }
 
@@ -97,31 +107,29 @@ impl App {
         let keys = stored_pair(&secret, &public, now);
         let most = self.settings().accounts.projects_per_user;
         let details = self
-            .write(move |tx| {
-                Box::pin(async move {
-                    // so that projects made at the same time are counted one after the other
-                    user::lock(tx, owner.id).await?;
-                    let (count, disabled) = store::standing(tx, owner.id).await?;
-                    if disabled {
-                        return Err(Error::ProjectDisabled);
-                    }
-                    if most > 0 && count >= most {
-                        return Err(Error::Conflict(format!(
-                            "You own {count} projects, and {most} is the most. Delete one before you create another, or \
-                             ask the operator of this instance to raise projects_per_user."
-                        )));
-                    }
-                    let made = store::create(tx, &name, LANGUAGE, now).await?;
-                    store::member::add(tx, made.number, owner.id, Role::Owner, true, now).await?;
-                    for key in &keys {
-                        api_key::create(tx, made.number, key, now).await?;
-                    }
-                    let actor = Actor::User { id: owner.id, email: owner.email.to_string() };
-                    let entry = Entry::of_project(Action::ProjectCreated).with(json!({ "name": name }));
-                    store::audit::record(tx, made.number, &actor, &entry, now).await?;
-                    Ok(store::details(tx, made.number).await?)
-                })
-            })
+            .write(body!(async |tx| {
+                // so that projects made at the same time are counted one after the other
+                user::lock(tx, owner.id).await?.ok_or(Error::SignedOut)?;
+                let (count, disabled) = store::standing(tx, owner.id).await?;
+                if disabled {
+                    return Err(Error::ProjectDisabled);
+                }
+                if most > 0 && count >= most {
+                    return Err(Error::Conflict(format!(
+                        "You own {count} projects, and {most} is the maximum. Delete one before you create another, or \
+                         ask the operator of this instance to raise projects_per_user."
+                    )));
+                }
+                let made = store::create(tx, &name, LANGUAGE, now).await?;
+                store::member::add(tx, made.number, owner.id, Role::Owner, true, now).await?;
+                for key in &keys {
+                    api_key::create(tx, made.number, key, now).await?;
+                }
+                let actor = Actor::User { id: owner.id, email: owner.email.to_string() };
+                let entry = Entry::of_project(Action::ProjectCreated).with(json!({ "name": name }));
+                store::audit::record(tx, made.number, &actor, &entry, now).await?;
+                Ok(store::details(tx, made.number).await?)
+            }))
             .await?;
         let details =
             details.ok_or_else(|| Error::Internal("a project vanished while it was made".into()))?;
@@ -132,142 +140,37 @@ impl App {
     pub async fn update_project(&self, project: &Project, actor: &Actor, change: Change) -> Result<Details> {
         let (id, number, now, actor) = (project.id, project.number, self.0.clock.now(), actor.clone());
         let changed = self
-            .write(move |tx| {
-                Box::pin(async move {
-                    let number = locked(tx, number, id).await?;
-                    still_may(tx, number, &actor, Capability::ManageProject).await?;
-                    store::change(tx, number, &change, now).await?;
-                    let told = json!({
-                        "name": change.name, "tracking": change.tracking, "language": change.language,
-                        "publicKeyMayResubscribe": change.public_key_may_resubscribe,
-                    });
-                    let told = match change.sending_per_second {
-                        Patch::Absent => given(told),
-                        Patch::Null => with(given(told), "sendingPerSecond", Value::Null),
-                        Patch::Value(rate) => with(given(told), "sendingPerSecond", rate.into()),
-                    };
-                    let entry = Entry::of_project(Action::ProjectUpdated).with(told);
-                    store::audit::record(tx, number, &actor, &entry, now).await?;
-                    Ok(store::details(tx, number).await?)
-                })
-            })
+            .write(body!(async |tx| {
+                let number = locked(tx, number, id).await?;
+                still_may(tx, number, &actor, Capability::ManageProject).await?;
+                store::change(tx, number, &change, now).await?;
+                let told = json!({
+                    "name": change.name, "tracking": change.tracking, "language": change.language,
+                    "publicKeyMayResubscribe": change.public_key_may_resubscribe,
+                });
+                let told = match change.sending_per_second {
+                    Patch::Absent => given(told),
+                    Patch::Null => with(given(told), "sendingPerSecond", Value::Null),
+                    Patch::Value(rate) => with(given(told), "sendingPerSecond", rate.into()),
+                };
+                let entry = Entry::of_project(Action::ProjectUpdated).with(told);
+                store::audit::record(tx, number, &actor, &entry, now).await?;
+                Ok(store::details(tx, number).await?)
+            }))
             .await?;
         changed.ok_or_else(|| Error::not_found(Resource::Project, project.id))
     }
 
-    /// Replaces the project's own pair of keys. The old ones are dead at once, on every node, and what they invited is
-    /// withdrawn.
-    pub async fn rotate_keys(&self, project: &Project, actor: &Actor) -> Result<WithKeys> {
-        let (secret, public) = pair();
-        let (id, number, now, actor) = (project.id, project.number, self.0.clock.now(), actor.clone());
-        let keys = stored_pair(&secret, &public, now);
-        let (details, withdrawn) = self
-            .write(move |tx| {
-                Box::pin(async move {
-                    let number = locked(tx, number, id).await?;
-                    still_may(tx, number, &actor, Capability::ManageKeys).await?;
-                    api_key::revoke_pair(tx, number, now).await?;
-                    let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
-                    for key in &keys {
-                        api_key::create(tx, number, key, now).await?;
-                    }
-                    store::audit::record(tx, number, &actor, &Entry::of_project(Action::KeysRotated), now)
-                        .await?;
-                    Ok((store::details(tx, number).await?, withdrawn))
-                })
-            })
-            .await?;
-        let details = details.ok_or_else(|| Error::not_found(Resource::Project, project.id))?;
-        Ok(WithKeys { details, secret, public, withdrawn })
-    }
-
-    /// The keys of a project.
-    pub async fn keys(&self, project: &Project) -> Result<Vec<Listed>> {
-        let number = project.number;
-        Ok(self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { api_key::list(rx, number, MOST_KEYS).await }))
-            .await?)
-    }
-
-    /// Makes a secret key of its own name and scopes.
-    pub async fn create_key(
-        &self,
-        project: &Project,
-        actor: &Actor,
-        name: String,
-        scopes: Scopes,
-    ) -> Result<MadeKey> {
-        let token = Token::generate(KeyKind::Secret);
-        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let key = token.to_store(KeyKind::Secret, Some((name.clone(), scopes.clone())), now);
-        let listed = Listed {
-            id: key.id,
-            kind: key.kind,
-            name: Some(name.clone()),
-            scopes: scopes.clone(),
-            token: None,
-            hint: Some(key.hint.clone()),
-            created_at: now,
-            last_used_at: None,
-        };
-        let made = self.write(move |tx| {
-            Box::pin(async move {
-                let number = store::lock(tx, number).await?.ok_or_else(gone)?;
-                still_may(tx, number, &actor, Capability::ManageKeys).await?;
-                if api_key::count(tx, number).await? >= MOST_KEYS {
-                    return Err(Error::Conflict(format!(
-                        "The project has {MOST_KEYS} keys, which is the most. Revoke one that is not used."
-                    )));
-                }
-                api_key::create(tx, number, &key, now).await?;
-                let told = json!({ "name": name, "scopes": scopes.names() });
-                let entry = Entry::new(Action::KeyCreated, key.id.to_string()).with(told);
-                Ok(store::audit::record(tx, number, &actor, &entry, now).await?)
-            })
-        });
-        made.await?;
-        Ok(MadeKey { key: listed, token })
-    }
-
-    /// Revokes a key. It is dead at once, on every node. Returns the addresses that it had asked to invite and nobody
-    /// had confirmed: they are withdrawn.
-    pub async fn revoke_key(
-        &self,
-        project: &Project,
-        actor: &Actor,
-        id: ApiKeyId,
-    ) -> Result<Vec<EmailAddress>> {
-        let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let revoked = self.write(move |tx| {
-            Box::pin(async move {
-                let unknown = || Error::not_found(Resource::Key, id);
-                let number = store::lock(tx, number).await?.ok_or_else(unknown)?;
-                still_may(tx, number, &actor, Capability::ManageKeys).await?;
-                let name = api_key::revoke(tx, number, id, now).await?.ok_or_else(unknown)?;
-                let withdrawn = withdraw_of_revoked(tx, number, &actor, now).await?;
-                let entry = Entry::new(Action::KeyRevoked, id.to_string()).with(json!({ "name": name }));
-                store::audit::record(tx, number, &actor, &entry, now).await?;
-                Ok(withdrawn)
-            })
-        });
-        revoked.await
-    }
-
-    /// Wipes what the project has, except keys, members, domains and the audit log. Nothing of it is seen any more
+    /// Removes what the project has, except keys, members, domains and the audit log. Nothing of it is seen any more
     /// once this returns; the rows go in the background.
     pub async fn reset_project(&self, project: &Project, actor: &Actor) -> Result<()> {
         let (number, now, by, actor) = (project.number, self.0.clock.now(), actor, actor.clone());
-        let reset = self.write(move |tx| {
-            Box::pin(async move {
-                let number = store::lock(tx, number).await?.ok_or_else(gone)?;
-                still_may(tx, number, &actor, Capability::ManageProject).await?;
-                let new = purge::reset(tx, number, now).await?;
-                Ok(store::audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now)
-                    .await?)
-            })
-        });
+        let reset = self.write(body!(async |tx| {
+            let number = store::lock(tx, number).await?.ok_or_else(gone)?;
+            still_may(tx, number, &actor, Capability::ManageProject).await?;
+            let new = purge::reset(tx, number, now).await?;
+            Ok(store::audit::record(tx, new, &actor, &Entry::of_project(Action::ProjectReset), now).await?)
+        }));
         self.ended(project, by, reset.await, "a project was reset")
     }
 
@@ -275,13 +178,11 @@ impl App {
     /// is kept for the operator ([`App::trail`]).
     pub async fn delete_project(&self, project: &Project, actor: &Actor) -> Result<()> {
         let (number, now, by, actor) = (project.number, self.0.clock.now(), actor, actor.clone());
-        let deleted = self.write(move |tx| {
-            Box::pin(async move {
-                let number = store::lock(tx, number).await?.ok_or_else(gone)?;
-                still_may(tx, number, &actor, Capability::ManageProject).await?;
-                Ok(purge::delete(tx, number, &actor, now).await?)
-            })
-        });
+        let deleted = self.write(body!(async |tx| {
+            let number = store::lock(tx, number).await?.ok_or_else(gone)?;
+            still_may(tx, number, &actor, Capability::ManageProject).await?;
+            Ok(purge::delete(tx, number, &actor, now).await?)
+        }));
         self.ended(project, by, deleted.await, "a project was deleted")
     }
 
@@ -292,17 +193,16 @@ impl App {
             }
             other => other,
         })?;
-        self.0.keyring.forget_all();
+        self.0.project.keyring.forget_all();
         tracing::info!(project = %project.id, %actor, "{what}");
         Ok(())
     }
 
-    /// Wipes the rows of projects that were reset or deleted.
+    /// Removes the rows of projects that were reset or deleted.
     pub(crate) async fn purge_retired(&self) -> Result<()> {
         let now = self.0.clock.now();
         loop {
-            let numbers =
-                self.0.db.read(move |rx| Box::pin(async move { purge::due(rx, now, RETIRED).await })).await?;
+            let numbers = self.read(body!(async |rx| purge::due(rx, now, RETIRED).await)).await?;
             if numbers.is_empty() {
                 return Ok(());
             }
@@ -323,32 +223,18 @@ impl App {
     /// How far the setting-up of a project has come.
     pub async fn setup_state(&self, project: &Project) -> Result<SetupState> {
         let number = project.number;
-        Ok(self
-            .0
-            .db
-            .read(move |rx| {
-                Box::pin(async move {
-                    let domains = domain::all(rx, number).await?;
-                    let emails = counter::values(rx, number, Counter::Email).await?;
-                    Ok(SetupState {
-                        has_verified_domain: domains.iter().any(|domain| domain.verified),
-                        contacts: counter::value(rx, number, Counter::Contacts, "").await?,
-                        has_sent: emails.iter().any(|(_, count)| *count > 0),
-                        last_campaign_sent_at: campaign::last_sent(rx, number).await?,
-                    })
-                })
+        self.read(body!(async |rx| {
+            let domains = domain::all(rx, number).await?;
+            let emails = counter::values(rx, number, Counter::Email).await?;
+            Ok(SetupState {
+                has_verified_domain: domains.iter().any(|domain| domain.verified),
+                contacts: counter::value(rx, number, Counter::Contacts, "").await?,
+                has_sent: emails.iter().any(|(_, count)| *count > 0),
+                last_campaign_sent_at: campaign::last_sent(rx, number).await?,
             })
-            .await?)
+        }))
+        .await
     }
-}
-
-/// A new pair of keys: secret and public.
-pub(crate) fn pair() -> (Token, Token) {
-    (Token::generate(KeyKind::Secret), Token::generate(KeyKind::Public))
-}
-
-fn stored_pair(secret: &Token, public: &Token, now: Timestamp) -> [api_key::NewKey; 2] {
-    [secret.to_store(KeyKind::Secret, None, now), public.to_store(KeyKind::Public, None, now)]
 }
 
 /// The members of an object that were given.

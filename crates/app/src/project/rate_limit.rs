@@ -2,33 +2,39 @@
 //!
 //! The use of a project is counted in the database, so the limit holds across processes. A process takes a handful of
 //! requests at a time and counts them down in memory. The handful shrinks towards the limit, so the limit is exact.
-//! Requests with the public key, which anybody can read in a web page, are counted in a bucket of their own and cannot
-//! use up those of the project's servers. Clients are counted in memory, by each process, with bounded memory.
+//! When there are so many projects that one is forgotten, its handful is lost: it gets less, and never more. Requests
+//! with the public key, which anybody can read in a web page, are counted in a bucket of their own and cannot use up
+//! those of the project's servers.
+//!
+//! Clients are counted in memory, by each process. A client that is forgotten begins anew. That takes requests of as
+//! many others as are remembered ([`REMEMBERED`]), and whoever has so many addresses has an allowance for each of them
+//! anyway.
 
-use std::collections::HashMap;
+use std::convert::Infallible;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
+use mailwright_store::body;
 use mailwright_store::project::rate_limit::{self, Bucket};
 use mailwright_store::{Db, Error as StoreError};
 use quick_cache::sync::Cache;
 
-use crate::account::session::ClientKey;
+use crate::account::client_key::ClientKey;
 use crate::settings::RequestLimits;
 
 const MINUTE_MS: i64 = 60_000;
 /// Most requests taken at a time.
 const HANDFUL: i64 = 256;
-/// Most clients of each kind that are remembered: the least used are forgotten.
+/// Most projects, and most clients of each kind, that are remembered: the least used are forgotten.
 const REMEMBERED: usize = 100_000;
 /// How often the subscription of a contact may be changed in an hour without a key. Unsubscribing is not counted.
 const RESUBSCRIPTIONS: i64 = 10;
 const HOUR_MS: i64 = 3_600_000;
 
-/// What a request may know of its limit.
+/// The state of the limit for one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
     /// Whether the request may go on.
@@ -85,9 +91,9 @@ impl Limiter {
         Some(self.projects.take(project, self.clock.now()).await)
     }
 
-    /// Counts a request with a project's public key. Where others have used up the limit, a client that made few
-    /// requests itself may go on: nobody can keep all other visitors of a web page from being heard. There is as
-    /// much for all of these together as the limit has.
+    /// Counts a request with a project's public key. If others have used up the limit, a client that made few requests
+    /// itself may go on, so that one visitor of a web page cannot block all others. There is as much for all of these
+    /// together as the limit has.
     pub async fn take_public(&self, project: ProjectNumber, client: ClientKey) -> Option<Allowance> {
         if self.is_off() {
             return None;
@@ -130,21 +136,15 @@ struct Shared {
     db: Db,
     bucket: Bucket,
     limit: i64,
-    projects: Mutex<Projects>,
-}
-
-#[derive(Debug, Default)]
-struct Projects {
-    held: HashMap<ProjectNumber, Arc<tokio::sync::Mutex<Held>>>,
-    /// The window in which projects that are silent were last forgotten.
-    swept: i64,
+    /// What this process has taken of each project's limit.
+    projects: Cache<ProjectNumber, Arc<tokio::sync::Mutex<Held>>>,
 }
 
 #[derive(Debug, Default)]
 struct Held {
     window: i64,
     tokens: i64,
-    /// What was left in the database after the last handful.
+    /// Requests left in the database after the last handful.
     left: i64,
     /// Nothing is left in this window.
     spent: bool,
@@ -152,12 +152,12 @@ struct Held {
 
 impl Shared {
     fn new(db: &Db, bucket: Bucket, limit: i64) -> Self {
-        Self { db: db.clone(), bucket, limit, projects: Mutex::default() }
+        Self { db: db.clone(), bucket, limit, projects: Cache::new(REMEMBERED) }
     }
 
     async fn take(&self, project: ProjectNumber, now: Timestamp) -> Allowance {
         let window = now.0 - now.0.rem_euclid(MINUTE_MS);
-        let held = self.held(project, window);
+        let held = remembered(&self.projects, &project);
         let mut held = held.lock().await;
         if held.window != window {
             *held = Held { window, ..Held::default() };
@@ -171,27 +171,15 @@ impl Shared {
         Allowance { allowed, limit: self.limit, remaining: held.left + held.tokens, reset }
     }
 
-    /// What this process holds of a project's requests. Once a window, projects that were silent in it are forgotten.
-    fn held(&self, project: ProjectNumber, window: i64) -> Arc<tokio::sync::Mutex<Held>> {
-        let mut projects = self.projects.lock().unwrap_or_else(PoisonError::into_inner);
-        if projects.swept != window {
-            let last = std::mem::replace(&mut projects.swept, window);
-            projects.held.retain(|_, held| held.try_lock().map_or(true, |held| held.window >= last));
-        }
-        Arc::clone(projects.held.entry(project).or_default())
-    }
-
     async fn refill(&self, project: ProjectNumber, held: &mut Held, now: Timestamp) {
         let (bucket, limit) = (self.bucket, self.limit);
         let times = [Timestamp(held.window), now];
         let taken = self
             .db
-            .write(move |tx| {
-                Box::pin(async move {
-                    let taken = rate_limit::take_requests(tx, bucket, project, times, limit, HANDFUL).await?;
-                    Ok::<_, StoreError>((taken, rate_limit::requests_left(tx, bucket, project, limit).await?))
-                })
-            })
+            .write(body!(async |tx| {
+                let taken = rate_limit::take_requests(tx, bucket, project, times, limit, HANDFUL).await?;
+                Ok::<_, StoreError>((taken, rate_limit::requests_left(tx, bucket, project, limit).await?))
+            }))
             .await;
         match taken {
             Ok((0, _)) => (held.spent, held.left) = (true, 0),
@@ -204,7 +192,7 @@ impl Shared {
     }
 }
 
-/// What each of many did in a window of time, in the memory of this process.
+/// Counts by key in a window of time, in the memory of this process.
 #[derive(Debug)]
 struct Counts<K> {
     limit: i64,
@@ -225,11 +213,7 @@ impl<K: Hash + Eq + Clone> Counts<K> {
 
     /// Counts one more. What is beyond the limit is not counted.
     fn take(&self, who: K, now: Timestamp) -> Allowance {
-        let count = self.of.get(&who).unwrap_or_else(|| {
-            let count = Arc::<Mutex<Count>>::default();
-            self.of.insert(who, Arc::clone(&count));
-            count
-        });
+        let count = remembered(&self.of, &who);
         let (window, reset) = self.window(now);
         let mut count = count.lock().unwrap_or_else(PoisonError::into_inner);
         if count.window != window {
@@ -240,7 +224,7 @@ impl<K: Hash + Eq + Clone> Counts<K> {
         Allowance { allowed, limit: self.limit, remaining: self.limit - count.done, reset }
     }
 
-    /// What may still be done, without counting.
+    /// The number that is left, without counting.
     fn look(&self, who: &K, now: Timestamp) -> Allowance {
         let (window, reset) = self.window(now);
         let done = self.of.get(who).map_or(0, |count| {
@@ -254,6 +238,12 @@ impl<K: Hash + Eq + Clone> Counts<K> {
         let window = now.0 - now.0.rem_euclid(self.window_ms);
         (window, seconds_until(window + self.window_ms, now))
     }
+}
+
+/// What is remembered of somebody; a new one for who is not known.
+fn remembered<K: Hash + Eq + Clone, V: Default>(all: &Cache<K, Arc<V>>, who: &K) -> Arc<V> {
+    let Ok(found) = all.get_or_insert_with(who, || Ok::<_, Infallible>(Arc::default()));
+    found
 }
 
 /// Whole seconds until a time, at least one.
@@ -289,18 +279,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn projects_that_are_silent_are_forgotten() {
+    async fn a_project_that_is_forgotten_gets_no_more_than_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         let location = mailwright_store::Location::Sqlite(folder.path().join("limit.db"));
         let db = Db::open(&location, mailwright_store::StoreMetrics::default()).unwrap();
         mailwright_store::database::migrate::migrate(&db, Timestamp(0)).await.unwrap();
-        let shared = Shared::new(&db, Bucket::Public, 3);
-        for project in 1..=5 {
-            assert!(shared.take(ProjectNumber(project), Timestamp(0)).await.allowed);
+        let (room, limit) = (4, 100);
+        let shared = Shared { projects: Cache::new(room), ..Shared::new(&db, Bucket::Public, limit) };
+        let project = ProjectNumber(0);
+        let mut allowed = 0;
+        for round in 0..2 * limit {
+            if round % 10 == 1 {
+                assert!(shared.projects.remove(&project).is_some());
+            }
+            allowed += i64::from(shared.take(project, Timestamp(0)).await.allowed);
         }
-        assert_eq!(shared.projects.lock().unwrap().held.len(), 5);
-        shared.take(ProjectNumber(1), Timestamp(MINUTE_MS)).await;
-        shared.take(ProjectNumber(1), Timestamp(2 * MINUTE_MS)).await;
-        assert_eq!(shared.projects.lock().unwrap().held.len(), 1);
+        assert!(allowed > limit / 2 && allowed <= limit, "{allowed}");
+        for other in 1..=20 {
+            assert!(shared.take(ProjectNumber(other), Timestamp(0)).await.allowed);
+        }
+        assert!(shared.projects.len() <= room, "{}", shared.projects.len());
+        assert!(shared.take(project, Timestamp(MINUTE_MS)).await.allowed);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_store::Door;
+use mailwright_store::body;
 use mailwright_store::sending::email::{self as store, Illegible, List};
 
 use crate::App;
@@ -55,7 +56,7 @@ impl App {
             match row {
                 Ok(email) => legible.push(email),
                 Err(row) => {
-                    if self.0.illegible.is_news(row.id) {
+                    if self.0.sending.illegible.is_news(row.id) {
                         tracing::error!(error = %row.error, table = "emails", email = %row.id, project = project.0,
                             "a mail cannot be read and is left out of lists");
                     }
@@ -72,14 +73,13 @@ impl App {
         let is_filtered = list.contact.is_some() || list.status.is_some();
         let door = if is_filtered { Door::Slow(number) } else { Door::Fast };
         let (mut emails, total) = self
-            .0
-            .db
-            .read_by(door, move |rx| {
-                Box::pin(async move {
+            .read_by(
+                door,
+                body!(async |rx| {
                     let total = if list.after.is_none() { store::total(rx, number, list).await? } else { 0 };
                     Ok((store::list(rx, number, List { limit: list.limit + 1, ..list }).await?, total))
-                })
-            })
+                }),
+            )
             .await?;
         let has_more = emails.len() > list.limit;
         emails.truncate(list.limit);
@@ -93,8 +93,7 @@ impl App {
     /// One mail.
     pub async fn email(&self, project: &Project, id: EmailId) -> Result<Email> {
         let number = project.number;
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
         found.ok_or_else(|| Error::not_found(Resource::Email, id))
     }
 }

@@ -7,7 +7,8 @@ use mailwright_core::locale::texts::{Values, html};
 use mailwright_core::project::Project;
 use mailwright_mail::text::end_of_what_is_seen;
 
-/// A project as its mails show it. It is made anew when the project is read again, so it holds what goes with one name.
+/// A project as its mails show it: the name, and the footers for that name. It is made anew when the project is read
+/// again.
 #[derive(Debug)]
 pub(crate) struct Footers {
     /// Whose mails these are.
@@ -52,8 +53,8 @@ impl Footer {
         }
     }
 
-    /// Puts the footer, with the recipient's links as HTML has them, where it is seen: before the end of the body, if
-    /// need be before what is never closed, or at the beginning.
+    /// Inserts the footer, with the recipient's links escaped for HTML, where it is visible: before the end of the
+    /// body, before an element that is never closed, or else at the beginning.
     pub(crate) fn insert(&self, mail: &mut String, unsubscribe: &str, manage: &str) {
         let rest = mail.split_off(end_of_what_is_seen(mail));
         let parts = [&self.before_unsubscribe, unsubscribe, &self.before_manage, manage, &self.end, &rest];

@@ -1,5 +1,6 @@
 //! Idempotency keys (contract, Limits; reference 1.4).
 
+use mailwright_store::body;
 use mailwright_store::project::api_key::KeyKind;
 use mailwright_store::sending::idempotency::{self, Claim, Scope, ScopedKey, Used};
 
@@ -44,11 +45,7 @@ impl App {
     pub async fn check_key(&self, caller: &Identity, key: &IdempotencyKey) -> Result<()> {
         let (number, now) = (caller.project.number, self.0.clock.now());
         let wanted = ScopedKey::new(scope(caller), &key.key);
-        let used = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { idempotency::holder(rx, number, &wanted, now).await }))
-            .await?;
+        let used = self.read(body!(async |rx| idempotency::holder(rx, number, &wanted, now).await)).await?;
         used.map_or(Ok(()), |used| Err(reused(key.key.clone(), used)))
     }
 
@@ -72,7 +69,8 @@ fn scope(caller: &Identity) -> Scope {
     }
 }
 
-/// Claims the keys of a group of operations. For each operation the holder of its key, if somebody else has it.
+/// Claims the keys of a group of operations. Returns for each operation the request that holds its key already, if
+/// there is one.
 pub(crate) async fn claim_all<O>(
     tx: &mailwright_store::Tx<'_>,
     operations: &[O],

@@ -53,7 +53,8 @@ impl KeyPool {
         // one handle is the map's, one is that of whoever has the turn
         if Arc::strong_count(turns) > WAITING + 1 {
             return Err(Error::QueueFull(format!(
-                "{WAITING} domains of this project are being added already. Try again when some of them are done."
+                "{WAITING} domains of this project are being added at the moment. Try again when some of them \
+                 are done."
             )));
         }
         Ok(Place(Arc::clone(turns)))

@@ -11,3 +11,59 @@ pub(crate) mod render;
 pub mod send;
 pub mod system_mail;
 pub mod template;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mailwright_core::project::Project;
+use mailwright_store::{Coalescer, Db};
+use tokio::sync::OnceCell;
+
+use crate::App;
+use crate::sending::campaign::runner::Hints;
+use crate::sending::content::Contents;
+use crate::sending::email::Told;
+use crate::sending::key_pool::KeyPool;
+
+/// What this process keeps for this area.
+pub(crate) struct State {
+    sends: Coalescer<send::Operation, send::Outcome>,
+    contents: Contents,
+    illegible: Told,
+    key_pool: KeyPool,
+    campaigns: Hints,
+    /// The project of system mail, once it is known.
+    system_project: OnceCell<Project>,
+    /// How often this process saw that a domain may, or may not, be sent from any more.
+    domain_changes: AtomicU64,
+}
+
+impl State {
+    pub(crate) fn new(db: &Db) -> Self {
+        Self {
+            sends: Coalescer::writes(db, |tx, operations| Box::pin(send::run(tx, operations))),
+            contents: Contents::new(db.clone()),
+            illegible: Told::default(),
+            key_pool: KeyPool::default(),
+            campaigns: Hints::default(),
+            system_project: OnceCell::new(),
+            domain_changes: AtomicU64::new(0),
+        }
+    }
+}
+
+impl App {
+    /// The contents of mails, prepared.
+    pub(crate) fn contents(&self) -> &Contents {
+        &self.0.sending.contents
+    }
+
+    /// Where the runner of campaigns is told what to look at.
+    pub(crate) fn campaign_hints(&self) -> &Hints {
+        &self.0.sending.campaigns
+    }
+
+    /// How often this process saw that a domain may, or may not, be sent from any more.
+    pub(crate) fn domain_changes(&self) -> u64 {
+        self.0.sending.domain_changes.load(Ordering::SeqCst)
+    }
+}

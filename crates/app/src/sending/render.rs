@@ -1,7 +1,8 @@
 //! Renders a claimed mail to the bytes that go on the wire.
 //!
-//! The message is a pure function of the mail's row and its content. Rendering it again for another attempt gives the
-//! same message with the same `Message-ID`.
+//! The message is a pure function of the mail's row, its content, the base URL, the project's name and language, and
+//! the tag in links. Rendering it again for another attempt gives the same message with the same `Message-ID`, unless
+//! one of these has changed meanwhile.
 
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::ProjectId;
@@ -13,6 +14,7 @@ use mailwright_store::sending::email::Claimed;
 
 use crate::sending::content::Prepared;
 use crate::sending::footer::Footers;
+use crate::settings::BaseUrl;
 
 /// The longest list identifier (RFC 2919 section 2).
 const MAX_LIST_ID: usize = 255;
@@ -32,12 +34,18 @@ struct Links {
     unsubscribe: String,
     subscribe: String,
     manage: String,
+    are_https: bool,
 }
 
 impl Links {
-    fn new(base_url: &str, mail: &Claimed, tag: &str) -> Self {
-        let to = |page: &str| format!("{base_url}/{page}/{}?e={}&t={tag}", mail.contact, mail.id);
-        Self { unsubscribe: to("unsubscribe"), subscribe: to("subscribe"), manage: to("manage") }
+    fn new(base_url: &BaseUrl, mail: &Claimed, tag: &str) -> Self {
+        let to = |page: &str| base_url.link(&format!("/{page}/{}?e={}&t={tag}", mail.contact, mail.id));
+        Self {
+            unsubscribe: to("unsubscribe"),
+            subscribe: to("subscribe"),
+            manage: to("manage"),
+            are_https: base_url.is_https(),
+        }
     }
 }
 
@@ -47,7 +55,7 @@ pub(crate) struct Outgrown;
 
 /// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry.
 pub(crate) fn render(
-    base_url: &str,
+    base_url: &BaseUrl,
     footers: &Footers,
     mail: &Claimed,
     content: &Prepared,
@@ -94,7 +102,7 @@ pub(crate) fn render(
     let message = Message {
         from: Mailbox { name: Some(from_name), address: mail.from.to_string() },
         to: Mailbox { name: mail.recipient_name.clone(), address: mail.recipient.to_string() },
-        reply_to: mail.reply_to.clone().map(|address| Mailbox { name: None, address }),
+        reply_to: mail.reply_to.as_ref().map(|to| Mailbox { name: None, address: to.to_string() }),
         subject: &subject,
         html: &html,
         text: text.as_deref(),
@@ -143,7 +151,7 @@ fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId
     if (is_list || content.has_subscription_link()) && !own {
         add("List-Unsubscribe", format!("<{}>", links.unsubscribe));
         // RFC 8058 section 3.1 asks for https, and programs show no button without
-        if links.unsubscribe.starts_with("https://") {
+        if links.are_https {
             add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned());
         }
     }

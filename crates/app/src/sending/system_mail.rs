@@ -15,7 +15,10 @@ use mailwright_core::custom_data::Data;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::name::without_links;
+use mailwright_core::names;
 use mailwright_core::project::{self as core, Project};
+use mailwright_mail::domain::Purpose;
+use mailwright_store::body;
 use mailwright_store::sending::domain;
 use mailwright_store::sending::email::Claimed;
 use mailwright_store::{Tx, project};
@@ -30,36 +33,21 @@ use crate::sending::send::{self, Operation};
 
 /// Name of the project and of the sender.
 const NAME: &str = "Mailwright";
-/// What the derivation of tokens is for.
+/// Purpose under which tokens are derived.
 const PURPOSE: &str = "link";
 /// Captured mails that are looked through for those to an address.
 const LOOKED_THROUGH: usize = 500;
 
-/// Where a link leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Page {
-    VerifyEmail,
-    ResetPassword,
-    Invitation,
-}
-
-impl Page {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::VerifyEmail => "verify-email",
-            Self::ResetPassword => "reset-password",
-            Self::Invitation => "invitation",
-        }
-    }
-
-    fn from_name(name: &str) -> Option<Self> {
-        [Self::VerifyEmail, Self::ResetPassword, Self::Invitation]
-            .into_iter()
-            .find(|page| page.as_str() == name)
+names! {
+    /// The page that a link leads to.
+    pub(crate) enum Page {
+        VerifyEmail = "verify-email",
+        ResetPassword = "reset-password",
+        Invitation = "invitation",
     }
 }
 
-/// A mail to be sent: a link, and what is said around it.
+/// A mail to be sent: a link, and the text around it.
 #[derive(Debug, Clone)]
 pub(crate) struct Notice {
     pub(crate) to: EmailAddress,
@@ -72,7 +60,7 @@ pub(crate) struct Notice {
 
 /// From where the instance's own mails are sent.
 #[derive(Debug, Clone)]
-pub(crate) struct Platform {
+pub(crate) struct SystemSender {
     project: Project,
     from: EmailAddress,
 }
@@ -80,29 +68,31 @@ pub(crate) struct Platform {
 impl App {
     /// Whether the instance can send mails of its own.
     pub fn sends_own_mail(&self) -> bool {
-        self.settings().platform.from.is_some()
+        self.settings().system_mail.from.is_some()
     }
 
-    /// What a link carries.
+    /// The token of a link.
     pub(crate) fn link_token(&self, page: Page, id: Uuid) -> Result<Token> {
         let signed = format!("{} {id}", page.as_str());
         Ok(Token::from_bytes(&self.0.secret.sign(PURPOSE, signed.as_bytes())?))
     }
 
     /// From where own mails are sent; `None` when there is no sender.
-    pub(crate) async fn platform(&self) -> Result<Option<Platform>> {
-        let Some(from) = self.settings().platform.from.clone() else { return Ok(None) };
-        let project = self.0.platform.get_or_try_init(|| self.create_platform(&from)).await?.clone();
-        Ok(Some(Platform { project, from }))
-    }
-
-    async fn create_platform(&self, from: &EmailAddress) -> Result<Project> {
-        let now = self.0.clock.now();
+    pub(crate) async fn system_sender(&self) -> Result<Option<SystemSender>> {
+        let Some(from) = self.settings().system_mail.from.clone() else { return Ok(None) };
         let project = self
             .0
-            .db
-            .write(move |tx| Box::pin(async move { project::platform(tx, NAME, now).await }))
-            .await?;
+            .sending
+            .system_project
+            .get_or_try_init(|| self.create_system_project(&from))
+            .await?
+            .clone();
+        Ok(Some(SystemSender { project, from }))
+    }
+
+    async fn create_system_project(&self, from: &EmailAddress) -> Result<Project> {
+        let now = self.0.clock.now();
+        let project = self.0.db.write(body!(async |tx| project::system(tx, NAME, now).await)).await?;
         let name = DomainName::parse(from.domain())
             .ok_or_else(|| Error::Internal("the sender of own mails has no domain".into()))?;
         self.vouched_domain(project.number, name.clone()).await?;
@@ -115,12 +105,12 @@ impl App {
         let domains = self.domains(project).await?;
         let records =
             domains.iter().filter(|known| known.domain.name == *name).flat_map(|known| &known.records);
-        for record in records.filter(|record| record.purpose == "dkim") {
+        for record in records.filter(|record| record.expected.purpose == Purpose::Dkim) {
             tracing::info!(
-                kind = record.kind,
-                name = record.name,
-                value = record.value,
-                "own mails are signed with the key of this DNS record"
+                kind = record.expected.kind.as_str(),
+                name = record.expected.name,
+                value = record.expected.value,
+                "the instance's own mails are signed with the key of this DNS record"
             );
         }
         Ok(())
@@ -146,39 +136,32 @@ impl App {
 
     async fn vouch_if_there(&self, project: ProjectNumber, name: &DomainName) -> Result<bool> {
         let (name, now) = (name.clone(), self.0.clock.now());
-        let known = self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { domain::by_name(rx, project, &name).await }))
-            .await?;
+        let known = self.read(body!(async |rx| domain::by_name(rx, project, &name).await)).await?;
         let Some(known) = known else { return Ok(false) };
         if !known.vouched {
             let id = known.id;
-            self.0
-                .db
-                .write(move |tx| Box::pin(async move { domain::vouch(tx, project, id, now).await }))
-                .await?;
+            self.0.db.write(body!(async |tx| domain::vouch(tx, project, id, now).await)).await?;
         }
         Ok(true)
     }
 
     /// A mail, to be put into the outbox by [`enqueue`] in the transaction that makes its link.
-    pub(crate) fn notice(&self, platform: &Platform, notice: &Notice) -> Operation {
+    pub(crate) fn notice(&self, sender: &SystemSender, notice: &Notice) -> Operation {
         let (subject, body) = content(notice.page);
         let mut values = Data::new();
         values.insert("link".into(), json!({ "page": notice.page.as_str(), "id": notice.id }));
-        values.insert("instance".into(), self.settings().base_url.clone().into());
+        values.insert("instance".into(), self.settings().base_url.as_str().into());
         for (name, value) in &notice.values {
             values.insert((*name).into(), value.as_str().into());
         }
-        let (project, from) = (&platform.project, platform.from.clone());
+        let (project, from) = (&sender.project, sender.from.clone());
         self.own_operation(project, from, notice.to.clone(), (subject, body), values)
     }
 
     /// A mail that tells a member why the project was disabled. It carries no link.
     pub(crate) fn suspension_notice(
         &self,
-        platform: &Platform,
+        sender: &SystemSender,
         to: EmailAddress,
         name: &str,
         reason: &str,
@@ -191,17 +174,17 @@ impl App {
         ] {
             values.insert(variable.into(), value.into());
         }
-        self.own_operation(&platform.project, platform.from.clone(), to, suspension_content(), values)
+        self.own_operation(&sender.project, sender.from.clone(), to, suspension_content(), values)
     }
 
     /// Tells the workers that own mails are due.
-    pub(crate) fn wake_platform(&self, platform: &Platform) {
-        self.0.dispatcher.wake(Lane::Transactional, platform.project.number);
+    pub(crate) fn wake_system_mail(&self, sender: &SystemSender) {
+        self.dispatcher().wake(Lane::Transactional, sender.project.number);
     }
 
     /// Writes the link of an own mail out, now that the mail is rendered.
     pub(crate) fn with_link<'m>(&self, project: &Project, mail: &'m Claimed) -> Result<Cow<'m, Claimed>> {
-        if !project.is_platform() {
+        if !project.is_system() {
             return Ok(Cow::Borrowed(mail));
         }
         let Some(link) = mail.variables.get("link") else { return Ok(Cow::Borrowed(mail)) };
@@ -210,7 +193,7 @@ impl App {
             return Err(Error::Internal("a mail of the instance names no link".into()));
         };
         let token = self.link_token(page, id)?;
-        let url = format!("{}/auth/{}?token={}", self.settings().base_url, page.as_str(), token.reveal());
+        let url = self.settings().base_url.link(&format!("/auth/{}?token={}", page.as_str(), token.reveal()));
         let mut mail = mail.clone();
         mail.variables.insert("link".into(), url.into());
         Ok(Cow::Owned(mail))
@@ -218,8 +201,7 @@ impl App {
 
     /// The instance's own mails that were captured, newest first: for the operator of an instance that sends none.
     pub async fn own_captured(&self, to: Option<&EmailAddress>, limit: usize) -> Result<Vec<Message>> {
-        let found =
-            self.0.db.read(|rx| Box::pin(async move { project::by_id(rx, core::platform()).await })).await?;
+        let found = self.read(body!(async |rx| project::by_id(rx, core::system()).await)).await?;
         let Some(project) = found else { return Ok(Vec::new()) };
         let listed = self.captured(&project, None, LOOKED_THROUGH).await?.mails;
         let wanted = listed.into_iter().filter(|mail| to.is_none_or(|to| mail.recipient == to.as_str()));
@@ -253,8 +235,8 @@ fn content(page: Page) -> (&'static str, String) {
             "Confirm your email address",
             "Somebody, hopefully you, created an account at {{instance}} with this address.",
             "Confirm the address",
-            "The link works once, for a short time. If it was not you, it also lets you take the account over, or \
-             delete it.",
+            "The link works once, for a short time. If it was not you, you can use it to take the account \
+             over or to delete it.",
         ),
         Page::ResetPassword => (
             "Reset your password",
@@ -281,10 +263,10 @@ fn content(page: Page) -> (&'static str, String) {
 
 /// Subject and HTML of the mail that tells a member why the project was disabled.
 fn suspension_content() -> (&'static str, String) {
-    let text = "The project {{project}} at {{instance}} was disabled. {{reason}} Until its operator enables it again \
-                nothing is sent and nothing can be changed; what is there can still be read.";
-    let after = "Look at whom the project writes to before you ask the operator: addresses that nobody entered, \
-                 bought or old lists, and recipients who did not ask for the mail.";
+    let text = "The project {{project}} at {{instance}} was disabled. {{reason}} Until the operator enables \
+                it again, nothing is sent and nothing can be changed; its data can still be read.";
+    let after = "Before you ask the operator, check the recipients of the project for addresses that nobody \
+                 entered, bought or old lists, and people who did not ask for the mail.";
     ("{{project}} was disabled", letter("{{project}} was disabled", text, "", after))
 }
 

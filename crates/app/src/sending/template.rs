@@ -10,12 +10,13 @@ use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::template_language;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Door;
+use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::template::{self as store, List};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
-use crate::sending::domain::check_may_send;
+use crate::sending::domain::{check_may_send, required_sender};
 
 /// Fields of a new template, or of a change to one.
 #[derive(Debug, Clone, Default)]
@@ -55,9 +56,9 @@ impl Fields {
         self.description.apply(&mut template.description);
         set(&mut template.subject, self.subject);
         set(&mut template.body, self.body);
-        set(&mut template.from, self.from.map(|from| from.to_string()));
+        set(&mut template.from, self.from);
         self.from_name.apply(&mut template.from_name);
-        self.reply_to.map(|to| to.to_string()).apply(&mut template.reply_to);
+        self.reply_to.apply(&mut template.reply_to);
         set(&mut template.kind, self.kind);
     }
 }
@@ -67,9 +68,7 @@ impl App {
     pub async fn templates(&self, project: &Project, list: List) -> Result<(Vec<Template>, i64)> {
         let number = project.number;
         let door = if list.search.is_some() { Door::Slow(number) } else { Door::Fast };
-        let read =
-            self.0.db.read_by(door, move |rx| Box::pin(async move { store::list(rx, number, &list).await }));
-        Ok(read.await?)
+        self.read_by(door, body!(async |rx| store::list(rx, number, &list).await)).await
     }
 
     /// One template.
@@ -81,7 +80,7 @@ impl App {
     pub async fn create_template(&self, project: &Project, fields: Fields) -> Result<Template> {
         fields.syntax()?;
         let now = self.0.clock.now();
-        let mut template = blank(now);
+        let mut template = blank(required_sender(fields.from.as_ref())?, now);
         fields.apply(&mut template);
         self.store_template(project.number, template, true).await
     }
@@ -96,20 +95,18 @@ impl App {
         fields.syntax()?;
         let check_sender = fields.from.is_some();
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let stored = self.write(move |tx| {
-            Box::pin(async move {
-                let found = store::get_for_update(tx, number, id).await?;
-                let mut template = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
-                fields.apply(&mut template);
-                template.updated_at = now;
-                if check_sender {
-                    check_may_send(tx, number, &template.from, leaves).await?;
-                }
-                store::update(tx, number, &template).await?;
-                Ok(template)
-            })
-        });
-        stored.await
+        self.write(body!(async |tx| {
+            let found = store::get_for_update(tx, number, id).await?;
+            let mut template = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
+            fields.apply(&mut template);
+            template.updated_at = now;
+            if check_sender {
+                check_may_send(tx, number, &template.from, leaves).await?;
+            }
+            store::update(tx, number, &template).await?;
+            Ok(template)
+        }))
+        .await
     }
 
     /// Copies a template.
@@ -133,42 +130,41 @@ impl App {
         check_sender: bool,
     ) -> Result<Template> {
         let leaves = self.mail_leaves();
-        let stored = self.write(move |tx| {
-            Box::pin(async move {
-                if check_sender {
-                    check_may_send(tx, number, &template.from, leaves).await?;
-                }
-                store::create(tx, number, &template).await?;
-                Ok(template)
-            })
-        });
-        stored.await
+        self.write(body!(async |tx| {
+            if check_sender {
+                check_may_send(tx, number, &template.from, leaves).await?;
+            }
+            store::create(tx, number, &template).await?;
+            Ok(template)
+        }))
+        .await
     }
 
     /// Removes a template. Mails made from it keep their content.
     pub async fn delete_template(&self, project: &Project, actor: &Actor, id: TemplateId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let removed = self.write(move |tx| {
-            Box::pin(async move {
-                if !store::delete(tx, number, id).await? {
-                    return Err(Error::not_found(Resource::Template, id));
-                }
-                let entry = Entry::new(Action::TemplateDeleted, id.to_string());
-                Ok(audit::record(tx, number, &actor, &entry, now).await?)
-            })
-        });
-        removed.await
+        self.write(body!(async |tx| {
+            if !store::delete(tx, number, id).await? {
+                return Err(Error::not_found(Resource::Template, id));
+            }
+            let entry = Entry::new(Action::TemplateDeleted, id.to_string());
+            Ok(audit::record(tx, number, &actor, &entry, now).await?)
+        }))
+        .await
+    }
+
+    /// A template of the project.
+    pub(crate) async fn template(&self, project: &Project, id: TemplateId) -> Result<Template> {
+        let number = project.number;
+        let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
+        found.ok_or_else(|| Error::not_found(Resource::Template, id))
     }
 
     /// How many mails were made from a template.
     pub async fn template_emails(&self, project: &Project, id: TemplateId) -> Result<i64> {
         self.template(project, id).await?;
         let number = project.number;
-        Ok(self
-            .0
-            .db
-            .read(move |rx| Box::pin(async move { store::emails_sent(rx, number, id).await }))
-            .await?)
+        self.read(body!(async |rx| store::emails_sent(rx, number, id).await)).await
     }
 }
 
@@ -182,14 +178,14 @@ pub(crate) fn syntax_issues(subject: Option<&str>, body: Option<&str>) -> Vec<Is
     fields.into_iter().filter_map(issue).collect()
 }
 
-fn blank(now: Timestamp) -> Template {
+fn blank(from: EmailAddress, now: Timestamp) -> Template {
     Template {
         id: TemplateId::new(now, rand::random()),
         name: String::new(),
         description: None,
         subject: String::new(),
         body: String::new(),
-        from: String::new(),
+        from,
         from_name: None,
         reply_to: None,
         kind: TemplateType::Marketing,

@@ -5,9 +5,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::date::Moment;
-use super::{
-    Comparison, Condition, DataPath, DataTest, EventTest, Facts, Filter, Group, Logic, Operand, Ordered,
-    TextTest, TimeField, TimeTest,
+use super::facts::Facts;
+use super::tree::{
+    Comparison, Condition, DataPath, DataTest, EventTest, Filter, Group, Logic, Operand, Ordered, TextTest,
+    TimeField, TimeTest,
 };
 use crate::custom_data::Data;
 use crate::time::Timestamp;

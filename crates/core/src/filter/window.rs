@@ -1,12 +1,83 @@
 //! The instants at which the passing of time changes the answer of a filter about a contact.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use super::date::Moment;
-use super::{Window, WindowSource};
+use super::tree::{Condition, DataPath, DataTest, EventTest, Filter, TimeField, TimeTest};
 use crate::contact::Contact;
+use crate::event::Activity;
 use crate::time::Timestamp;
 
 /// The least and the greatest instant that a date can stand for, in milliseconds: the years 0 to 9999.
 const YEARS: (i64, i64) = (-62_167_219_200_000, 253_402_300_799_999);
+
+/// A condition whose truth changes as time passes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Window {
+    /// Whose time it looks at.
+    pub source: WindowSource,
+    /// How long: what happened at `v` changes sides right after `v + length`.
+    pub length: Duration,
+}
+
+/// What a window looks at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WindowSource {
+    /// The contact's creation.
+    CreatedAt,
+    /// The contact's last change.
+    UpdatedAt,
+    /// A date among the custom data.
+    Data(DataPath),
+    /// The newest event of a name.
+    Event(String),
+    /// The newest activity of a kind.
+    Activity(Activity),
+}
+
+impl Filter {
+    /// The windows of the filter, each once, nested trees included.
+    pub fn windows(&self) -> Vec<Window> {
+        let mut windows = BTreeSet::new();
+        self.each(&mut |condition| windows.extend(condition.window()));
+        windows.into_iter().collect()
+    }
+}
+
+impl Condition {
+    fn window(&self) -> Option<Window> {
+        let (source, length) = match self {
+            Self::Time { field, test: TimeTest::Within(length) | TimeTest::OlderThan(length) } => {
+                let source = match field {
+                    TimeField::CreatedAt => WindowSource::CreatedAt,
+                    TimeField::UpdatedAt => WindowSource::UpdatedAt,
+                };
+                (source, *length)
+            }
+            Self::Data { path, test: DataTest::Within(length) | DataTest::OlderThan(length) } => {
+                (WindowSource::Data(path.clone()), *length)
+            }
+            Self::Event { name, test } => (WindowSource::Event(name.clone()), test.length()?),
+            Self::Activity { kind, test } => (WindowSource::Activity(*kind), test.length()?),
+            Self::Email(_)
+            | Self::Subscribed(_)
+            | Self::Time { .. }
+            | Self::Data { .. }
+            | Self::Segment { .. } => return None,
+        };
+        Some(Window { source, length })
+    }
+}
+
+impl EventTest {
+    fn length(self) -> Option<Duration> {
+        match self {
+            Self::Triggered | Self::NotTriggered => None,
+            Self::Within(length) | Self::OlderThan(length) | Self::NotWithin(length) => Some(length),
+        }
+    }
+}
 
 impl Window {
     /// The first instant at which the contact's own time lies outside of the window; `None` where the window looks at

@@ -140,7 +140,7 @@ impl Locale {
         contact.and_then(Self::from_tag).or_else(|| Self::from_tag(project)).unwrap_or(Self::En)
     }
 
-    /// The language that an `Accept-Language` header likes best, for who is not known; else English.
+    /// The language that an `Accept-Language` header prefers, for a visitor without a known contact; otherwise English.
     pub fn accepted(header: &str) -> Self {
         let mut best = (0.0, Self::En);
         for range in header.split(',').take(MAX_ACCEPTED) {

@@ -3,10 +3,10 @@
 mod graph;
 mod live;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::SegmentId;
+use crate::names::names_in_json;
 use crate::time::Timestamp;
 
 pub use graph::{Graph, MAX_EXPANDED, MAX_NESTING, Node, Problem, mentions};
@@ -17,28 +17,13 @@ pub const MAX_SEGMENTS: usize = 1000;
 /// The largest condition, in bytes of JSON.
 pub const MAX_CONDITION: usize = 64 * 1024;
 
-/// Who decides about the members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum SegmentType {
-    /// A condition.
-    Dynamic,
-    /// A list that is kept by hand.
-    Static,
-}
-
-impl SegmentType {
-    /// The name the contract shows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Dynamic => "DYNAMIC",
-            Self::Static => "STATIC",
-        }
-    }
-
-    /// The type whose name is `text`.
-    pub fn from_name(text: &str) -> Option<Self> {
-        [Self::Dynamic, Self::Static].into_iter().find(|kind| kind.as_str() == text)
+names_in_json! {
+    /// How the members of a segment are determined.
+    pub enum SegmentType {
+        /// A condition.
+        Dynamic = "DYNAMIC",
+        /// A list that is kept by hand.
+        Static = "STATIC",
     }
 }
 
@@ -47,11 +32,11 @@ impl SegmentType {
 pub struct Segment {
     /// Identifier.
     pub id: SegmentId,
-    /// Name, from which the names of its events are made.
+    /// Name; the names of its events are derived from it.
     pub name: String,
     /// Internal note.
     pub description: Option<String>,
-    /// Who decides about the members.
+    /// How the members of a segment are determined.
     pub kind: SegmentType,
     /// The condition of a dynamic segment, as it was given.
     pub condition: Option<Value>,
@@ -72,7 +57,7 @@ impl Segment {
     }
 }
 
-/// What stands for a segment's name in the names of its events (reference 5.4). Names without any ASCII letter or
+/// A segment's name as it occurs in the names of its events (reference 5.4). Names without any ASCII letter or
 /// digit have an empty slug, and different names can have the same.
 pub fn slug(name: &str) -> String {
     let kept = name.to_lowercase();

@@ -285,7 +285,7 @@ impl Reader<'_, '_> {
     fn enter(&mut self) -> Result<(), Fault> {
         self.depth += 1;
         if self.depth > MAX_BRACKETS {
-            return Err(self.fault(format!("More than {MAX_BRACKETS} brackets stand inside each other.")));
+            return Err(self.fault(format!("More than {MAX_BRACKETS} brackets are nested.")));
         }
         Ok(())
     }

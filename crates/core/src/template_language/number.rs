@@ -1,7 +1,5 @@
 //! Numbers, and texts that read as numbers.
 
-use super::value::Val;
-
 /// A number to calculate with.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Num {
@@ -29,15 +27,6 @@ impl Num {
         match self {
             Self::Int(value) => value as f64,
             Self::Float(value) => value,
-        }
-    }
-}
-
-impl<'r> From<Num> for Val<'r> {
-    fn from(number: Num) -> Val<'r> {
-        match number {
-            Num::Int(value) => Val::Int(value),
-            Num::Float(value) => Val::float(value),
         }
     }
 }

@@ -157,8 +157,7 @@ impl Parser<'_> {
         read: impl FnOnce(&mut Self) -> Result<Node, Fault>,
     ) -> Result<Node, Fault> {
         if self.open.len() >= MAX_DEPTH {
-            let message =
-                format!("More than {MAX_DEPTH} blocks stand inside each other. Nest them less deep.");
+            let message = format!("More than {MAX_DEPTH} blocks are nested. Nest fewer.");
             return Err(Fault::new(tag.start, message));
         }
         self.open.push((name, tag.start));
@@ -281,7 +280,7 @@ impl Parser<'_> {
     }
 
     fn no_arguments(&mut self, tag: &Tag) -> Result<(), Fault> {
-        let help = format!("`{}` stands alone between its braces.", tag.name);
+        let help = format!("`{}` takes no values. Remove what follows its name.", tag.name);
         self.read(tag, |mut reader| if reader.ends() { Ok(()) } else { Err(reader.unexpected(&help)) })
     }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::value::{Object, Val};
 use crate::custom_data;
 
 /// A value that the service sets itself and that no data can replace.
@@ -66,19 +65,9 @@ impl<'a> Scope<'a> {
         fixed + self.layers.iter().map(|layer| custom_data::size(layer)).sum::<usize>()
     }
 
-    /// What the top-level `name` stands for; nil when there is no such name.
-    pub(super) fn lookup(&self, name: &str) -> Val<'_> {
-        if let Some((_, fixed)) = self.fixed.iter().find(|(key, _)| *key == name) {
-            return match fixed {
-                Fixed::Text(text) => Val::borrowed(text),
-                Fixed::Bool(value) => Val::Bool(*value),
-            };
-        }
-        match self.datum(name) {
-            Some(value) => Val::from_json(value),
-            None if name == "data" => Val::Object(Object::Merged(self)),
-            None => Val::Nil,
-        }
+    /// The fixed value of the top-level `name`.
+    pub(super) fn fixed_value(&self, name: &str) -> Option<Fixed<'a>> {
+        self.fixed.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
     }
 
     /// The value of `key` in the merged layers.

@@ -88,7 +88,9 @@ pub(super) fn loop_header(mut reader: Reader<'_, '_>) -> Result<(String, Loop), 
             }
             "limit" => &mut header.limit,
             "offset" => &mut header.offset,
-            _ => return Err(reader.unexpected("After the list go `limit:`, `offset:` and `reversed`.")),
+            _ => {
+                return Err(reader.unexpected("Only `limit:`, `offset:` and `reversed` can follow the list."));
+            }
         };
         reader.word();
         reader.skip_space();

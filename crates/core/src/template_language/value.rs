@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::number::Num;
-use super::scope::Scope;
+use super::scope::{Fixed, Scope};
 use super::{MAX_LIST, MAX_VALUE};
 
 /// A value: borrowed from the data or the program, or made by a filter.
@@ -33,6 +33,31 @@ pub(super) enum Val<'r> {
     Empty,
     /// The literal `blank`.
     Blank,
+}
+
+impl<'r> From<Num> for Val<'r> {
+    fn from(number: Num) -> Val<'r> {
+        match number {
+            Num::Int(value) => Val::Int(value),
+            Num::Float(value) => Val::float(value),
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// What the top-level `name` stands for; nil when there is no such name.
+    pub(super) fn lookup(&self, name: &str) -> Val<'_> {
+        match self.fixed_value(name) {
+            Some(Fixed::Text(text)) => return Val::borrowed(text),
+            Some(Fixed::Bool(value)) => return Val::Bool(value),
+            None => {}
+        }
+        match self.datum(name) {
+            Some(value) => Val::from_json(value),
+            None if name == "data" => Val::Object(Object::Merged(self)),
+            None => Val::Nil,
+        }
+    }
 }
 
 /// A text that is cheap to clone.

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use mailwright_tls::ClientTls;
 use rustls::pki_types::CertificateDer;
-
-use super::tls::TlsConfigs;
 
 /// How the connection is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,7 +80,7 @@ pub struct RelayConfig {
     pub accept_invalid_certs: bool,
     /// The limits.
     pub timeouts: Timeouts,
-    pub(super) tls: TlsConfigs,
+    pub(super) tls: ClientTls,
 }
 
 impl RelayConfig {
@@ -95,7 +94,7 @@ impl RelayConfig {
             helo_name: String::new(),
             accept_invalid_certs: false,
             timeouts: Timeouts::default(),
-            tls: TlsConfigs::default(),
+            tls: ClientTls::default(),
         }
     }
 
@@ -111,16 +110,7 @@ impl RelayConfig {
     /// The same server, trusted also when its certificate was issued by one of `roots`, next to those of the system.
     #[must_use]
     pub fn with_extra_roots(self, roots: Vec<CertificateDer<'static>>) -> Self {
-        Self { tls: TlsConfigs::with_extra_roots(roots), ..self }
-    }
-
-    /// Reads `smtp://user:password@host:587?tls=required&helo=mail.example.com` and the like.
-    ///
-    /// `smtps` is implicit TLS on port 465. `smtp` is port 587 and takes `tls=required` (the default with
-    /// credentials), `opportunistic` (the default without) or `none`. Both take `helo=<name>` and `insecure=true`,
-    /// which accepts any certificate. Name and password are percent-encoded; IPv6 addresses stand in brackets.
-    pub fn from_url(url: &str) -> Result<Self, ConfigError> {
-        super::url::parse(url)
+        Self { tls: ClientTls::with_extra_roots(roots), ..self }
     }
 }
 
@@ -133,7 +123,7 @@ pub enum ConfigError {
     /// No host, or one with characters that a host cannot have.
     #[error("the URL of a relay needs a host, such as smtp://relay.example.com")]
     Host,
-    /// Not a number from 1 to 65535.
+    /// The port is not a number from 1 to 65535.
     #[error("the port {0:?} in the URL of a relay is not a number from 1 to 65535")]
     Port(String),
     /// A name without a password or the reverse.
@@ -150,7 +140,7 @@ pub enum ConfigError {
     Value {
         /// The parameter.
         name: &'static str,
-        /// What it can be.
+        /// Allowed values.
         expected: &'static str,
     },
     /// Something after the host, as in `smtp://host/path`.

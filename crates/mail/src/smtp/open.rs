@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mailwright_tls::Verify;
 use rustls::pki_types::ServerName;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, timeout};
@@ -15,7 +16,6 @@ use super::auth::{self, Mechanisms};
 use super::config::{RelayConfig, Security};
 use super::reply::{RawReply, Reply};
 use super::session::{Capabilities, Connection};
-use super::tls::Verify;
 use super::wire::{Stream, Wire, WireError};
 
 /// With several addresses to try, the longest time for one of them.
@@ -54,9 +54,9 @@ impl fmt::Display for OpenStage {
 pub struct OpenError {
     /// The step that failed.
     pub stage: OpenStage,
-    /// What the server said, when that was the reason.
+    /// Reply of the server, if it was the reason.
     pub reply: Option<Reply>,
-    /// What happened, for people; holds no credentials.
+    /// Description of the error, without credentials.
     pub error: String,
     /// Another try cannot succeed before somebody changes the server or the configuration: the server answered 5yz, or
     /// lacks TLS or an AUTH mechanism that is needed.
@@ -94,7 +94,7 @@ impl Connection {
                 tracing::debug!(
                     host = config.host,
                     error = error.error,
-                    "opportunistic TLS failed, went on without"
+                    "opportunistic TLS failed, continuing without TLS"
                 );
                 dial(config, false).await
             }

@@ -42,7 +42,8 @@ enum State {
     Stale,
     /// The server waits for content.
     Content,
-    /// Not usable any more, or in the middle of an operation: one that is dropped stays here.
+    /// The connection cannot be used any more, or is in the middle of an operation. If the operation's future is
+    /// dropped, it stays in this state.
     Broken,
 }
 
@@ -71,7 +72,7 @@ pub enum EnvelopeError {
     /// The connection broke or the server does not speak SMTP: try again on another one.
     #[error("the connection was lost: {error}")]
     Lost {
-        /// What happened, for people.
+        /// Description of the error.
         error: String,
     },
 }
@@ -85,13 +86,13 @@ pub enum ContentError {
     /// The connection broke before any of the final dot was handed to the system: certainly not accepted.
     #[error("the connection was lost before the message was complete: {error}")]
     LostBefore {
-        /// What happened, for people.
+        /// Description of the error.
         error: String,
     },
     /// The final dot was handed to the system and no reply was seen: accepted or not, nobody can tell.
     #[error("the connection was lost before the server answered: {error}")]
     InDoubt {
-        /// What happened, for people.
+        /// Description of the error.
         error: String,
     },
 }
@@ -162,7 +163,7 @@ impl Connection {
         let stale = match std::mem::replace(&mut self.state, State::Broken) {
             State::Idle => false,
             State::Stale => true,
-            State::Content | State::Broken => return Err(lost("it is not usable any more")),
+            State::Content | State::Broken => return Err(lost("the connection cannot be used any more")),
         };
         // A connection that was kept for a while may have been closed, mostly with a 421, which is no answer to us.
         if self.wire.was_interrupted().await {
@@ -279,8 +280,8 @@ impl Connection {
         self.wire.write_unless_answered(&block, self.timeouts.block).await
     }
 
-    /// What became of a message that could not be written completely: a server that refuses may say so and close, so
-    /// its last words are listened for; without a refusal it is `otherwise`.
+    /// The outcome of a message that could not be written completely. A server that refuses may reply and close, so
+    /// pending replies are read first; without a refusal the outcome is `otherwise`.
     async fn judge_break(
         &mut self,
         error: Option<WireError>,
@@ -326,7 +327,7 @@ impl Connection {
 #[derive(Default)]
 struct Progress {
     last_accepted: Option<Stage>,
-    /// The first refusal; what follows it is refused for want of what it refused.
+    /// The first refusal; later commands are refused because of it.
     refusal: Option<EnvelopeError>,
 }
 

@@ -1,8 +1,23 @@
 //! The URL of a relay.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 use super::config::{ConfigError, Credentials, RelayConfig, Security};
 
-pub(super) fn parse(url: &str) -> Result<RelayConfig, ConfigError> {
+impl RelayConfig {
+    /// Reads `smtp://user:password@host:587?tls=required&helo=mail.example.com` and the like.
+    ///
+    /// `smtps` is implicit TLS on port 465. `smtp` is port 587 and takes `tls=required` (the default with
+    /// credentials), `opportunistic` (the default without) or `none`. Both take `helo=<name>` and `insecure=true`,
+    /// which accepts any certificate. Name and password are percent-encoded; IPv6 addresses stand in brackets.
+    pub fn from_url(url: &str) -> Result<Self, ConfigError> {
+        parse(url)
+    }
+}
+
+fn parse(url: &str) -> Result<RelayConfig, ConfigError> {
     let (scheme, rest) = url.trim().split_once("://").ok_or(ConfigError::Scheme)?;
     let implicit = match scheme.to_ascii_lowercase().as_str() {
         "smtp" => false,
@@ -105,23 +120,14 @@ fn is_host(text: &str) -> bool {
 }
 
 fn decode(text: &str, what: &'static str) -> Result<String, ConfigError> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, after) = rest.split_at_checked(2).ok_or(ConfigError::Encoding(what))?;
-        let digit = |b: u8| char::from(b).to_digit(16);
-        let (Some(high), Some(low)) = (digit(digits[0]), digit(digits[1])) else {
-            return Err(ConfigError::Encoding(what));
-        };
-        bytes.push((high * 16 + low) as u8);
-        rest = after;
-    }
-    String::from_utf8(bytes).map_err(|_| ConfigError::Encoding(what))
+    // the decoder leaves what is not encoded correctly as it is
+    let is_code = |(at, _)| {
+        let digits = text.as_bytes().get(at + 1..at + 3);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    };
+    let decoded = percent_decode_str(text).decode_utf8().ok();
+    let decoded = decoded.filter(|_| text.match_indices('%').all(is_code));
+    decoded.map(Cow::into_owned).ok_or(ConfigError::Encoding(what))
 }
 
 #[cfg(test)]

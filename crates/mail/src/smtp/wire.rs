@@ -60,7 +60,7 @@ impl Wire {
     pub(super) fn into_plain(self) -> Result<TcpStream, WireError> {
         match self.stream {
             Stream::Plain(stream) if self.input.is_empty() => Ok(stream),
-            _ => Err(WireError::Malformed("it went on talking after it agreed to TLS")),
+            _ => Err(WireError::Malformed("the server sent data after it agreed to TLS")),
         }
     }
 

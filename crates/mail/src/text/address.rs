@@ -1,5 +1,9 @@
 //! The targets of links.
 
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
 use super::entities;
 
 /// The address of a link that a reader can use without the link.
@@ -66,23 +70,10 @@ fn number(text: &str) -> String {
 
 /// `%40` as the character it stands for; the text as it is where that would be none that can be shown.
 fn unescape(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        if let Some(decoded) = code.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok())
-        {
-            bytes.push(decoded);
-            rest = &after[2..];
-        } else {
-            bytes.push(byte);
-            rest = after;
-        }
-    }
-    let decoded = String::from_utf8(bytes).ok();
+    let decoded = percent_decode_str(text).decode_utf8().ok();
     decoded
         .filter(|text| !text.contains(|c: char| c.is_control() || c.is_whitespace()))
-        .unwrap_or_else(|| text.to_owned())
+        .map_or_else(|| text.to_owned(), Cow::into_owned)
 }
 
 /// The character that `rest`, whose first byte is `first`, begins with, decoded, and its length as written.

@@ -1,6 +1,6 @@
 //! The open elements that change how the text inside them is shown.
 
-use super::Element;
+use super::element::Element;
 use super::style::Look;
 use super::tokens::Tag;
 
@@ -14,7 +14,7 @@ const MAX_START: u32 = 999_999;
 /// How text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mode {
-    /// Not at all.
+    /// The element is hidden.
     pub(super) hidden: bool,
     /// In letters without a size, unless an element in between gives them one.
     pub(super) tiny: bool,

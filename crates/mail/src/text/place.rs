@@ -1,6 +1,6 @@
 //! Finds the place in HTML from others where a block with a font size of its own, such as a footer, is seen.
 
-use super::Element;
+use super::element::Element;
 use super::style::Look;
 use super::tokens::{Tag, Token, Tokens};
 

@@ -20,8 +20,8 @@ pub(crate) struct Limits {
 const MOST: usize = 8192;
 /// Fewest, however few descriptors there are.
 const FEWEST: usize = 16;
-/// Descriptors for everything but clients, the mail server and the database: files, pipes, DNS, providers, and those
-/// of connections that are being closed.
+/// Descriptors for everything but clients, the mail server, the database and outgoing requests: files, pipes, DNS, and
+/// those of connections that are being closed.
 const OWN: usize = 96;
 
 /// How many connections of clients there may be, where `files` can be open and others need `taken` of them.

@@ -117,8 +117,8 @@ impl Server {
         if let Some(silent) = self.full.again() {
             tracing::warn!(
                 silent,
-                "all places for connections, or those of a client, are taken by requests under way, and clients are turned \
-                 away; MAILWRIGHT_HTTP_CONNECTIONS and the limit on open files say how many there are"
+                "all connections, or all of one client, are busy with requests, and further connections are \
+                 refused; MAILWRIGHT_HTTP_CONNECTIONS and the limit on open files set how many there are"
             );
         }
         self.beyond_cap.take(peer.ip()).map(Seat::BeyondCap)

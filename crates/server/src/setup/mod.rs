@@ -41,7 +41,17 @@ pub(crate) fn open(config: &Config) -> Result<Setup> {
     let metrics = Metrics::default();
     let db = Db::open_with(&location, config.slow_reads(), metrics.store.clone())
         .context("the database cannot be opened")?;
-    Ok(Setup { db, metrics, clock: Clock::system() })
+    Ok(Setup { db, metrics, clock: clock() })
+}
+
+#[cfg(not(debug_assertions))]
+fn clock() -> Clock {
+    Clock::system()
+}
+
+#[cfg(debug_assertions)]
+fn clock() -> Clock {
+    crate::moved_clock::clock()
 }
 
 /// Opens a database that must be there already, and brings it up to date.
@@ -128,14 +138,13 @@ impl Setup {
     pub(crate) async fn keep_check(&self, config: &Config) -> Result<()> {
         let Some(secret) = known_secret(config)? else { return Ok(()) };
         if let Err(error) = secret::keep_check(&self.db, &secret).await {
-            tracing::warn!(%error, "the check of the secret could not be kept, the next start tries again");
+            tracing::warn!(%error, "the check of the secret could not be stored, the next start tries again");
         }
         self.try_secret(config).await
     }
 
     /// The same, whether the secret opens what is stored or not.
     pub(crate) fn app_with_any_secret(&self, config: &Config) -> Result<App> {
-        config.check_base_url()?;
         private::tighten(&config.data_dir);
         Ok(App::new(Parts {
             db: self.db.clone(),
@@ -168,7 +177,8 @@ pub(crate) fn serve_alone(config: &Config) -> Result<Option<File>> {
         ),
         Err(TryLockError::Error(error)) => {
             tracing::warn!(
-                %error, path = %path.display(), "this file system has no locks: see that no other process serves the data directory"
+                %error, path = %path.display(), "this file system has no locks: make sure that no other \
+                                                 process serves the data directory"
             );
             Ok(None)
         }
@@ -245,9 +255,8 @@ fn secret(config: &Config) -> Result<InstanceSecret> {
     let _ = std::fs::remove_file(&draft);
     match written {
         Ok(()) => Ok(InstanceSecret::new(made)),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            known_secret(config)?.with_context(|| format!("{} came and went", path.display()))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => known_secret(config)?
+            .with_context(|| format!("{} appeared and disappeared again during the start", path.display())),
         Err(error) => Err(error).with_context(|| {
             format!("cannot create {}; MAILWRIGHT_SECRET can hold the secret instead", path.display())
         }),

@@ -84,17 +84,19 @@ fn beside(file: &Path, end: &str) -> PathBuf {
 pub(super) fn tighten(folder: &Path) {
     for path in open_to_others(folder) {
         let tightened = if path == folder && !holds_only_ours(folder) {
-            Err(Error::other("it holds other files than ours"))
+            Err(Error::other("it holds files of other programs"))
         } else {
             let mode = if path == folder { 0o700 } else { 0o600 };
             std::fs::set_permissions(&path, Permissions::from_mode(mode))
         };
         match tightened {
             Ok(()) => tracing::warn!(
-                path = %path.display(), "other users of this machine could read this; now they cannot"
+                path = %path.display(), "other users of this machine could read this; their permissions were \
+                                         removed"
             ),
             Err(error) => tracing::warn!(
-                path = %path.display(), %error, "other users of this machine can read this; take it away from them with chmod"
+                path = %path.display(), %error, "other users of this machine can read this; remove their \
+                                                 permissions with chmod"
             ),
         }
     }
@@ -113,7 +115,7 @@ pub(super) fn assert_writable(file: &Path) -> anyhow::Result<()> {
         let (access, flags) = (rustix::fs::Access::WRITE_OK, rustix::fs::AtFlags::EACCESS);
         if let Err(error) = rustix::fs::accessat(rustix::fs::CWD, path, access, flags) {
             let owner =
-                path.metadata().map_or_else(|_| "nobody we know".to_owned(), |found| user(found.uid()));
+                path.metadata().map_or_else(|_| "an unknown user".to_owned(), |found| user(found.uid()));
             let we = user(rustix::process::geteuid().as_raw());
             anyhow::bail!(
                 "{} cannot be written ({error}): it belongs to {owner}, and this program runs as {we}; run it as the owner, or \

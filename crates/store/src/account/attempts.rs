@@ -62,7 +62,7 @@ pub async fn succeeded(tx: &mut Tx<'_>, forgiven: &[u8], counted: &[Counted]) ->
     Ok(())
 }
 
-/// Forgets what was counted against somebody.
+/// Forgets the attempts that were counted under a key.
 pub async fn forget(tx: &mut Tx<'_>, key: &[u8]) -> Result<()> {
     tx.execute("delete from login_attempts where key = $1", args![key]).await?;
     Ok(())

@@ -7,7 +7,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 
-/// Whose account at a provider it is.
+/// The user who has an account at a provider.
 pub async fn user(rx: &mut Rx<'_>, provider: &str, subject: &str) -> Result<Option<UserId>> {
     rx.optional(
         "select user_id from identities where provider = $1 and subject = $2",
@@ -17,7 +17,7 @@ pub async fn user(rx: &mut Rx<'_>, provider: &str, subject: &str) -> Result<Opti
     .await
 }
 
-/// Notes that an account at a provider is a user's. Fails with a conflict when it is somebody's already.
+/// Notes that an account at a provider belongs to a user. Fails with a conflict if it belongs to a user already.
 pub async fn create(
     tx: &mut Tx<'_>,
     provider: &str,

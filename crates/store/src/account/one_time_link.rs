@@ -3,50 +3,42 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{OneTimeLinkId, UserId};
+use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 
-/// What a link is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// To note that the address is the account's.
-    Verify,
-    /// To set another password.
-    Reset,
-}
-
-impl Purpose {
-    /// The name in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Verify => "verify",
-            Self::Reset => "reset",
-        }
+names! {
+    /// The purpose of a link.
+    pub enum Purpose {
+        /// To note that the address is the account's.
+        Verify = "verify",
+        /// To set another password.
+        Reset = "reset",
     }
 }
 
 /// A link to be sent.
 #[derive(Debug, Clone)]
-pub struct NewProof {
+pub struct NewLink {
     /// Identifier.
     pub id: OneTimeLinkId,
-    /// Whose link it is.
+    /// The account of the link.
     pub user: UserId,
-    /// What for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// The address it is sent to.
     pub email: EmailAddress,
-    /// SHA-256 of what it carries.
+    /// SHA-256 of its token.
     pub token_hash: [u8; 32],
     /// When it is no longer good.
     pub expires_at: Timestamp,
 }
 
 /// Stores a link.
-pub async fn create(tx: &mut Tx<'_>, new: &NewProof, now: Timestamp) -> Result<()> {
+pub async fn create(tx: &mut Tx<'_>, new: &NewLink, now: Timestamp) -> Result<()> {
     tx.execute_one(
         "insert into proofs (id, user_id, purpose, email, token_hash, created_at, expires_at) \
          values ($1, $2, $3, $4, $5, $6, $7)",

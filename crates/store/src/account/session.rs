@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::account::user::{self, User};
 use crate::args;
-use crate::database::error::{Error, Result};
+use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::project;
@@ -21,7 +21,7 @@ const MOST: i64 = 100;
 pub struct Session {
     /// Identifier.
     pub id: SessionId,
-    /// Who signed in.
+    /// The user of the session.
     pub user: User,
     /// When it began.
     pub created_at: Timestamp,
@@ -53,7 +53,7 @@ pub async fn find(
             const ROLE: usize = user::WIDTH + 4;
             let role: Option<String> = r.get(ROLE)?;
             let project = match role {
-                Some(role) => Some((project::read_at(r, ROLE + 1)?, self::role(&role, ROLE)?)),
+                Some(role) => Some((project::read_at(r, ROLE + 1)?, project::role(&role, ROLE)?)),
                 None => None,
             };
             let asked: Option<Uuid> = r.get(user::WIDTH)?;
@@ -72,16 +72,9 @@ pub async fn find(
     .await
 }
 
-pub(crate) fn role(text: &str, column: usize) -> Result<Role> {
-    Role::from_name(text).ok_or_else(|| Error::Corrupt {
-        column,
-        expected: "a role",
-        detail: "memberships.role has an unknown name".into(),
-    })
-}
-
 /// Starts a session, provided that the password is still the one that was checked; `checked` is its hash. Whether it
-/// was started.
+/// was started. The caller has locked the account ([`user::lock`]) before it looked at anything that may refuse the
+/// session.
 pub async fn start(
     tx: &mut Tx<'_>,
     id: SessionId,
@@ -182,8 +175,10 @@ pub async fn end(tx: &mut Tx<'_>, id: SessionId) -> Result<()> {
     Ok(())
 }
 
-/// Ends the sessions of a user, except perhaps one.
+/// Ends the sessions of a user, except perhaps one. A session that is being started is waited for, and ends as well:
+/// whoever starts one holds the account's lock.
 pub async fn end_all(tx: &mut Tx<'_>, user: UserId, except: Option<SessionId>) -> Result<()> {
+    user::lock(tx, user).await?;
     // no session has the nil id
     let kept = except.map_or(Uuid::nil(), Uuid::from);
     tx.execute("delete from sessions where user_id = $1 and id <> $2", &[user.into(), Arg::Id(kept)]).await?;

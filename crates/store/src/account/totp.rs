@@ -25,8 +25,8 @@ pub async fn get(rx: &mut Rx<'_>, user: UserId) -> Result<Option<Factor>> {
     .await
 }
 
-/// Stores a seed that has to be confirmed, in the place of an earlier one that was not. False when there is one that
-/// was.
+/// Stores a seed that has to be confirmed, in place of an earlier one that was not confirmed. False if the user has a
+/// confirmed one.
 pub async fn begin(tx: &mut Tx<'_>, user: UserId, seed: &[u8], now: Timestamp) -> Result<bool> {
     let stored = tx
         .execute(

@@ -52,7 +52,7 @@ pub async fn by_email(rx: &mut Rx<'_>, email: &EmailAddress) -> Result<Option<Us
     rx.optional(format!("select {COLUMNS} from users u where u.email = $1"), args![email], read).await
 }
 
-/// What a login is checked against.
+/// The stored values that a login is checked against.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// The account.
@@ -121,9 +121,10 @@ pub async fn create(tx: &mut Tx<'_>, new: &NewUser, now: Timestamp) -> Result<Op
     Ok((created == 1).then_some(id))
 }
 
-/// Changes how a person wants to be called.
+/// Changes how a person wants to be called. It does nothing if the account is gone.
 pub async fn rename(tx: &mut Tx<'_>, id: UserId, name: Option<&str>, now: Timestamp) -> Result<()> {
-    tx.execute_one("update users set name = $2, updated_at = $3 where id = $1", args![id, name, now]).await
+    tx.execute("update users set name = $2, updated_at = $3 where id = $1", args![id, name, now]).await?;
+    Ok(())
 }
 
 /// Replaces a password. `was` is the hash it was checked against: when it is another one by now, nothing changes and
@@ -144,7 +145,7 @@ pub async fn set_password(
     Ok(changed == 1)
 }
 
-/// Replaces a password, whatever it was; `None` for an account that signs in another way from now on.
+/// Replaces the password hash; `None` for an account that signs in another way from now on.
 pub async fn put_password(tx: &mut Tx<'_>, id: UserId, hash: Option<&str>, now: Timestamp) -> Result<()> {
     tx.execute_one("update users set password_hash = $2, updated_at = $3 where id = $1", args![id, hash, now])
         .await
@@ -178,6 +179,8 @@ pub async fn verify(tx: &mut Tx<'_>, id: UserId, email: &EmailAddress, now: Time
 
 /// Removes an account, unless it is a member of a project. Whether it was removed.
 pub async fn delete(tx: &mut Tx<'_>, id: UserId) -> Result<bool> {
+    // whoever makes the account a member at this moment is waited for, and seen by the next statement
+    lock(tx, id).await?;
     let removed = tx
         .execute(
             "delete from users where id = $1 and not exists (select 1 from memberships where user_id = $1)",

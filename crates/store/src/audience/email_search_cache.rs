@@ -18,6 +18,7 @@ use memchr::memmem::Finder;
 use tokio::task::AbortHandle;
 
 use crate::args;
+use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tx::Rx;
@@ -145,9 +146,7 @@ impl EmailSearchCaches {
         let (moves, newest, held) = (cache.moves, cache.newest, cache.count);
         let added = self
             .db
-            .read_slow(project, move |rx| {
-                Box::pin(async move { added(rx, project, moves, newest, held).await })
-            })
+            .read_slow(project, body!(async |rx| added(rx, project, moves, newest, held).await))
             .await?;
         let Some(added) = added else {
             lock(&self.slot).throw_away(project);
@@ -179,13 +178,11 @@ impl EmailSearchCaches {
 }
 
 async fn write(db: &Db, project: ProjectNumber) -> Result<Option<Cache>> {
-    let moves = db.read(move |rx| Box::pin(async move { sums(rx, project).await })).await?.1;
+    let moves = db.read(body!(async |rx| sums(rx, project).await)).await?.1;
     let mut cache = Cache::new(moves);
     loop {
         let newest = cache.newest;
-        let step = db.read_in_background(project, move |rx| {
-            Box::pin(async move { after(rx, project, newest, STEP).await })
-        });
+        let step = db.read_in_background(project, body!(async |rx| after(rx, project, newest, STEP).await));
         let step = step.await?;
         cache.add(&step);
         if step.len() < STEP as usize {

@@ -25,11 +25,11 @@ pub struct NewEvent {
     pub id: EventId,
     /// Name.
     pub name: String,
-    /// Whom it is about.
+    /// The contact of the event.
     pub contact: ContactId,
     /// The mail it is about.
     pub email: Option<EmailId>,
-    /// What came with it, as JSON text.
+    /// Data of the event, as JSON text.
     pub data: Option<String>,
     /// When it happened.
     pub at: Timestamp,
@@ -57,11 +57,11 @@ pub struct Event {
     pub id: EventId,
     /// Name.
     pub name: String,
-    /// Whom it is about.
+    /// The contact of the event.
     pub contact: Option<ContactId>,
     /// The mail it is about.
     pub email: Option<EmailId>,
-    /// What came with it.
+    /// Data of the event.
     pub data: Option<Json>,
     /// When it happened.
     pub created_at: Timestamp,
@@ -269,7 +269,10 @@ pub async fn remove(
 mod tests {
     use super::*;
     use crate::args;
-    use crate::database::db::{Db, Location, StoreMetrics};
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
 
     const PROJECT: ProjectNumber = ProjectNumber(7);
     const NOW: Timestamp = Timestamp(1_763_000_000_000);
@@ -287,43 +290,38 @@ mod tests {
     }
 
     async fn unique(db: &Db, name: &'static str, total: i64) -> i64 {
-        let read =
-            db.read(move |rx| Box::pin(async move { unique_contacts(rx, PROJECT, name, total, NOW).await }));
+        let read = db.read(body!(async |rx| unique_contacts(rx, PROJECT, name, total, NOW).await));
         read.await.unwrap()
     }
 
     /// Has the counters say that there are so many more events of a name.
     async fn pretend(db: &Db, name: &'static str, more: i64) {
-        let written = db.write(move |tx| {
-            Box::pin(async move {
-                let mut deltas = Deltas::default();
-                deltas.add(PROJECT, Counter::Event, name, more);
-                deltas.save(tx).await
-            })
-        });
+        let written = db.write(body!(async |tx| {
+            let mut deltas = Deltas::default();
+            deltas.add(PROJECT, Counter::Event, name, more);
+            deltas.save(tx).await
+        }));
         written.await.unwrap();
     }
 
     async fn contacts_are_counted_alike_however_many_events_there_are(db: Db) {
         crate::database::migrate::migrate(&db, NOW).await.unwrap();
-        let written = db.write(|tx| {
-            Box::pin(async move {
-                let mut events = Vec::new();
-                for number in 0..30 {
-                    let id = contact(tx, PROJECT, number).await?;
-                    // 20 contacts have the one, from 1 to 20 of them each; all have the other
-                    let seen = if number < 20 { number + 1 } else { 0 };
-                    events.extend((0..seen).map(|_| NewEvent::bare(PROJECT, "seen", id, NOW)));
-                    events.push(NewEvent::bare(PROJECT, "all", id, NOW));
-                }
-                let other = contact(tx, ProjectNumber(8), 50).await?;
-                events.push(NewEvent::bare(ProjectNumber(8), "seen", other, NOW));
-                let mut deltas = Deltas::default();
-                deltas.add(PROJECT, Counter::Contacts, "", 30);
-                append(tx, &events, &mut deltas).await?;
-                deltas.save(tx).await
-            })
-        });
+        let written = db.write(body!(async |tx| {
+            let mut events = Vec::new();
+            for number in 0..30 {
+                let id = contact(tx, PROJECT, number).await?;
+                // 20 contacts have the one, from 1 to 20 of them each; all have the other
+                let seen = if number < 20 { number + 1 } else { 0 };
+                events.extend((0..seen).map(|_| NewEvent::bare(PROJECT, "seen", id, NOW)));
+                events.push(NewEvent::bare(PROJECT, "all", id, NOW));
+            }
+            let other = contact(tx, ProjectNumber(8), 50).await?;
+            events.push(NewEvent::bare(ProjectNumber(8), "seen", other, NOW));
+            let mut deltas = Deltas::default();
+            deltas.add(PROJECT, Counter::Contacts, "", 30);
+            append(tx, &events, &mut deltas).await?;
+            deltas.save(tx).await
+        }));
         written.await.unwrap();
         for (name, expected) in [("seen", 20), ("all", 30), ("nothing", 0)] {
             for total in [FEW, FEW + 1] {

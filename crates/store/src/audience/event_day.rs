@@ -2,11 +2,13 @@
 //! events. Older events, from before these sums existed, are counted by the maintenance in steps, the oldest first.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use mailwright_core::ids::{EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::body;
 use crate::database::db::Db;
 use crate::database::error::Result;
 use crate::database::migrate::EVENT_DAYS;
@@ -23,15 +25,27 @@ fn day(at: Timestamp) -> i64 {
     at.0.div_euclid(DAY)
 }
 
-/// The name of a counter: as wide for every day, so that the days stand in their order and the event's name begins at
-/// the same place.
-fn counter_of(day: i64, name: &str) -> String {
-    format!("{day:06} {name}")
+/// The name of a counter: the day, as wide for every day, so that the days stand in their order, and the event's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key<'n> {
+    day: i64,
+    name: &'n str,
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:06} {}", self.day, self.name)
+    }
+}
+
+impl Key<'_> {
+    /// Reads the event's name in SQL: it begins at the same place on all days.
+    const NAME: &'static str = "substr(name, 8)";
 }
 
 /// Counts events of a name at a time, or that they are gone.
 pub(crate) fn count(deltas: &mut Deltas, project: ProjectNumber, name: &str, at: Timestamp, delta: i64) {
-    deltas.add(project, Counter::EventDay, &counter_of(day(at), name), delta);
+    deltas.add(project, Counter::EventDay, &Key { day: day(at), name }.to_string(), delta);
 }
 
 /// The events of a project that are not counted by day yet: those from `from` on and before `until`.
@@ -80,12 +94,11 @@ pub(crate) async fn forget<'e>(
 
 /// Does one step of counting the events of a project that are not counted yet. Returns whether there are more.
 pub async fn count_step(db: &Db, project: ProjectNumber) -> Result<bool> {
-    let unfinished =
-        db.read(move |rx| Box::pin(async move { uncounted(rx, project, COUNTED_TO).await })).await?;
+    let unfinished = db.read(body!(async |rx| uncounted(rx, project, COUNTED_TO).await)).await?;
     if unfinished.is_none() {
         return Ok(false);
     }
-    db.write_in_background(move |tx| Box::pin(step(tx, project))).await
+    db.write_in_background(body!(async |tx| step(tx, project).await)).await
 }
 
 async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
@@ -168,10 +181,14 @@ impl Sums {
 
 /// The sums of the days from `first` on and before `end`.
 async fn of_days(rx: &Rx<'_>, project: ProjectNumber, first: i64, end: i64) -> Result<Vec<(String, i64)>> {
+    let beginning = |day: i64| Key { day: day.max(0), name: "" }.to_string();
     rx.all(
-        "select substr(name, 8), cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'event_day' \
-         and name >= $2 and name < $3 group by substr(name, 8)",
-        args![project, counter_of(first.max(0), ""), counter_of(end.max(0), "")],
+        format!(
+            "select {name}, cast(sum(value) as {{int}}) from counters where project_id = $1 and kind = 'event_day' \
+             and name >= $2 and name < $3 group by {name}",
+            name = Key::NAME
+        ),
+        args![project, beginning(first), beginning(end)],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
@@ -212,7 +229,8 @@ mod tests {
 
     use super::*;
     use crate::audience::event::{self, NewEvent};
-    use crate::database::db::{Location, StoreMetrics};
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
 
     const PROJECT: ProjectNumber = ProjectNumber(7);
     /// When events began to be counted.
@@ -223,39 +241,31 @@ mod tests {
     }
 
     async fn append(db: &Db, times: Vec<Timestamp>) {
-        let written = db.write(move |tx| {
-            Box::pin(async move {
-                let contact = ContactId::first_of(Timestamp(1));
-                let new = |at: &Timestamp| NewEvent::bare(PROJECT, "seen", contact, *at);
-                let events: Vec<_> = times.iter().map(new).collect();
-                let mut deltas = Deltas::default();
-                event::append(tx, &events, &mut deltas).await?;
-                deltas.save(tx).await
-            })
-        });
+        let written = db.write(body!(async |tx| {
+            let contact = ContactId::first_of(Timestamp(1));
+            let new = |at: &Timestamp| NewEvent::bare(PROJECT, "seen", contact, *at);
+            let events: Vec<_> = times.iter().map(new).collect();
+            let mut deltas = Deltas::default();
+            event::append(tx, &events, &mut deltas).await?;
+            deltas.save(tx).await
+        }));
         written.await.unwrap();
     }
 
     async fn between(db: &Db, from: Timestamp, until: Timestamp) -> i64 {
         let now = at(20_003, 0);
-        let read =
-            db.read(move |rx| Box::pin(async move { counts_between(rx, PROJECT, from, until, now).await }));
+        let read = db.read(body!(async |rx| counts_between(rx, PROJECT, from, until, now).await));
         read.await.unwrap().iter().map(|(_, count)| count).sum()
     }
 
     /// Events of before the counting have no counters, as in a database that is older than it.
     async fn older(db: &Db) {
         append(db, (0..STEP as i64 + 3).map(|n| at(19_990 + n % 10, n)).collect()).await;
-        let written = db.write(|tx| {
-            Box::pin(async move {
-                tx.execute(
-                    "delete from counters where project_id = $1 and kind = 'event_day'",
-                    args![PROJECT],
-                )
+        let written = db.write(body!(async |tx| {
+            tx.execute("delete from counters where project_id = $1 and kind = 'event_day'", args![PROJECT])
                 .await?;
-                tx.execute("insert into event_days (project_id) values ($1)", args![PROJECT]).await
-            })
-        });
+            tx.execute("insert into event_days (project_id) values ($1)", args![PROJECT]).await
+        }));
         written.await.unwrap();
         append(db, vec![at(20_000, 6_000), at(20_001, 0), at(20_001, DAY - 1), at(20_002, 0)]).await;
     }
@@ -296,9 +306,10 @@ mod tests {
         assert!(count_step(&db, PROJECT).await.unwrap(), "there is more than one step");
         check(&db, all).await;
         // removed while some are counted and some are not
-        let removed = db.write(|tx| {
-            Box::pin(async move { event::remove(tx, PROJECT, "seen", at(19_991, 0), at(20_003, 0)).await })
-        });
+        let removed =
+            db.write(
+                body!(async |tx| event::remove(tx, PROJECT, "seen", at(19_991, 0), at(20_003, 0)).await),
+            );
         all -= removed.await.unwrap() as i64;
         check(&db, all).await;
         assert!(!count_step(&db, PROJECT).await.unwrap());

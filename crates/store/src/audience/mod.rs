@@ -10,3 +10,4 @@ pub mod names;
 pub mod search;
 pub mod segment;
 pub mod suppression;
+pub(crate) mod touched;

@@ -156,8 +156,8 @@ impl Names {
         Ok(())
     }
 
-    /// The same for an operation with the public key, which cannot use up what a project may have: half of it is for
-    /// those who are not just anybody.
+    /// The same for an operation with the public key, which can use only half of the names that a project may have: the
+    /// other half is for secret keys.
     pub fn take_publicly<'n>(
         &mut self,
         project: ProjectNumber,
@@ -218,8 +218,8 @@ async fn existing(
 /// Space of the locks of projects among PostgreSQL's advisory locks, whose keys are numbers of 64 bits.
 const LOCKS: i64 = 0x6e61_6d65_0000_0000;
 
-/// Keeps others from adding names or domains to a project, and from counting its mailbox anew, until the transaction
-/// ends.
+/// Locks the names of a project: other transactions cannot add names or domains to it, or recount its mailbox, until
+/// this one ends.
 pub(crate) async fn lock(tx: &Tx<'_>, project: ProjectNumber) -> Result<()> {
     tx.hold(LOCKS ^ project.0).await
 }

@@ -11,6 +11,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::body;
 use crate::database::db::Db;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
@@ -34,8 +35,8 @@ const STEP: i64 = 5_000;
 pub(crate) struct Filter {
     /// A condition to be appended to the `where`.
     pub(crate) condition: String,
-    /// What stands before the columns of conditions and order that must not choose the index: the lookup is to drive
-    /// the query, and SQLite takes a column with a unary plus for no column of an index.
+    /// The prefix of columns in conditions and order that must not make SQLite choose an index, so that the lookup
+    /// drives the query: SQLite uses no index for a column with a unary plus.
     pub(crate) plus: &'static str,
     /// Whether contacts are gone through one after the other.
     pub(crate) scans: bool,
@@ -112,27 +113,25 @@ async fn is_ready(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
 /// A step that is repeated, or interrupted, does no harm.
 pub async fn build_step(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let (contacts, state) = db
-        .read(move |rx| {
-            Box::pin(async move {
-                let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
-                let state = rx
-                    .optional(
-                        "select filled_to, ready from search_indexes where project_id = $1",
-                        args![project],
-                        |r| Ok((r.get::<i64>(0)?, r.get::<bool>(1)?)),
-                    )
-                    .await?;
-                Ok((contacts, state))
-            })
-        })
+        .read(body!(async |rx| {
+            let contacts = counter::value(rx, project, Counter::Contacts, "").await?;
+            let state = rx
+                .optional(
+                    "select filled_to, ready from search_indexes where project_id = $1",
+                    args![project],
+                    |r| Ok((r.get::<i64>(0)?, r.get::<bool>(1)?)),
+                )
+                .await?;
+            Ok((contacts, state))
+        }))
         .await?;
     match state {
         None if contacts < LARGE_PROJECT => Ok(false),
         Some((_, true)) => Ok(false),
         _ if db.is_postgres() => build_postgres(db, project, now).await,
-        None => db.write_in_background(move |tx| Box::pin(start_sqlite(tx, project, now))).await,
+        None => db.write_in_background(body!(async |tx| start_sqlite(tx, project, now).await)).await,
         Some((filled_to, false)) => {
-            db.write_in_background(move |tx| Box::pin(fill_sqlite(tx, project, filled_to))).await
+            db.write_in_background(body!(async |tx| fill_sqlite(tx, project, filled_to).await)).await
         }
     }
 }
@@ -152,15 +151,13 @@ async fn claim_postgres(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp)
 
 async fn build_postgres(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<bool> {
     let n = project.0;
-    if !db.write(move |tx| Box::pin(claim_postgres(tx, project, now))).await? {
+    if !db.write(body!(async |tx| claim_postgres(tx, project, now).await)).await? {
         return Ok(false);
     }
     db.outside("create extension if not exists pg_trgm").await?;
     // a build that was interrupted leaves an index that is not valid behind; one that outlived its lease goes on
     let found = db
-        .read(move |rx| {
-            Box::pin(async move {
-                rx.optional(
+        .read(body!(async |rx| rx.optional(
                     format!(
                         "select i.indisvalid, exists (select 1 from pg_stat_progress_create_index p \
                          where p.index_relid = c.oid) from pg_class c join pg_index i on i.indexrelid = c.oid \
@@ -169,9 +166,7 @@ async fn build_postgres(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
                     &[],
                     |r| Ok((r.get::<bool>(0)?, r.get::<bool>(1)?)),
                 )
-                .await
-            })
-        })
+                .await))
         .await?;
     if let Some((_, true)) = found {
         return Ok(false);
@@ -183,16 +178,13 @@ async fn build_postgres(db: &Db, project: ProjectNumber, now: Timestamp) -> Resu
         "create index concurrently if not exists contacts_search_{n} on contacts using gin (email gin_trgm_ops) where project_id = {n}"
     ))
     .await?;
-    db.write(move |tx| {
-        Box::pin(async move {
-            tx.execute(
-                "update search_indexes set filled_to = 0, ready = true where project_id = $1",
-                args![project],
-            )
-            .await
-        })
-    })
-    .await?;
+    db.write(body!(async |tx| tx
+        .execute(
+            "update search_indexes set filled_to = 0, ready = true where project_id = $1",
+            args![project],
+        )
+        .await))
+        .await?;
     Ok(false)
 }
 
@@ -257,12 +249,10 @@ async fn fill_sqlite(tx: &mut Tx<'_>, project: ProjectNumber, filled_to: i64) ->
 /// Takes a project's index away, if it has one.
 pub(crate) async fn drop_index(db: &Db, project: ProjectNumber) -> Result<()> {
     let has_one = db
-        .read(move |rx| {
-            Box::pin(async move {
-                let query = "select 1 from search_indexes where project_id = $1";
-                rx.exists(query, args![project]).await
-            })
-        })
+        .read(body!(async |rx| {
+            let query = "select 1 from search_indexes where project_id = $1";
+            rx.exists(query, args![project]).await
+        }))
         .await?;
     let n = project.0;
     if !has_one {
@@ -271,14 +261,12 @@ pub(crate) async fn drop_index(db: &Db, project: ProjectNumber) -> Result<()> {
     if db.is_postgres() {
         return db.outside(&format!("drop index concurrently if exists contacts_search_{n}")).await;
     }
-    db.write_in_background(move |tx| {
-        Box::pin(async move {
-            for trigger in ["insert", "delete", "update"] {
-                tx.execute(format!("drop trigger if exists contact_search_{n}_{trigger}"), &[]).await?;
-            }
-            tx.execute(format!("drop table if exists contact_search_{n}"), &[]).await?;
-            Ok(())
-        })
-    })
+    db.write_in_background(body!(async |tx| {
+        for trigger in ["insert", "delete", "update"] {
+            tx.execute(format!("drop trigger if exists contact_search_{n}_{trigger}"), &[]).await?;
+        }
+        tx.execute(format!("drop table if exists contact_search_{n}"), &[]).await?;
+        Ok(())
+    }))
     .await
 }

@@ -4,27 +4,20 @@ use std::collections::BTreeMap;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
 
-/// Why an address is suppressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// It does not exist.
-    Bounce,
-    /// Its owner called a mail spam.
-    Complaint,
-}
-
-impl Cause {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Bounce => "bounce",
-            Self::Complaint => "complaint",
-        }
+names! {
+    /// Why an address is suppressed.
+    pub enum Cause {
+        /// The address does not exist.
+        Bounce = "bounce",
+        /// The owner of the address reported a mail as spam.
+        Complaint = "complaint",
     }
 }
 
@@ -37,7 +30,7 @@ fn columns<'a>(addresses: &[Key<'a>]) -> [Arg<'a>; 2] {
     ]
 }
 
-/// Suppresses addresses; those that are stay as they are.
+/// Suppresses addresses; rows of suppressed ones stay as they are.
 pub async fn add(tx: &mut Tx<'_>, addresses: &[Key<'_>], cause: Cause, now: Timestamp) -> Result<()> {
     let [projects, emails] = columns(addresses);
     tx.each(

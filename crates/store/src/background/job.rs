@@ -27,11 +27,11 @@ pub struct NewJob {
     pub project: ProjectNumber,
     /// Identifier; its time is `at`.
     pub id: JobId,
-    /// What it does.
+    /// The kind of work.
     pub kind: JobKind,
-    /// What it works on.
+    /// Input of the job.
     pub input: Vec<u8>,
-    /// Where the work stands before the first step.
+    /// Progress before the first step.
     pub progress: Json,
     /// When it is queued.
     pub at: Timestamp,
@@ -74,11 +74,11 @@ pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<Project
 /// A job that this process may work on until its lease ends.
 #[derive(Debug, Clone)]
 pub struct Claimed {
-    /// Which job, and which claim on it.
+    /// The job, and the number of the claim.
     pub claim: ClaimRef,
-    /// What it does.
+    /// The kind of work.
     pub kind: JobKind,
-    /// Where the work stands.
+    /// Progress of the work.
     pub progress: Json,
     /// How often it was claimed, this time included, since the last step that was done.
     pub attempts: i64,
@@ -143,7 +143,7 @@ fn state(row: &Row<'_>, column: usize) -> Result<JobState> {
     JobState::from_name(&text).ok_or_else(detail)
 }
 
-/// What a job works on; `None` when it is finished.
+/// The input of a job; `None` if it is finished, since the input is deleted then.
 pub async fn input(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId) -> Result<Option<Vec<u8>>> {
     rx.optional(
         "select content from job_inputs where project_id = $1 and job_id = $2",
@@ -153,10 +153,10 @@ pub async fn input(rx: &mut Rx<'_>, project: ProjectNumber, id: JobId) -> Result
     .await
 }
 
-/// Where a job stands after a step.
+/// The state of a job after a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Where the work stands.
+    /// Progress of the work.
     pub progress: Json,
     /// How much of it is done, 0 to 100.
     pub percent: i64,
@@ -303,11 +303,11 @@ pub async fn release(tx: &mut Tx<'_>, claim: ClaimRef, release: Release, now: Ti
 pub struct Job {
     /// Identifier.
     pub id: JobId,
-    /// What it does.
+    /// The kind of work.
     pub kind: JobKind,
-    /// Where it stands.
+    /// State of the job.
     pub state: JobState,
-    /// Where the work stands.
+    /// Progress of the work.
     pub progress: Json,
     /// How much of it is done, 0 to 100.
     pub percent: i64,

@@ -4,13 +4,14 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::time::Clock;
 
+use crate::body;
 use crate::database::db::Db;
 use crate::database::error::Result;
 
 /// How often the database is asked in a row; the quickest answer is the one that counts.
 const QUESTIONS: usize = 3;
 
-/// What was found when the database was asked for the time.
+/// One comparison of the process's clock with the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// How many milliseconds the database's clock is ahead of the machine's.
@@ -32,26 +33,24 @@ pub async fn compare(db: &Db, clock: &Clock) -> Result<Option<Reading>> {
         return Ok(None);
     }
     let clock = clock.clone();
-    let compared = db.read(move |rx| {
-        Box::pin(async move {
-            let mut best: Option<Reading> = None;
-            for _ in 0..QUESTIONS {
-                let (asked_at, began) = (clock.uncorrected(), Instant::now());
-                let answer = rx
-                    .one("select floor(extract(epoch from clock_timestamp()) * 1000)::bigint", &[], |r| {
-                        r.get::<i64>(0)
-                    })
-                    .await?;
-                let half = began.elapsed() / 2;
-                // the clocks are read to the millisecond
-                let give_or_take = half + Duration::from_millis(1);
-                let ahead = answer - asked_at.plus(half).0;
-                if best.is_none_or(|best| give_or_take < best.give_or_take) {
-                    best = Some(Reading { ahead, give_or_take });
-                }
+    let compared = db.read(body!(async |rx| {
+        let mut best: Option<Reading> = None;
+        for _ in 0..QUESTIONS {
+            let (asked_at, began) = (clock.uncorrected(), Instant::now());
+            let answer = rx
+                .one("select floor(extract(epoch from clock_timestamp()) * 1000)::bigint", &[], |r| {
+                    r.get::<i64>(0)
+                })
+                .await?;
+            let half = began.elapsed() / 2;
+            // the clocks are read to the millisecond
+            let give_or_take = half + Duration::from_millis(1);
+            let ahead = answer - asked_at.plus(half).0;
+            if best.is_none_or(|best| give_or_take < best.give_or_take) {
+                best = Some(Reading { ahead, give_or_take });
             }
-            Ok(best)
-        })
-    });
+        }
+        Ok(best)
+    }));
     compared.await
 }

@@ -13,66 +13,27 @@
 //! reads have threads or connections of their own; [`slow`](super::slow) shares them out.
 //! `docs/adr/0007-doors-for-reads.md` has the reasons.
 
-use std::any::Any;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::ids::ProjectNumber;
-use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use crate::body;
+use crate::database::body::{ReadBody, WriteBody, answered, read_body, write_body, written};
 use crate::database::error::{Error, Result};
+use crate::database::held_up::HeldUp;
+use crate::database::location::Location;
+use crate::database::metrics::StoreMetrics;
 use crate::database::postgres::{Apart, Plans, Postgres};
 use crate::database::retry::pause;
 use crate::database::slow::{Reader, SlowReads};
 use crate::database::sqlite::Sqlite;
 use crate::database::tx::{Rx, Tx};
-
-/// Where the data is.
-#[derive(Debug, Clone)]
-pub enum Location {
-    /// A file of the embedded database.
-    Sqlite(PathBuf),
-    /// The URL of a PostgreSQL database.
-    Postgres {
-        /// `postgres://user:password@host:port/name`.
-        url: String,
-        /// Most connections of this process.
-        connections: usize,
-        /// How long a write waits at first for what another transaction holds, before it gives its connection back.
-        lock_wait: Duration,
-    },
-}
-
-/// What the store measures.
-#[derive(Debug, Clone)]
-pub struct StoreMetrics {
-    groups: Histogram,
-}
-
-impl StoreMetrics {
-    /// Declares the metrics in `registry`.
-    pub fn new(registry: &mut Registry) -> Self {
-        let groups = Histogram::new([1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
-        registry.register("write_batch_size", "Operations that one commit carried", groups.clone());
-        Self { groups }
-    }
-
-    pub(crate) fn group(&self, size: usize) {
-        self.groups.observe(size as f64);
-    }
-}
-
-impl Default for StoreMetrics {
-    fn default() -> Self {
-        Self::new(&mut Registry::default())
-    }
-}
+use crate::database::undone::{Answer, Refusal, Undone};
 
 /// How a read comes to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,141 +56,10 @@ const TURN: Duration = Duration::from_secs(1);
 /// How long it is tried.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a body answers, whatever it is.
-pub(crate) type Answer = Box<dyn Any + Send>;
-/// The body of a read. There is one type for all of them, so that what runs it is compiled once.
-pub(crate) type ReadBody =
-    Box<dyn for<'t, 'c> FnOnce(&'t mut Rx<'c>) -> BoxFuture<'t, Result<Answer>> + Send>;
-/// The body of a transaction, of one type for the same reason.
-pub(crate) type WriteBody =
-    Box<dyn for<'t, 'c> FnOnce(&'t mut Tx<'c>) -> BoxFuture<'t, Result<Answer, Undone>> + Send>;
-
-/// What the body of a transaction ends with when nothing of it is to be kept: a failure of the store, or a refusal that
-/// its caller knows the meaning of.
-pub trait Refusal: From<Error> + Send + 'static {
-    /// The failure of the store that this is, or itself.
-    fn into_failure(self) -> Result<Error, Self>;
-}
-
-impl Refusal for Error {
-    fn into_failure(self) -> Result<Error, Self> {
-        Ok(self)
-    }
-}
-
-/// Why nothing of a transaction is kept.
-#[derive(Debug)]
-pub(crate) enum Undone {
-    /// The store failed.
-    Failed(Error),
-    /// The body refused, with an error of its caller's own.
-    Refused(Answer),
-}
-
-impl From<Error> for Undone {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl Undone {
-    fn of<E: Refusal>(error: E) -> Self {
-        match error.into_failure() {
-            Ok(failure) => Self::Failed(failure),
-            Err(refusal) => Self::Refused(Box::new(refusal)),
-        }
-    }
-
-    pub(crate) fn into_error<E: Refusal>(self) -> E {
-        match self {
-            Self::Failed(failure) => failure.into(),
-            Self::Refused(refusal) => match refusal.downcast::<E>() {
-                Ok(refusal) => *refusal,
-                Err(_) => Error::Statement("a body refused with another error".into()).into(),
-            },
-        }
-    }
-
-    /// The failure of the store, if that is why.
-    pub(crate) fn failure(&self) -> Option<&Error> {
-        match self {
-            Self::Failed(failure) => Some(failure),
-            Self::Refused(_) => None,
-        }
-    }
-}
-
-pub(crate) fn read_body<T, F>(body: F) -> ReadBody
-where
-    T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Rx<'_>) -> BoxFuture<'t, Result<T>> + Send + 'static,
-{
-    Box::new(move |rx| answering(body(rx)))
-}
-
-pub(crate) fn write_body<T, E, F>(body: F) -> WriteBody
-where
-    T: Send + 'static,
-    E: Refusal,
-    F: for<'t> FnOnce(&'t mut Tx<'_>) -> BoxFuture<'t, Result<T, E>> + Send + 'static,
-{
-    Box::new(move |tx| {
-        let work = body(tx);
-        Box::pin(async move { work.await.map(|found| Box::new(found) as Answer).map_err(Undone::of) })
-    })
-}
-
-fn answering<T: Send + 'static>(work: BoxFuture<'_, Result<T>>) -> BoxFuture<'_, Result<Answer>> {
-    Box::pin(async move { work.await.map(|found| Box::new(found) as Answer) })
-}
-
-fn written<T: Send + 'static, E: Refusal>(outcome: Result<Answer, Undone>) -> Result<T, E> {
-    let answer = outcome.map_err(Undone::into_error::<E>)?;
-    Ok(answered(answer)?)
-}
-
-fn answered<T: Send + 'static>(answer: Answer) -> Result<T> {
-    match answer.downcast::<T>() {
-        Ok(found) => Ok(*found),
-        Err(_) => Err(Error::Statement("a body answered with something else".into())),
-    }
-}
-
 /// How many large operations of coalescers run at once on PostgreSQL: half as many as there are processors, so that
 /// small ones find some time.
 pub(crate) fn large_at_once() -> usize {
     std::thread::available_parallelism().map_or(1, |processors| (processors.get() / 2).max(1))
-}
-
-/// The writes that met what another transaction holds.
-#[derive(Debug)]
-struct HeldUp {
-    at_first: Duration,
-    count: AtomicUsize,
-    /// One for each connection that they may have.
-    turns: Semaphore,
-}
-
-impl HeldUp {
-    fn new(location: &Location) -> Self {
-        let (at_first, turns) = match location {
-            Location::Sqlite(_) => (Duration::ZERO, 1),
-            Location::Postgres { lock_wait, connections, .. } => (*lock_wait, (connections / 4).max(1)),
-        };
-        Self { at_first, count: AtomicUsize::new(0), turns: Semaphore::new(turns) }
-    }
-
-    fn is_any(&self) -> bool {
-        self.count.load(Ordering::Relaxed) > 0
-    }
-
-    /// Counts one, for as long as the value is kept.
-    fn enter(&self) -> impl Drop {
-        self.count.fetch_add(1, Ordering::Relaxed);
-        scopeguard::guard((), |()| {
-            self.count.fetch_sub(1, Ordering::Relaxed);
-        })
-    }
 }
 
 enum Engine {
@@ -300,8 +130,8 @@ impl Db {
     /// The body may await nothing but its transaction: on SQLite it runs on the writer thread, where anything else ends
     /// in [`Error::AwaitedOutside`]. That keeps the network out of transactions on both engines.
     ///
-    /// When it meets what another transaction holds, on PostgreSQL, it gives its connection back and runs again in its
-    /// turn, for up to twenty seconds: those that are held up have a quarter of the connections together.
+    /// If it meets a lock of another transaction on PostgreSQL, it gives its connection back and runs again in its
+    /// turn, for up to twenty seconds. All writes that are held up share a quarter of the connections.
     pub async fn write<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -346,8 +176,8 @@ impl Db {
         }
     }
 
-    /// Like [`Db::write`] for what is tried again later when it fails: it waits only for a moment for what another
-    /// transaction holds, and fails with [`Error::Contention`] then.
+    /// Like [`Db::write`] for work that is tried again later when it fails: it waits only for a moment for locks of
+    /// other transactions, and then fails with [`Error::Contention`].
     pub async fn try_write<T, E, F>(&self, body: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -402,7 +232,7 @@ impl Db {
             && error.refuses_writes()
             && !self.refuses_writes.swap(true, Ordering::SeqCst)
         {
-            tracing::error!(%error, "nothing can be written; /ready says so until something can");
+            tracing::error!(%error, "the database takes no writes; /ready says so until it does");
         }
         outcome
     }
@@ -417,7 +247,7 @@ impl Db {
     /// transaction ends well says less, for it may have found nothing to write.
     pub async fn probe_write(&self) -> Result<()> {
         let touch = "update schema_migrations set applied_at = applied_at where number = 1";
-        self.write(move |tx| Box::pin(async move { tx.execute_one(touch, &[]).await })).await?;
+        self.write(body!(async |tx| tx.execute_one(touch, &[]).await)).await?;
         if !self.is_writable() {
             if let Engine::Postgres(engine) = &*self.engine {
                 // other connections may have been made while none were taken, and still refuse them
@@ -429,8 +259,8 @@ impl Db {
         Ok(())
     }
 
-    /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. What may look
-    /// at every row of a project has doors of its own, [`Db::read_slow`] and [`Db::read_in_background`].
+    /// Runs a body that reads a few rows by their keys: keys, sessions, one contact, a page by an index. Reads that may
+    /// look at every row of a project use [`Db::read_slow`] or [`Db::read_in_background`].
     pub async fn read<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -460,7 +290,7 @@ impl Db {
         self.read_by(Door::Background(project), body).await
     }
 
-    /// Runs a body that reads, by the door that fits what is asked.
+    /// Runs a body that reads, as the kind of read that `door` names.
     pub async fn read_by<T, F>(&self, door: Door, body: F) -> Result<T>
     where
         T: Send + 'static,
@@ -518,11 +348,9 @@ impl Db {
 
     /// Whether the database answers.
     pub async fn ping(&self) -> Result<()> {
-        self.read(|rx| {
-            Box::pin(async move { rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await })
-        })
-        .await
-        .map(drop)
+        self.read(body!(async |rx| rx.one("select cast(1 as {int})", &[], |r| r.get::<i64>(0)).await))
+            .await
+            .map(drop)
     }
 
     /// Finishes queued writes and closes the database, when this is the last handle.

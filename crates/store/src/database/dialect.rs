@@ -1,8 +1,8 @@
 //! One SQL text for two engines: the named fragments, and what each engine makes of them.
 //!
 //! A text is expanded once in the life of a process. A difference that no fragment covers, such as another kind of
-//! index or a hint for one planner, asks `is_postgres`. `tests/tests/invariants.rs` lists the files that may, each with
-//! its reason.
+//! index or a hint for one planner, asks `is_postgres`. `tests/tests/it/invariants.rs` lists the files that may, each
+//! with its reason.
 //!
 //! | fragment | PostgreSQL | SQLite |
 //! |---|---|---|

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use mailwright_core::excess::Excess;
 
-use crate::audience::filter::MAX_COMPILED;
+/// The most conditions of one query, those of segments it refers to included: databases bound the length of a query.
+pub const MAX_COMPILED: usize = 2_000;
 
 /// Result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -31,13 +32,13 @@ pub enum Error {
     /// A slow read did not have its turn in time: others were reading.
     #[error("the read waited for {} seconds for its turn", .0.as_secs_f64())]
     NoTurn(Duration),
-    /// As many slow reads of the project wait as may.
+    /// The greatest number of slow reads of the project waits already.
     #[error("{0} slow reads of the project wait already")]
     Crowded(usize),
     /// The disk is full or cannot be written.
     #[error("the database cannot be written: {0}")]
     Full(String),
-    /// The database takes no writes now: it is a standby, or somebody said that it is only to be read.
+    /// The database takes no writes now: it is a standby, or was set to read-only.
     #[error("the database takes no writes: {0}")]
     ReadOnly(String),
     /// Another transaction got in the way; the same call can be made again at once.
@@ -62,16 +63,16 @@ pub enum Error {
     #[error("the cursor is of another list")]
     ForeignCursor,
     /// A single-row change touched another number of rows.
-    #[error("a change of one row touched {0}")]
+    #[error("a change of one row changed {0}")]
     RowCount(u64),
-    /// A stored value cannot be read as what it must be.
+    /// A stored value is not of the expected form.
     #[error("column {column} holds something else than {expected}: {detail}")]
     Corrupt {
         /// Position of the column in the query.
         column: usize,
-        /// What it should hold.
+        /// The expected form.
         expected: &'static str,
-        /// What was wrong.
+        /// The fault of the value.
         detail: String,
     },
     /// A transaction body awaited something other than its transaction (see [`crate::Db::write`]).
@@ -83,7 +84,7 @@ pub enum Error {
     /// Anything else the engine refused: a bug in a statement.
     #[error("the database refused a statement: {0}")]
     Statement(Cow<'static, str>),
-    /// The database is none that this program can work with, now or later.
+    /// The program cannot work with this database, now or later.
     #[error("{0}")]
     Unusable(String),
     /// A migration cannot be applied.
@@ -113,8 +114,8 @@ impl Error {
         matches!(self, Self::Full(_) | Self::ReadOnly(_))
     }
 
-    /// What a failed commit means: an answer of the server that tells a rollback keeps its meaning, anything else
-    /// leaves the outcome open.
+    /// The meaning of a failed commit: if the server answered that it rolled back, the error stays; otherwise the
+    /// outcome is unknown.
     pub(crate) fn of_commit(error: tokio_postgres::Error) -> Self {
         match Self::from(error) {
             told @ (Self::Contention(_) | Self::Conflict(_) | Self::Full(_) | Self::ReadOnly(_)) => told,

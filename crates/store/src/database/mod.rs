@@ -5,11 +5,15 @@
 //! one transaction, `slow` shares out the places for slow reads, `retry` repeats what another transaction got in the
 //! way of. An acknowledged write is on disk, on both engines.
 
+pub(crate) mod body;
 pub mod clock;
 pub(crate) mod coalesce;
 pub(crate) mod db;
 pub mod dialect;
 pub(crate) mod error;
+pub(crate) mod held_up;
+pub(crate) mod location;
+pub(crate) mod metrics;
 pub mod migrate;
 pub(crate) mod postgres;
 pub(crate) mod retry;
@@ -18,4 +22,5 @@ pub(crate) mod slow;
 pub(crate) mod sqlite;
 pub mod tenant;
 pub(crate) mod tx;
+pub(crate) mod undone;
 pub(crate) mod value;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::database::db::Refusal;
 use crate::database::error::Error;
+use crate::database::undone::Refusal;
 
 /// How long something is tried again that another transaction got in the way of: as often, and not longer.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ impl Patience {
     /// For what a client waits for.
     pub const USUAL: Self = Self::of(10);
 
-    /// As often as that, however long it takes.
+    /// This number of tries, without a limit of time.
     pub const fn of(tries: u32) -> Self {
         Self { tries, time: Duration::MAX }
     }
@@ -61,7 +61,10 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::database::db::{Db, Location, StoreMetrics};
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
     use crate::database::migrate::tests::Database;
 
     const INSERT: &str = "insert into taken (n) values (1)";
@@ -95,13 +98,13 @@ mod tests {
 
     async fn with_table(db: Db) -> Db {
         let table = "create table taken (n {int} primary key)";
-        db.write(move |tx| Box::pin(async move { tx.script(table).await })).await.unwrap();
+        db.write(body!(async |tx| tx.script(table).await)).await.unwrap();
         db
     }
 
     async fn rows(db: &Db) -> i64 {
         let count = "select count(*) from taken";
-        db.read(move |rx| Box::pin(async move { rx.one(count, &[], |r| r.get(0)).await })).await.unwrap()
+        db.read(body!(async |rx| rx.one(count, &[], |r| r.get(0)).await)).await.unwrap()
     }
 
     /// Runs a body that ends with contention `times`, then as `last` says; what came of it, and how often it ran.
@@ -151,13 +154,11 @@ mod tests {
         contention_is_tried_again(&db).await;
         a_refusal_undoes(&db).await;
         // an error of the store is seen in the caller's own: the first one says why
-        let aborted = db.write(|tx| {
-            Box::pin(async move {
-                let _ = tx.execute(INSERT, &[]).await;
-                tx.execute(INSERT, &[]).await?;
-                Ok::<_, Own>(())
-            })
-        });
+        let aborted = db.write(body!(async |tx| {
+            let _ = tx.execute(INSERT, &[]).await;
+            tx.execute(INSERT, &[]).await?;
+            Ok::<_, Own>(())
+        }));
         let error = aborted.await.unwrap_err();
         assert!(matches!(error, Own::Store(Error::Conflict(_))), "{error:?}");
         database.drop().await;
@@ -172,12 +173,10 @@ mod tests {
             let db = db.clone();
             async move {
                 let insert = "insert into taken (n) values ($1)";
-                let body = db.write(move |tx| {
-                    Box::pin(async move {
-                        tx.execute_one(insert, crate::args![n]).await?;
-                        room.map_or(Ok(()), |room| Err(Own::Full { room }))
-                    })
-                });
+                let body = db.write(body!(async |tx| {
+                    tx.execute_one(insert, crate::args![n]).await?;
+                    room.map_or(Ok(()), |room| Err(Own::Full { room }))
+                }));
                 body.await.is_ok()
             }
         };

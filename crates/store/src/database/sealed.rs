@@ -9,7 +9,7 @@ use crate::database::tx::{Rx, Tx};
 /// Something that only the right secret opens.
 #[derive(Debug, Clone)]
 pub enum Sealed {
-    /// Nothing but a check, kept since the secret was first used, or since it was replaced.
+    /// A value that is stored only as a check, since the secret was first used or was replaced.
     Check(Vec<u8>),
     /// The private DKIM key of a domain.
     Dkim(Vec<u8>),

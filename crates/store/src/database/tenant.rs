@@ -4,26 +4,27 @@
 //! missing from [`TABLES`]. Keys and indexes of these tables begin with `project_id`, so that the schema can be divided
 //! by project. Tables whose rows are found by other keys are [`Retirement::Following`] or [`Retirement::Cascading`].
 
-/// What becomes of a table's rows when the number of their project is retired.
+/// What happens to a table's rows when the number of their project is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retirement {
-    /// They are purged in the background. A reset copies first what it keeps of `domains` and `counters`.
+    /// The rows are purged in the background. A reset first copies the rows of `domains` and `counters` that it keeps.
     Purged(Rows),
-    /// They are moved in the background to the number that the project has after a reset, and purged after a deletion.
+    /// The rows are moved in the background to the number that the project has after a reset, and purged after a
+    /// deletion.
     Moved(Rows),
-    /// They are found by other keys than their project's. In the transaction of a reset they get the project's new
-    /// number, and in that of a deletion they go.
+    /// The rows are found by other keys than their project's. In the transaction of a reset they get the project's new
+    /// number, and in that of a deletion they are deleted.
     Following,
-    /// They speak of a number, and go with its row in `projects`.
+    /// The rows refer to a project's number, and are deleted with its row in `projects`.
     Cascading,
 }
 
 /// How rows of a table are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rows {
-    /// The columns of the table's key after `project_id`.
+    /// The columns of the table's key after `project_id`, separated by commas.
     pub key: &'static str,
-    /// How many go in one transaction.
+    /// How many rows are removed in one transaction.
     pub at_once: u32,
 }
 

@@ -6,10 +6,7 @@ use std::rc::Rc;
 
 use bytes::{BufMut, BytesMut};
 use mailwright_core::address::{DomainName, EmailAddress};
-use mailwright_core::ids::{
-    ApiKeyId, AuditId, CampaignId, ChangeId, ContactId, DomainId, EmailId, EventId, InvitationId, JobId,
-    OneTimeLinkId, ProjectId, ProjectNumber, SegmentId, SessionId, TemplateId, UserId,
-};
+use mailwright_core::ids::{self, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use rusqlite::types::{Value as LiteValue, ValueRef};
 use serde_json::Value as Json;
@@ -205,14 +202,14 @@ pub fn json_text(data: &serde_json::Map<String, Json>) -> String {
 }
 
 macro_rules! ids {
-    ($($id:ty),+ $(,)?) => { $(
-        impl From<$id> for Arg<'_> {
-            fn from(v: $id) -> Self {
+    ($($(#[$doc:meta])* $id:ident),+ $(,)?) => { $(
+        impl From<ids::$id> for Arg<'_> {
+            fn from(v: ids::$id) -> Self {
                 Arg::Id(v.into())
             }
         }
 
-        impl Column for $id {
+        impl Column for ids::$id {
             fn lite(value: ValueRef<'_>, column: usize) -> Result<Self> {
                 Uuid::lite(value, column).map(Self::from)
             }
@@ -224,24 +221,7 @@ macro_rules! ids {
     )+ };
 }
 
-ids!(
-    ProjectId,
-    UserId,
-    ApiKeyId,
-    ChangeId,
-    ContactId,
-    EventId,
-    EmailId,
-    TemplateId,
-    DomainId,
-    CampaignId,
-    SegmentId,
-    JobId,
-    SessionId,
-    InvitationId,
-    AuditId,
-    OneTimeLinkId,
-);
+mailwright_core::with_ids!(ids);
 
 impl<'a, T: Into<Arg<'a>>> From<Option<T>> for Arg<'a> {
     fn from(value: Option<T>) -> Self {

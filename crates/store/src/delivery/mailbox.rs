@@ -151,7 +151,7 @@ async fn oldest(rx: &Rx<'_>, project: ProjectNumber) -> Result<Vec<(EmailId, i64
 }
 
 /// Counts the bytes of a mailbox that holds little anew, given how many of them the transaction did not count yet.
-/// While a process of a version runs that counts mails alone, what it adds and removes is not in the sum.
+/// Mails that a process of an earlier version, which counts only mails, adds or removes meanwhile are not in the sum.
 async fn recount(tx: &Tx<'_>, project: ProjectNumber, uncounted: i64, deltas: &mut Deltas) -> Result<()> {
     // two that put the same right would do it twice
     names::lock(tx, project).await?;
@@ -257,7 +257,10 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::database::db::{Db, Location, StoreMetrics};
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
     use crate::database::migrate::migrate;
     use crate::database::migrate::tests::Database;
 
@@ -272,40 +275,36 @@ mod tests {
 
     /// Keeps a mail of each size, named by a time, and trims the mailbox.
     async fn keep_all(db: &Db, sizes: Vec<(i64, i64)>, quota: Quota) {
-        let kept = db.write(move |tx| {
-            Box::pin(async move {
-                let mut deltas = Deltas::default();
-                let mut added = Quota { mails: 0, bytes: 0 };
-                for (at, size) in sizes {
-                    let at = Timestamp(at);
-                    let mail = Captured {
-                        id: EmailId::new(at, rand::random()),
-                        sender: "s".into(),
-                        recipient: "r".into(),
-                        subject: "s".into(),
-                        size,
-                        created_at: at,
-                    };
-                    keep(tx, ONE, ContactId::new(at, rand::random()), &mail, b"raw", &mut deltas).await?;
-                    added = Quota { mails: added.mails + 1, bytes: added.bytes + size };
-                }
-                trim(tx, ONE, quota, added, &mut deltas).await?;
-                deltas.save(tx).await
-            })
-        });
+        let kept = db.write(body!(async |tx| {
+            let mut deltas = Deltas::default();
+            let mut added = Quota { mails: 0, bytes: 0 };
+            for (at, size) in sizes {
+                let at = Timestamp(at);
+                let mail = Captured {
+                    id: EmailId::new(at, rand::random()),
+                    sender: "s".into(),
+                    recipient: "r".into(),
+                    subject: "s".into(),
+                    size,
+                    created_at: at,
+                };
+                keep(tx, ONE, ContactId::new(at, rand::random()), &mail, b"raw", &mut deltas).await?;
+                added = Quota { mails: added.mails + 1, bytes: added.bytes + size };
+            }
+            trim(tx, ONE, quota, added, &mut deltas).await?;
+            deltas.save(tx).await
+        }));
         kept.await.unwrap();
     }
 
     /// What the mailbox holds, by the times of its mails, after it was compared with the counters.
     async fn held(db: &Db) -> Vec<i64> {
-        let found = db.read(|rx| {
-            Box::pin(async move {
-                let sql = "select created_at, size from mailbox where project_id = $1 order by id";
-                let rows = rx.all(sql, args![ONE], |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))).await?;
-                let mails = counter::value(rx, ONE, Counter::Mailbox, "").await?;
-                Ok((rows, mails, counter::value(rx, ONE, Counter::MailboxBytes, "").await?))
-            })
-        });
+        let found = db.read(body!(async |rx| {
+            let sql = "select created_at, size from mailbox where project_id = $1 order by id";
+            let rows = rx.all(sql, args![ONE], |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?))).await?;
+            let mails = counter::value(rx, ONE, Counter::Mailbox, "").await?;
+            Ok((rows, mails, counter::value(rx, ONE, Counter::MailboxBytes, "").await?))
+        }));
         let (rows, mails, bytes) = found.await.unwrap();
         let sum: i64 = rows.iter().map(|(_, size)| size).sum();
         assert_eq!((mails, bytes), (rows.len() as i64, sum), "counted");
@@ -314,13 +313,11 @@ mod tests {
 
     /// Has the counter say more, or less, than there is.
     async fn miscount(db: &Db, bytes: i64) {
-        let added = db.write(move |tx| {
-            Box::pin(async move {
-                let mut deltas = Deltas::default();
-                deltas.add(ONE, Counter::MailboxBytes, "", bytes);
-                deltas.save(tx).await
-            })
-        });
+        let added = db.write(body!(async |tx| {
+            let mut deltas = Deltas::default();
+            deltas.add(ONE, Counter::MailboxBytes, "", bytes);
+            deltas.save(tx).await
+        }));
         added.await.unwrap();
     }
 
@@ -349,7 +346,7 @@ mod tests {
         assert_eq!(held(&db).await, [3]);
         miscount(&db, -5_000).await;
         for _ in 0..2 {
-            let deleted = db.write(|tx| Box::pin(async move { delete_some(tx, ONE).await }));
+            let deleted = db.write(body!(async |tx| delete_some(tx, ONE).await));
             deleted.await.unwrap();
         }
         assert!(held(&db).await.is_empty());
@@ -365,17 +362,15 @@ mod tests {
         let (let_go, until) = oneshot::channel::<()>();
         let first = db.clone();
         let trim_first = tokio::spawn(async move {
-            let work = first.write_in_background(|tx| {
-                Box::pin(async move {
-                    let mut deltas = Deltas::default();
-                    let nothing = Quota { mails: 0, bytes: 0 };
-                    trim(tx, ONE, Quota { mails: 2, ..FREE }, nothing, &mut deltas).await?;
-                    deltas.save(tx).await?;
-                    let _ = removed.send(());
-                    let _ = until.await;
-                    Ok::<_, crate::Error>(())
-                })
-            });
+            let work = first.write_in_background(body!(async |tx| {
+                let mut deltas = Deltas::default();
+                let nothing = Quota { mails: 0, bytes: 0 };
+                trim(tx, ONE, Quota { mails: 2, ..FREE }, nothing, &mut deltas).await?;
+                deltas.save(tx).await?;
+                let _ = removed.send(());
+                let _ = until.await;
+                Ok::<_, crate::Error>(())
+            }));
             work.await
         });
         has_removed.await.unwrap();

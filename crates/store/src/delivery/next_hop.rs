@@ -16,11 +16,11 @@ pub struct Known {
     pub connections: Option<i64>,
     /// Why it cannot be used, in one word; `None` when it can.
     pub trouble: Option<String>,
-    /// What it said.
+    /// Its last reply or error.
     pub detail: Option<String>,
 }
 
-/// How long trouble counts that nobody speaks of any more: the process that met it may have died.
+/// How long stored trouble counts if no process repeats it: the process that met it may have died.
 pub const TROUBLE_COUNTS: Duration = Duration::from_mins(5);
 
 /// What is known of the next hop of that name.
@@ -33,7 +33,8 @@ pub async fn get(rx: &mut Rx<'_>, name: &str, now: Timestamp) -> Result<Option<K
     .await
 }
 
-/// Notes what is known of a next hop. Trouble is to be noted again before it no longer counts.
+/// Stores what is known of a next hop. Trouble counts for some minutes only, so the caller stores it again while it
+/// lasts.
 pub async fn put(tx: &mut Tx<'_>, name: &str, known: &Known, now: Timestamp) -> Result<()> {
     tx.execute(
         "insert into next_hops (name, connections, trouble, detail, updated_at) values ($1, $2, $3, $4, $5) \

@@ -18,7 +18,7 @@ pub struct Suspension {
     pub reason: String,
     /// Since when.
     pub started_at: Timestamp,
-    /// Until when; `None` while it lasts.
+    /// End of the suspension; `None` while it lasts.
     pub ended_at: Option<Timestamp>,
 }
 
@@ -63,7 +63,7 @@ pub async fn end(
     Ok(enabled == 1)
 }
 
-/// What was baseline when the project was last enabled.
+/// The sums of the project when it was last enabled.
 pub async fn baseline(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<ReputationBaseline>> {
     let stored = rx
         .optional(

@@ -10,60 +10,44 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::join;
 use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::audience::segment;
+use crate::audience::touched;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 
-/// What is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Counter {
-    /// Contacts; the name is empty.
-    Contacts,
-    /// Contacts that were removed or got another address; the name is empty. It only grows.
-    AddressRevisions,
-    /// Subscribed contacts; the name is empty.
-    Subscribed,
-    /// Contacts that have a custom field; the name is the field's.
-    Field,
-    /// Events; the name is the event's.
-    Event,
-    /// Events by day; see [`crate::audience::event_day`].
-    EventDay,
-    /// Emails by status; the name is the status.
-    Email,
-    /// Captured mails; the name is empty.
-    Mailbox,
-    /// Bytes of captured mails; the name is empty.
-    MailboxBytes,
-    /// Mails made from a template; the name is the template's id.
-    Template,
-    /// Mails of a campaign; see [`crate::sending::campaign::ledger`].
-    Campaign,
-    /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see
-    /// `crate::delivery::delivery_stats`).
-    DeliveryStats,
-}
-
-impl Counter {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Contacts => "contacts",
-            Self::AddressRevisions => "address_revisions",
-            Self::Subscribed => "subscribed",
-            Self::Field => "field",
-            Self::Event => "event",
-            Self::EventDay => "event_day",
-            Self::Email => "email",
-            Self::Mailbox => "mailbox",
-            Self::MailboxBytes => "mailbox_bytes",
-            Self::Template => "template",
-            Self::Campaign => "campaign",
-            Self::DeliveryStats => "delivery_stats",
-        }
+names! {
+    /// The kinds of counters.
+    #[derive(PartialOrd, Ord)]
+    pub enum Counter {
+        /// Contacts; the name is empty.
+        Contacts = "contacts",
+        /// Contacts that were removed or got another address; the name is empty. It only grows.
+        AddressRevisions = "address_revisions",
+        /// Subscribed contacts; the name is empty.
+        Subscribed = "subscribed",
+        /// Contacts that have a custom field; the name is the field's.
+        Field = "field",
+        /// Events; the name is the event's.
+        Event = "event",
+        /// Events by day; see [`crate::audience::event_day`].
+        EventDay = "event_day",
+        /// Emails by status; the name is the status.
+        Email = "email",
+        /// Captured mails; the name is empty.
+        Mailbox = "mailbox",
+        /// Bytes of captured mails; the name is empty.
+        MailboxBytes = "mailbox_bytes",
+        /// Mails made from a template; the name is the template's id.
+        Template = "template",
+        /// Mails of a campaign; see `sending/campaign/ledger/key.rs`.
+        Campaign = "campaign",
+        /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see
+        /// `crate::delivery::delivery_stats`).
+        DeliveryStats = "delivery_stats",
     }
 }
 
@@ -96,7 +80,7 @@ impl Deltas {
 
     /// Adds the sums to the counters and notes the contacts that changed.
     pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
-        let (noted, added) = join(segment::note_touched(tx, &self.touched), add(tx, self.sums)).await;
+        let (noted, added) = join(touched::queue(tx, &self.touched), add(tx, self.sums)).await;
         noted.and(added)
     }
 }

@@ -1,6 +1,7 @@
 //! API keys: a secret key is stored as its hash only.
 
 use mailwright_core::ids::{ApiKeyId, ProjectNumber};
+use mailwright_core::names;
 use mailwright_core::project::Project;
 use mailwright_core::role::Scopes;
 use mailwright_core::time::Timestamp;
@@ -11,21 +12,13 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::project;
 
-/// Which endpoints a key opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum KeyKind {
-    /// `sk_`: what its scopes name.
-    Secret,
-    /// `pk_`: `/v1/track` alone.
-    Public,
-}
-
-impl KeyKind {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Secret => "secret",
-            Self::Public => "public",
-        }
+names! {
+    /// Which endpoints a key opens.
+    pub enum KeyKind {
+        /// `sk_`: what its scopes name.
+        Secret = "secret",
+        /// `pk_`: `/v1/track` alone.
+        Public = "public",
     }
 }
 
@@ -35,7 +28,7 @@ pub type KeyHash = [u8; 32];
 /// A key that was found.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// What it was found by.
+    /// SHA-256 of the key, by which it was found.
     pub hash: Vec<u8>,
     /// Identifier.
     pub id: ApiKeyId,
@@ -43,7 +36,7 @@ pub struct Found {
     pub kind: KeyKind,
     /// Its name; the project's own pair has none.
     pub name: Option<String>,
-    /// What it is limited to.
+    /// The scopes that limit it.
     pub scopes: Scopes,
     /// Its project.
     pub project: Project,
@@ -91,7 +84,7 @@ pub struct NewKey {
     pub id: ApiKeyId,
     /// Which endpoints it opens.
     pub kind: KeyKind,
-    /// What is stored of it.
+    /// SHA-256 of the key.
     pub hash: KeyHash,
     /// The key itself, for public keys only.
     pub token: Option<String>,
@@ -145,7 +138,7 @@ pub struct Listed {
     pub kind: KeyKind,
     /// Its name; the project's own pair has none.
     pub name: Option<String>,
-    /// What it is limited to.
+    /// The scopes that limit it.
     pub scopes: Scopes,
     /// The key itself, for public keys only.
     pub token: Option<String>,

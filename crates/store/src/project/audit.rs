@@ -14,7 +14,7 @@ use crate::database::value::Arg;
 /// Something that was done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What.
+    /// The action.
     pub action: Action,
     /// The target: an id, an address, a name.
     pub target: Option<String>,

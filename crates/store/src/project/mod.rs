@@ -12,13 +12,12 @@ pub mod rate_limit;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::patch::Patch;
-use mailwright_core::project::{self, Project};
+use mailwright_core::project::{self, Project, Tracking};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 
-use crate::account::session::role;
 use crate::args;
-use crate::database::error::Result;
+use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
@@ -85,7 +84,7 @@ pub async fn named(rx: &mut Rx<'_>, name: &str, limit: i64) -> Result<Vec<Named>
              where (p.name = $1 or p.bootstrap_name = $1) and p.retired_at is null and p.id <> $2 \
              order by p.number limit $3"
         ),
-        args![name, project::platform(), limit],
+        args![name, project::system(), limit],
         |r| {
             Ok(Named {
                 project: read(r)?,
@@ -121,7 +120,7 @@ pub async fn mark_bootstrapped(tx: &mut Tx<'_>, number: ProjectNumber, name: &st
 pub async fn count(rx: &mut Rx<'_>) -> Result<i64> {
     rx.one(
         "select count(*) from projects where retired_at is null and id <> $1",
-        args![project::platform()],
+        args![project::system()],
         |r| r.get(0),
     )
     .await
@@ -149,7 +148,7 @@ pub(crate) async fn enabled(rx: &mut Rx<'_>, numbers: Vec<ProjectNumber>) -> Res
     .await
 }
 
-/// What sending needs to know of a project.
+/// The settings of a project that sending needs.
 #[derive(Debug, Clone)]
 pub struct Sending {
     /// The project.
@@ -158,7 +157,7 @@ pub struct Sending {
     pub per_second: Option<i64>,
 }
 
-/// What sending needs to know of a project.
+/// The settings of a project that sending needs.
 pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Sending>> {
     rx.optional(
         format!("select {COLUMNS}, p.sending_per_second from projects p where p.number = $1"),
@@ -262,24 +261,23 @@ pub async fn create(tx: &mut Tx<'_>, name: &str, language: &str, now: Timestamp)
 }
 
 /// The project of the instance's own mails, created if need be.
-pub async fn platform(tx: &mut Tx<'_>, name: &str, now: Timestamp) -> Result<Project> {
+pub async fn system(tx: &mut Tx<'_>, name: &str, now: Timestamp) -> Result<Project> {
     tx.execute(
         "insert into projects (id, name, language, tracking, created_at, updated_at) \
          values ($1, $2, 'en', 'DISABLED', $3, $3) on conflict (id) do nothing",
-        args![project::platform(), name, now],
+        args![project::system(), name, now],
     )
     .await?;
-    tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![project::platform()], read)
-        .await
+    tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![project::system()], read).await
 }
 
-/// Changes of settings; what is absent stays.
+/// Changes of settings; a setting that is `None` stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Change {
     /// Name.
     pub name: Option<String>,
     /// Which mails are tracked.
-    pub tracking: Option<&'static str>,
+    pub tracking: Option<Tracking>,
     /// Language of public pages and footers.
     pub language: Option<String>,
     /// Most mails a second; null for the instance's setting.
@@ -301,7 +299,7 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
         args![
             number,
             change.name.as_deref(),
-            change.tracking,
+            change.tracking.map(Tracking::as_str),
             change.language.as_deref(),
             now,
             change.sending_per_second != Patch::Absent,
@@ -312,7 +310,7 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
     .await
 }
 
-/// The number that a project has now, which had this one before it was reset. `None` when it is gone.
+/// The current number of the project that had this number before it was reset; `None` if the project was deleted.
 pub async fn current(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<ProjectNumber>> {
     let mut asked = number;
     loop {
@@ -341,4 +339,13 @@ pub async fn lock(tx: &mut Tx<'_>, number: ProjectNumber) -> Result<Option<Proje
         asked = now;
     }
     Ok(Some(asked))
+}
+
+/// The role that a membership holds.
+pub(crate) fn role(text: &str, column: usize) -> Result<Role> {
+    Role::from_name(text).ok_or_else(|| Error::Corrupt {
+        column,
+        expected: "a role",
+        detail: "memberships.role has an unknown name".into(),
+    })
 }

@@ -11,9 +11,9 @@ use crate::database::tx::Tx;
 /// Which of a project's requests are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bucket {
-    /// Those with a secret key, and those of members.
+    /// Requests with a secret key, and requests of members.
     Secret,
-    /// Those with the public key.
+    /// Requests with the public key.
     Public,
 }
 
@@ -27,8 +27,8 @@ impl Bucket {
 }
 
 /// Takes up to `wanted` of the `limit` requests that the window starting at `window` allows, in which `now` lies. A
-/// process takes a handful at a time and counts them down in memory. A window that begins in the future is one of a
-/// clock that was set back since: it does not count.
+/// process takes a handful at a time and counts them down in memory. A window that begins in the future was counted
+/// before the clock was set back, and does not count.
 ///
 /// To stay exact near the limit the handful shrinks with what is left.
 pub async fn take_requests(
@@ -174,17 +174,23 @@ pub async fn requests_left(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::database::db::{Db, Location, StoreMetrics};
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
     use crate::database::migrate::migrate;
 
     const NOW: i64 = 1_741_608_000_000;
 
     async fn take(db: &Db, wanted: i64, reserved: i64, at: i64) -> i64 {
-        let taken = db.write(move |tx| {
-            Box::pin(async move {
-                take_sends(tx, ProjectNumber(1), 10, [wanted, reserved], Timestamp(NOW + at)).await
-            })
-        });
+        let taken = db.write(body!(async |tx| take_sends(
+            tx,
+            ProjectNumber(1),
+            10,
+            [wanted, reserved],
+            Timestamp(NOW + at)
+        )
+        .await));
         taken.await.unwrap()
     }
 
@@ -199,11 +205,15 @@ mod tests {
             let times = [Timestamp(now - now.rem_euclid(60_000)), Timestamp(now)];
             let db = db.clone();
             async move {
-                let taken = db.write(move |tx| {
-                    Box::pin(async move {
-                        take_requests(tx, Bucket::Secret, ProjectNumber(1), times, 3, 100).await
-                    })
-                });
+                let taken = db.write(body!(async |tx| take_requests(
+                    tx,
+                    Bucket::Secret,
+                    ProjectNumber(1),
+                    times,
+                    3,
+                    100
+                )
+                .await));
                 taken.await.unwrap()
             }
         };
@@ -245,9 +255,7 @@ mod tests {
     }
 
     async fn take_instance_at(db: &Db, wanted: [i64; 3], at: i64) -> i64 {
-        let taken = db.write(move |tx| {
-            Box::pin(async move { take_instance(tx, 40, wanted, Timestamp(NOW + at)).await })
-        });
+        let taken = db.write(body!(async |tx| take_instance(tx, 40, wanted, Timestamp(NOW + at)).await));
         taken.await.unwrap()
     }
 

@@ -12,6 +12,7 @@ use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use crate::args;
+use crate::body;
 use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
@@ -44,7 +45,7 @@ pub struct Content {
     pub headers: Json,
     /// Attachments: an array of objects that name the hash of their bytes.
     pub attachments: Json,
-    /// Values that are the same for everybody who is sent this.
+    /// Values that are the same for all recipients.
     pub shared: Data,
 }
 
@@ -106,33 +107,29 @@ async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timest
     Ok(())
 }
 
-/// Removes contents that nobody was sent for a while: those that no mail waits with and that are no campaign's, whose
-/// mails may be tried once more.
+/// Removes contents that were not used for a while. Contents of waiting mails stay, and so do contents of campaigns,
+/// whose mails may be tried once more.
 ///
-/// A content that is used again meanwhile is written before, so that it is either kept or stored anew. That is why what
-/// is found unused by a read can be removed later.
+/// A send writes the time of use of a content before its mails, so that a content that is used again meanwhile is
+/// either kept or stored anew. So the contents that a read found unused can be removed later.
 pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<()> {
     let before = Timestamp(now.0 - KEPT.as_millis() as i64);
     let mut after = (Timestamp(i64::MIN), Vec::new());
     loop {
         let from = after.clone();
-        let old = db.read(move |rx| Box::pin(async move { page(rx, project, from, before).await })).await?;
+        let old = db.read(body!(async |rx| page(rx, project, from, before).await)).await?;
         let Some(last) = old.last() else { return Ok(()) };
         after = last.clone();
         let hashes: Vec<_> = old.into_iter().map(|(_, hash)| hash).collect();
         let asked = hashes.clone();
         // all that waits may have to be looked at, which is much where a project was stopped: not on SQLite's one
         // writer
-        let used =
-            db.read_in_background(project, move |rx| Box::pin(async move { used(rx, project, asked).await }));
+        let used = db.read_in_background(project, body!(async |rx| used(rx, project, asked).await));
         let used = used.await?;
         let unused: Vec<_> = hashes.into_iter().filter(|hash| !used.contains(hash)).collect();
         for some in unused.chunks(FORGET) {
             let some = some.to_vec();
-            db.write_in_background(move |tx| {
-                Box::pin(async move { remove(tx, project, some, before).await })
-            })
-            .await?;
+            db.write_in_background(body!(async |tx| remove(tx, project, some, before).await)).await?;
         }
     }
 }
@@ -153,7 +150,8 @@ async fn page(
     .await
 }
 
-/// Which of some contents are a campaign's, or a mail's that waits. Goes through what waits once, whatever they are.
+/// Which of some contents belong to a campaign or to a waiting mail. Goes through the waiting mails once for all
+/// contents.
 async fn used(rx: &Rx<'_>, project: ProjectNumber, hashes: Vec<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
     let hashes = Arg::Blobs(hashes.into_iter().map(|hash| Some(hash.into())).collect());
     let args = [project.into(), hashes];
@@ -236,7 +234,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::database::db::{Location, StoreMetrics};
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
     use crate::database::migrate::migrate;
 
     const ONE: ProjectNumber = ProjectNumber(1);
@@ -256,24 +255,20 @@ mod tests {
     }
 
     async fn use_on(db: &Db, day: i64, hashes: &'static [u8]) {
-        let used = db.write(move |tx| {
-            Box::pin(async move {
-                let contents: Vec<_> = hashes.iter().map(|hash| content(*hash)).collect();
-                let contents: Vec<_> = contents.iter().map(|content| (ONE, content)).collect();
-                save(tx, &contents, Timestamp(day * DAY)).await
-            })
-        });
+        let used = db.write(body!(async |tx| {
+            let contents: Vec<_> = hashes.iter().map(|hash| content(*hash)).collect();
+            let contents: Vec<_> = contents.iter().map(|content| (ONE, content)).collect();
+            save(tx, &contents, Timestamp(day * DAY)).await
+        }));
         used.await.unwrap();
     }
 
     async fn left_on(db: &Db, day: i64) -> Vec<u8> {
         forget(db, ONE, Timestamp(day * DAY)).await.unwrap();
-        let left = db.read(move |rx| {
-            Box::pin(async move {
-                let sql = "select hash from contents where project_id = $1 order by hash";
-                rx.all(sql, args![ONE], |r| r.get::<Vec<u8>>(0)).await
-            })
-        });
+        let left = db.read(body!(async |rx| {
+            let sql = "select hash from contents where project_id = $1 order by hash";
+            rx.all(sql, args![ONE], |r| r.get::<Vec<u8>>(0)).await
+        }));
         left.await.unwrap().iter().map(|hash| hash[0]).collect()
     }
 
@@ -301,19 +296,17 @@ mod tests {
         let db = open(&folder).await;
         use_on(&db, 100, &[1, 2, 3, 4]).await;
         // one is a campaign's, one a mail waits with, one is used again
-        let prepared = db.write(|tx| {
-            Box::pin(async move {
-                let campaign = CampaignId::new(Timestamp(DAY), rand::random());
-                tx.execute(
-                    "insert into campaigns (project_id, id, name, subject, body, from_address, type, audience_type, \
-                     status, content_hash, search, recipients, lease_until, lease_holder, created_at, updated_at) \
-                     values ($1, $2, 'c', 's', 'b', 'f', 'MARKETING', 'ALL', 'SENT', $3, 'c', 0, 0, 0, 0, 0)",
-                    args![ONE, campaign, &[2_u8; 32][..]],
-                )
-                .await?;
-                wait_with(tx, 3).await
-            })
-        });
+        let prepared = db.write(body!(async |tx| {
+            let campaign = CampaignId::new(Timestamp(DAY), rand::random());
+            tx.execute(
+                "insert into campaigns (project_id, id, name, subject, body, from_address, type, audience_type, \
+                 status, content_hash, search, recipients, lease_until, lease_holder, created_at, updated_at) \
+                 values ($1, $2, 'c', 's', 'b', 'f', 'MARKETING', 'ALL', 'SENT', $3, 'c', 0, 0, 0, 0, 0)",
+                args![ONE, campaign, &[2_u8; 32][..]],
+            )
+            .await?;
+            wait_with(tx, 3).await
+        }));
         prepared.await.unwrap();
         use_on(&db, 105, &[4]).await;
         assert_eq!(left_on(&db, 106).await, [1, 2, 3, 4]);
@@ -329,25 +322,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let db = open(&folder).await;
         use_on(&db, 100, &[1, 2]).await;
-        let waits = db.write(|tx| {
-            Box::pin(async move {
-                wait_with(tx, 1).await?;
-                wait_with(tx, 2).await
-            })
-        });
+        let waits = db.write(body!(async |tx| {
+            wait_with(tx, 1).await?;
+            wait_with(tx, 2).await
+        }));
         waits.await.unwrap();
         // what keeps the writer until it is let go
         let (let_go, until) = std::sync::mpsc::channel::<()>();
         let (begun, has_writer) = tokio::sync::oneshot::channel();
         let holder = db.clone();
         let holding = tokio::spawn(async move {
-            let work = holder.write_in_background(move |_| {
-                Box::pin(async move {
-                    let _ = begun.send(());
-                    let _ = until.recv();
-                    Ok::<_, Error>(())
-                })
-            });
+            let work = holder.write_in_background(body!(async |_tx| {
+                let _ = begun.send(());
+                let _ = until.recv();
+                Ok::<_, Error>(())
+            }));
             work.await
         });
         has_writer.await.unwrap();

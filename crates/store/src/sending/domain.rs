@@ -73,8 +73,9 @@ pub async fn count_for_update(tx: &mut Tx<'_>, project: ProjectNumber) -> Result
     Ok(count as usize)
 }
 
-/// Whether a project may send from a row of `domains`, told whether mail leaves: what was verified while mail was
-/// captured proves nothing, since nothing was looked up, and such a row has no findings.
+/// SQL condition: whether a project may send from a row of `domains`. The argument says whether mail leaves the
+/// machine. If it does, a row that was verified while mail was captured does not count: its DNS was not looked up, so
+/// it has no findings.
 macro_rules! may_send {
     ($leaves:literal) => {
         concat!("(verified and (vouched or not ", $leaves, " or last_check <> {json 'null'}))")
@@ -225,7 +226,7 @@ pub async fn renew(
     Ok(renewed > 0)
 }
 
-/// Notes that the operator answers for a domain: it is verified from now on, whatever its records say.
+/// Notes that the operator vouches for a domain: it is verified from now on, whatever its records say.
 pub async fn vouch(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId, now: Timestamp) -> Result<()> {
     tx.execute(
         "update domains set verified = true, vouched = true, updated_at = $3 \
@@ -271,7 +272,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::database::db::{Db, Location, StoreMetrics};
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
     use crate::database::migrate::migrate;
 
     const NOW: Timestamp = Timestamp(1_741_608_000_000);
@@ -295,19 +299,17 @@ mod tests {
             updated_at: NOW,
         };
         let project = ProjectNumber(1);
-        let done = db.write(move |tx| {
-            Box::pin(async move {
-                let new = Domain { selector: "new".into(), public_key: "p2".into(), ..old.clone() };
-                create(tx, project, &old, b"1", NOW).await?;
-                assert!(renew(tx, project, &new, b"2", "old").await?);
-                assert!(!renew(tx, project, &new, b"3", "old").await?, "somebody else was first");
-                let found = checked(tx, project, (old.id, "old"), true, &json!([]), NOW).await?;
-                assert_eq!(found, Some(new));
-                let found = checked(tx, project, (old.id, "new"), true, &json!([]), NOW).await?;
-                assert!(found.is_some_and(|found| found.verified));
-                Ok::<_, Error>(())
-            })
-        });
+        let done = db.write(body!(async |tx| {
+            let new = Domain { selector: "new".into(), public_key: "p2".into(), ..old.clone() };
+            create(tx, project, &old, b"1", NOW).await?;
+            assert!(renew(tx, project, &new, b"2", "old").await?);
+            assert!(!renew(tx, project, &new, b"3", "old").await?, "somebody else was first");
+            let found = checked(tx, project, (old.id, "old"), true, &json!([]), NOW).await?;
+            assert_eq!(found, Some(new));
+            let found = checked(tx, project, (old.id, "new"), true, &json!([]), NOW).await?;
+            assert!(found.is_some_and(|found| found.verified));
+            Ok::<_, Error>(())
+        }));
         done.await.unwrap();
     }
 }

@@ -18,7 +18,7 @@ use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
-/// Whose keys are the same when their texts are.
+/// Within a scope, keys with the same text are the same key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All requests of a project but those with its public key.

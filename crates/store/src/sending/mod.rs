@@ -5,4 +5,5 @@ pub mod content;
 pub mod domain;
 pub mod email;
 pub mod idempotency;
+pub mod news;
 pub mod template;

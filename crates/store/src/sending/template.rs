@@ -1,5 +1,6 @@
 //! Saved templates.
 
+use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::template::{Template, TemplateType};
 
@@ -32,7 +33,7 @@ fn read(row: &Row<'_>) -> Result<Template> {
     })
 }
 
-/// What a search looks at, lower-cased by us so that both engines agree on what lower case is.
+/// The text that a search looks at, lower-cased in Rust, since the engines lower-case differently.
 fn search_text(template: &Template) -> String {
     let description = template.description.as_deref().unwrap_or_default();
     format!("{}\n{}\n{}", template.name, description, template.subject).to_lowercase()
@@ -79,7 +80,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
             &template.body,
             &template.from,
             template.from_name.as_deref(),
-            template.reply_to.as_deref(),
+            template.reply_to.as_ref().map(EmailAddress::as_str),
             template.kind.as_str(),
             template.created_at,
             template.updated_at,
@@ -103,7 +104,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
             &template.body,
             &template.from,
             template.from_name.as_deref(),
-            template.reply_to.as_deref(),
+            template.reply_to.as_ref().map(EmailAddress::as_str),
             template.kind.as_str(),
             template.updated_at,
         ],
@@ -126,13 +127,13 @@ pub async fn emails_sent(rx: &mut Rx<'_>, project: ProjectNumber, id: TemplateId
 pub async fn uses_domain(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) -> Result<bool> {
     let found = rx
         .all("select from_address from templates where project_id = $1", args![project], |r| {
-            r.get::<String>(0)
+            r.get::<EmailAddress>(0)
         })
         .await?;
-    Ok(found.iter().any(|from| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain))))
+    Ok(found.iter().any(|from| from.domain().eq_ignore_ascii_case(domain)))
 }
 
-/// What a list is ordered by.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// By name.
@@ -150,7 +151,7 @@ pub struct List {
     pub offset: i64,
     /// Most rows.
     pub limit: i64,
-    /// Only this type.
+    /// Only templates of this type.
     pub kind: Option<TemplateType>,
     /// Substring of name, description or subject, lower-cased, taken literally.
     pub search: Option<String>,
@@ -194,4 +195,45 @@ pub async fn list(rx: &mut Rx<'_>, project: ProjectNumber, list: &List) -> Resul
         )
         .await?;
     Ok((page, total))
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::time::Timestamp;
+
+    use super::*;
+    use crate::body;
+    use crate::database::db::Db;
+    use crate::database::location::Location;
+    use crate::database::metrics::StoreMetrics;
+    use crate::database::migrate::migrate;
+    use crate::database::migrate::tests::Database;
+
+    const ONE: ProjectNumber = ProjectNumber(1);
+    const NOW: Timestamp = Timestamp(1_741_608_000_000);
+
+    #[tokio::test]
+    async fn addresses_that_are_refused_today_are_read_as_they_were_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("template.sqlite"));
+        let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+        let database = Database::create("templates").await;
+        for db in [sqlite, database.open()] {
+            migrate(&db, NOW).await.unwrap();
+            let id = TemplateId::new(NOW, rand::random());
+            let read = db.write(body!(async |tx| {
+                tx.execute_one(
+                    "insert into templates (project_id, id, name, subject, body, from_address, reply_to, type, search, \
+                     created_at, updated_at) values ($1, $2, '', '', '', '-a@b.co', 'Ada', 'MARKETING', '', 0, 0)",
+                    args![ONE, id],
+                )
+                .await?;
+                get(tx, ONE, id).await
+            }));
+            let template = read.await.unwrap().unwrap();
+            assert_eq!(template.from.as_str(), "-a@b.co");
+            assert_eq!(template.reply_to.as_ref().map(EmailAddress::as_str), Some("Ada"));
+        }
+        database.drop().await;
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::process::{Server, binary};
 use super::{App, Project};
 use crate::Engine;
+use crate::clock::MovedClock;
 use crate::database::Database;
 use crate::http::{Client, Heard};
 use crate::net::{TcpProxy, free_port};
@@ -138,6 +139,7 @@ impl AppBuilder {
                 port: free_port(),
                 log: temp.path().join("server.log"),
                 child: None,
+                clock: Arc::new(MovedClock::new(temp.path())),
             },
             client: Client::new(self.listening.then(Heard::default)),
             base_url: String::new(),

@@ -4,6 +4,9 @@ use std::fmt;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+
+use crate::clock::MovedClock;
 
 /// One `mailwright serve` process.
 pub(super) struct Server {
@@ -15,6 +18,7 @@ pub(super) struct Server {
     pub(super) port: u16,
     pub(super) log: PathBuf,
     pub(super) child: Option<Child>,
+    pub(super) clock: Arc<MovedClock>,
 }
 
 impl Server {
@@ -22,6 +26,7 @@ impl Server {
         clear_environment(command);
         command.env("MAILWRIGHT_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("MAILWRIGHT_BASE_URL", format!("http://127.0.0.1:{}", self.port));
+        command.envs(self.clock.environment(self.port));
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
     }
 

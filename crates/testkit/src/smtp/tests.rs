@@ -1,9 +1,13 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 
 use super::*;
+use crate::tls::Certificate;
 
 /// A client that writes lines and reads replies.
 struct Client(BufReader<TcpStream>);

@@ -33,8 +33,8 @@ pub(crate) fn dead_link(advice: &str) -> Response {
     told(StatusCode::NOT_FOUND, "This link does not work", &sentence)
 }
 
-/// A form that posts to the page's own path: what it carries unseen, its fields, its button. `alert` says what was wrong
-/// with the last try.
+/// A form that posts to the page's own path: what it carries unseen, its fields, its button. `alert` says what was
+/// wrong with the last try.
 pub(crate) fn form(path: &str, token: &str, alert: Option<&str>, fields: &str, button: &str) -> String {
     let token = escape_html(token);
     let alert = alert.map(|text| format!("<p role=\"alert\">{text}</p>")).unwrap_or_default();
@@ -68,7 +68,7 @@ const AGAIN: &str = "Ask for another one.";
 
 /// What was wrong with the last try to verify an address.
 pub(super) enum Wrong {
-    /// The password of the account was not sent: whoever was signed in is not any more.
+    /// The password of the account was not sent, and the user is no longer signed in.
     NoPassword,
     /// The password of the account.
     Password,
@@ -76,8 +76,8 @@ pub(super) enum Wrong {
     NewPassword(String),
 }
 
-/// Asks whether the address is to be verified. Whoever is not signed in with the account shows the password, or says that
-/// somebody else made it.
+/// Asks whether the address is to be verified. Whoever is not signed in with the account shows the password, or says
+/// that somebody else made it.
 pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: Option<&Wrong>) -> Response {
     let (status, alert, issue) = match wrong {
         None => (StatusCode::OK, None, None),
@@ -97,7 +97,7 @@ pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: 
     let sentence = format!("Somebody made an account with the address <b>{address}</b>.");
     let mine = form(
         alert,
-        "<label for=\"current\">If it was you: the password of the account</label>\
+        "<label for=\"current\">If it was you, enter the password of the account</label>\
          <input id=\"current\" name=\"password\" type=\"password\" autocomplete=\"current-password\" required \
          maxlength=\"1000\">",
         "Confirm the address",
@@ -105,15 +105,15 @@ pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: 
     let claim = form(
         issue,
         &format!(
-            "<input type=\"hidden\" name=\"action\" value=\"claim\"><p>With another password the account is yours, and \
-             whoever made it is out.</p>{}",
+            "<input type=\"hidden\" name=\"action\" value=\"claim\"><p>Set a new password: the account is \
+             yours then, and the person who created it can no longer sign in.</p>{}",
             new_password_field("newPassword")
         ),
         "Set the password and confirm",
     );
     let disown = form(
         None,
-        "<input type=\"hidden\" name=\"action\" value=\"disown\"><p>Or it goes.</p>",
+        "<input type=\"hidden\" name=\"action\" value=\"disown\"><p>Or delete the account.</p>",
         "Delete the account",
     );
     let open = if issue.is_some() { " open" } else { "" };
@@ -123,7 +123,8 @@ pub(super) fn verify(email: &EmailAddress, token: &str, signed_in: bool, wrong: 
 
 /// For a form with fields that do not belong to what it asks for; the page's own forms have none.
 pub(super) fn contradictory(fields: &[&str]) -> Response {
-    let sentence = format!("Nothing was changed. What does not belong to it: {}.", fields.join(", "));
+    let sentence =
+        format!("Nothing was changed. These fields do not belong to the action: {}.", fields.join(", "));
     told(StatusCode::UNPROCESSABLE_ENTITY, "The form contradicts itself", &sentence)
 }
 

@@ -36,7 +36,8 @@ pub(crate) fn unknown(json: &Value, known: &BTreeSet<SegmentId>) -> Vec<Issue> {
     unknown.map(issue).collect()
 }
 
-/// Checks the segments that a segment refers to, and that it can stand beside the others of its project.
+/// Checks the references of a segment: that the segments exist, without a circle, and within the limits of nesting and
+/// size.
 pub(super) fn references(all: &[Segment], segment: &Segment) -> Result<()> {
     let Some(json) = condition_of(segment) else { return Ok(()) };
     let mut known: BTreeSet<SegmentId> = all.iter().map(|s| s.id).collect();

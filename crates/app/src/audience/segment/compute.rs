@@ -18,6 +18,7 @@ use mailwright_core::project::Project;
 use mailwright_core::segment::{Live, SegmentType};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::segment::{self as store, Part, Reported, State};
+use mailwright_store::body;
 use mailwright_store::{Door, Patience, retrying};
 
 use super::live::{self, BATCH};
@@ -27,10 +28,10 @@ use crate::error::{Error, Resource, Result};
 /// How many contacts the database looks at for one query.
 const PART: usize = 10_000;
 
-/// What judging every contact came to.
+/// The result of evaluating every contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Computed {
-    /// Contacts that joined since this was asked last, those that joined on their own included.
+    /// Contacts that joined since the last call, including those that joined in the background.
     pub added: i64,
     /// Contacts that left since then.
     pub removed: i64,
@@ -84,13 +85,11 @@ impl App {
         after: ContactId,
     ) -> Result<Option<Reported>> {
         let now = self.0.clock.now();
-        let reported = self.write(move |tx| {
-            Box::pin(async move {
-                store::lock(tx, project, now).await?;
-                Ok(store::report(tx, project, segment, after).await?)
-            })
-        });
-        reported.await
+        self.write(body!(async |tx| {
+            store::lock(tx, project, now).await?;
+            Ok(store::report(tx, project, segment, after).await?)
+        }))
+        .await
     }
 
     /// The same for the background work, which is done with the segment then.
@@ -102,17 +101,15 @@ impl App {
 
     /// `None` when there is no such tracked segment any more.
     async fn judging(&self, project: ProjectNumber, id: SegmentId) -> Result<Option<Judging>> {
-        let live_segments = self.0.segments.clone();
-        let read = self.0.db.read(move |rx| {
-            Box::pin(async move {
-                // the state first: a change that comes between the two is noticed when it is compared
-                let Some(state) = store::state(rx, project, id).await? else { return Ok(None) };
-                let Some(upkeep) = store::upkeep(rx, project).await? else { return Ok(None) };
-                let live = live_segments.live(rx, project, upkeep.version).await?;
-                Ok(judging(project, id, state, &live))
-            })
-        });
-        Ok(read.await?)
+        let live_segments = self.0.audience.segments.clone();
+        self.read(body!(async |rx| {
+            // the state first: a change that comes between the two is noticed when it is compared
+            let Some(state) = store::state(rx, project, id).await? else { return Ok(None) };
+            let Some(tracking) = store::tracking_state(rx, project).await? else { return Ok(None) };
+            let live = live_segments.live(rx, project, tracking.version).await?;
+            Ok(judging(project, id, state, &live))
+        }))
+        .await
     }
 
     async fn judge_all(&self, door: Door, judging: &Judging) -> Result<()> {
@@ -121,21 +118,20 @@ impl App {
         loop {
             let (tree, timed, now) = (Arc::clone(&judging.tree), judging.timed.clone(), self.0.clock.now());
             let (part, found): (Part, Vec<ContactId>) = self
-                .0
-                .db
-                .read_by(door, move |rx| {
-                    Box::pin(async move {
+                .read_by(
+                    door,
+                    body!(async |rx| {
                         let part = store::part(rx, project, after, PART).await?;
                         let found =
                             store::differing(rx, project, segment, part, &tree, timed.as_deref(), now)
                                 .await?;
                         Ok((part, found))
-                    })
-                })
+                    }),
+                )
                 .await?;
             for batch in found.chunks(BATCH) {
                 let _turn = match door {
-                    Door::Background(_) => self.0.segments.turn().await,
+                    Door::Background(_) => self.0.audience.segments.turn().await,
                     Door::Slow(_) | Door::Fast => None,
                 };
                 self.judge_batch(project, segment, batch.to_vec()).await?;
@@ -157,16 +153,14 @@ impl App {
         let contacts: Arc<[ContactId]> = contacts.into();
         let once = || {
             let (live_segments, contacts, now) =
-                (self.0.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
-            self.write_in_background(move |tx| {
-                Box::pin(async move {
-                    let upkeep = store::lock(tx, project, now).await?;
-                    let live = live_segments.live(tx, project, upkeep.version).await?;
-                    let scope = live.with_dependents(segment);
-                    let now = now.max(upkeep.swept_to);
-                    Ok(live::judge(tx, project, &live, &contacts, Some(&scope), now).await?)
-                })
-            })
+                (self.0.audience.segments.clone(), Arc::clone(&contacts), self.0.clock.now());
+            self.write_in_background(body!(async |tx| {
+                let state = store::lock(tx, project, now).await?;
+                let live = live_segments.live(tx, project, state.version).await?;
+                let scope = live.with_dependents(segment);
+                let now = now.max(state.swept_to);
+                Ok(live::judge(tx, project, &live, &contacts, Some(&scope), now).await?)
+            }))
         };
         retrying(Patience::USUAL, once).await.map(drop)
     }
@@ -174,10 +168,10 @@ impl App {
     /// Notes that every contact was judged, unless the condition changed meanwhile.
     async fn settle(&self, judging: &Judging, due_at: Option<Timestamp>) -> Result<()> {
         let (project, segment, revision) = (judging.project, judging.segment, judging.state.revision);
-        let settled = self.0.db.write(move |tx| {
-            Box::pin(async move { store::settle(tx, project, segment, revision, due_at).await })
-        });
-        settled.await?;
+        self.0
+            .db
+            .write(body!(async |tx| store::settle(tx, project, segment, revision, due_at).await))
+            .await?;
         Ok(())
     }
 }

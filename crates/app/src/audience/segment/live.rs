@@ -7,7 +7,7 @@
 //! the contacts are judged again, in a bounded number of passes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mailwright_core::filter::{Facts, References};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
@@ -18,6 +18,7 @@ use mailwright_store::audience::filter;
 use mailwright_store::audience::segment::{self as store, Membership};
 use mailwright_store::insight::counter::Deltas;
 use mailwright_store::{Result, Rx, Tx};
+use quick_cache::sync::Cache;
 use serde_json::json;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -26,25 +27,26 @@ use crate::background::runner::Waker;
 
 /// How many contacts one transaction judges.
 pub(super) const BATCH: usize = 200;
-/// How many projects' segments are remembered.
+/// Most projects whose segments are remembered: those of the least used are read again.
 const REMEMBERED: usize = 1000;
 /// How many projects' due segments write at the same time.
 const TOGETHER: usize = 4;
 
-/// What a process knows of the tracked segments.
+/// The tracked segments as a process remembers them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LiveSegments(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    known: Mutex<HashMap<ProjectNumber, (i64, Arc<Live>)>>,
+    /// With the version that each is of.
+    known: Cache<ProjectNumber, (i64, Arc<Live>)>,
     waker: Waker,
     writes: Semaphore,
 }
 
 impl Default for Inner {
     fn default() -> Self {
-        Self { known: Mutex::default(), waker: Waker::default(), writes: Semaphore::new(TOGETHER) }
+        Self { known: Cache::new(REMEMBERED), waker: Waker::default(), writes: Semaphore::new(TOGETHER) }
     }
 }
 
@@ -56,16 +58,11 @@ impl LiveSegments {
         project: ProjectNumber,
         version: i64,
     ) -> Result<Arc<Live>> {
-        let known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner).get(&project).cloned();
-        if let Some((_, live)) = known.filter(|(of, _)| *of == version) {
+        if let Some((_, live)) = self.0.known.get(&project).filter(|(of, _)| *of == version) {
             return Ok(live);
         }
         let live = Arc::new(Live::new(&store::all(rx, project).await?));
-        let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= REMEMBERED {
-            known.clear();
-        }
-        known.insert(project, (version, Arc::clone(&live)));
+        self.0.known.insert(project, (version, Arc::clone(&live)));
         Ok(live)
     }
 
@@ -75,7 +72,7 @@ impl LiveSegments {
         self.0.writes.acquire().await.ok()
     }
 
-    /// What asks for a look at the contacts that changed.
+    /// The waker of the work on contacts that changed.
     pub(super) fn waker(&self) -> &Waker {
         &self.0.waker
     }
@@ -84,7 +81,7 @@ impl LiveSegments {
 impl App {
     /// Says that contacts may have changed, so that tracked segments look at once. Without it they look a little later.
     pub(crate) fn wake_segments(&self) {
-        self.0.segments.0.waker.wake();
+        self.0.audience.segments.0.waker.wake();
     }
 }
 

@@ -12,15 +12,16 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::segment as store;
+use mailwright_store::body;
 use mailwright_store::insight::counter::Deltas;
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
-/// What became of addresses that were to be added.
+/// The result of adding addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
-    /// Contacts that are on the list now, those that were before included.
+    /// Contacts of the request that are on the list now, including those that were on it before.
     pub added: usize,
     /// Contacts that were created for it.
     pub created: usize,
@@ -60,10 +61,10 @@ impl App {
         let segment = self.static_segment(project, id).await?;
         let create = create_missing.then_some(subscribed);
         let wanted = self.wanted(project, &segment, &given, create);
-        let found = self.write(move |tx| {
+        let found = self.write(body!(async |tx| {
             let wanted = wanted.clone();
-            Box::pin(async move { add(tx, &wanted).await })
-        });
+            add(tx, &wanted).await
+        }));
         let found = found.await?;
         self.wake_segments();
         let is_missing =
@@ -85,10 +86,10 @@ impl App {
     ) -> Result<usize> {
         let segment = self.static_segment(project, id).await?;
         let wanted = self.wanted(project, &segment, given, None);
-        let found = self.write(move |tx| {
+        let found = self.write(body!(async |tx| {
             let wanted = wanted.clone();
-            Box::pin(async move { Ok(remove(tx, &wanted).await?) })
-        });
+            Ok(remove(tx, &wanted).await?)
+        }));
         let found = found.await?;
         self.wake_segments();
         Ok(found)
@@ -99,7 +100,8 @@ impl App {
         match segment.kind {
             SegmentType::Static => Ok(segment),
             SegmentType::Dynamic => Err(Error::BadRequest(
-                "The condition of a dynamic segment decides about its members. Only static segments have a list."
+                "The condition of a dynamic segment determines its members. Only static segments have a list \
+                 of members."
                     .into(),
             )),
         }

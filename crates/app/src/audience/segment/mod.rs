@@ -27,6 +27,7 @@ use mailwright_core::short_text::counted;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::filter;
 use mailwright_store::audience::segment::{self as store, Standing};
+use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Door, Rx, Tx};
@@ -48,7 +49,7 @@ pub struct NewSegment {
     pub name: String,
     /// Internal note.
     pub description: Option<String>,
-    /// Who decides about the members.
+    /// Whether the segment is static or dynamic.
     pub kind: SegmentType,
     /// The condition of a dynamic segment.
     pub condition: Option<Value>,
@@ -98,14 +99,13 @@ impl App {
     /// Every segment of a project, newest first.
     pub async fn segments(&self, project: &Project) -> Result<Vec<Segment>> {
         let number = project.number;
-        Ok(self.0.db.read(move |rx| Box::pin(async move { store::all(rx, number).await })).await?)
+        self.read(body!(async |rx| store::all(rx, number).await)).await
     }
 
     /// One segment.
     pub async fn segment(&self, project: &Project, id: SegmentId) -> Result<Segment> {
         let number = project.number;
-        let found =
-            self.0.db.read(move |rx| Box::pin(async move { store::get(rx, number, id).await })).await?;
+        let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
         found.ok_or_else(|| Error::not_found(Resource::Segment, id))
     }
 
@@ -127,21 +127,20 @@ impl App {
         let standing = self.standing(project.number, &segment, now).await?;
         let number = project.number;
         let stored = segment.clone();
-        let created = self.write(move |tx| {
+        self.write(body!(async |tx| {
             let segment = stored.clone();
-            Box::pin(async move {
-                store::lock(tx, number, now).await?;
-                if store::count(tx, number).await? >= MAX_SEGMENTS as i64 {
-                    return Err(Error::Conflict(format!(
-                        "A project can have at most {MAX_SEGMENTS} segments. Delete one that is no longer needed."
-                    )));
-                }
-                check::references(&store::all(tx, number).await?, &segment)?;
-                store::create(tx, number, &segment, standing).await?;
-                Ok(store::changed(tx, number, now).await?)
-            })
-        });
-        created.await?;
+
+            store::lock(tx, number, now).await?;
+            if store::count(tx, number).await? >= MAX_SEGMENTS as i64 {
+                return Err(Error::Conflict(format!(
+                    "A project can have at most {MAX_SEGMENTS} segments. Delete one that is no longer needed."
+                )));
+            }
+            check::references(&store::all(tx, number).await?, &segment)?;
+            store::create(tx, number, &segment, standing).await?;
+            Ok(store::changed(tx, number, now).await?)
+        }))
+        .await?;
         Ok(Segment { member_count: standing.counted, ..segment })
     }
 
@@ -158,53 +157,51 @@ impl App {
         patch.clone().apply(&mut after, now);
         let standing = if may_mean_else { self.standing(number, &after, now).await? } else { SETTLED };
         let next = now.plus(self.settings().segments.refresh_interval);
-        let updated = self.write(move |tx| {
+        self.write(body!(async |tx| {
             let patch = patch.clone();
-            Box::pin(async move {
-                store::lock(tx, number, now).await?;
-                let found = store::get_for_update(tx, number, id).await?;
-                let before = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
-                let mut after = before.clone();
-                patch.apply(&mut after, now);
-                if has_new_meaning(&before, &after) {
-                    let all = store::all(tx, number).await?;
-                    check::references(&all, &after)?;
-                    store::restate(tx, number, id, standing).await?;
-                    store::unsettle(tx, number, &check::graph(&all).dependents(id), next).await?;
-                }
-                store::update(tx, number, &after).await?;
-                Ok(store::changed(tx, number, now).await?)
-            })
-        });
-        updated.await?;
+
+            store::lock(tx, number, now).await?;
+            let found = store::get_for_update(tx, number, id).await?;
+            let before = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
+            let mut after = before.clone();
+            patch.apply(&mut after, now);
+            if has_new_meaning(&before, &after) {
+                let all = store::all(tx, number).await?;
+                check::references(&all, &after)?;
+                store::restate(tx, number, id, standing).await?;
+                store::unsettle(tx, number, &check::graph(&all).dependents(id), next).await?;
+            }
+            store::update(tx, number, &after).await?;
+            Ok(store::changed(tx, number, now).await?)
+        }))
+        .await?;
         self.segment(project, id).await
     }
 
     /// Removes a segment that nothing refers to.
     pub async fn delete_segment(&self, project: &Project, actor: &Actor, id: SegmentId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
-        let removed = self.write(move |tx| {
+        self.write(body!(async |tx| {
             let actor = actor.clone();
-            Box::pin(async move {
-                store::lock(tx, number, now).await?;
-                check_unused(tx, number, id).await?;
-                let found = store::get(tx, number, id).await?;
-                let segment = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
-                store::delete(tx, number, id).await?;
-                store::changed(tx, number, now).await?;
-                let entry = Entry::new(Action::SegmentDeleted, id.to_string());
-                let entry = entry.with(json!({ "name": segment.name }));
-                Ok(audit::record(tx, number, &actor, &entry, now).await?)
-            })
-        });
-        removed.await
+
+            store::lock(tx, number, now).await?;
+            check_unused(tx, number, id).await?;
+            let found = store::get(tx, number, id).await?;
+            let segment = found.ok_or_else(|| Error::not_found(Resource::Segment, id))?;
+            store::delete(tx, number, id).await?;
+            store::changed(tx, number, now).await?;
+            let entry = Entry::new(Action::SegmentDeleted, id.to_string());
+            let entry = entry.with(json!({ "name": segment.name }));
+            Ok(audit::record(tx, number, &actor, &entry, now).await?)
+        }))
+        .await
     }
 
     /// A page of the members: those of a static segment by when they were added, the newest first; those of a dynamic
     /// one as the condition finds them now, the newest contact first.
     ///
     /// The total of a dynamic segment is counted with every page while the project is small. Later it is the count that
-    /// the segment shows: to the second where members are tracked, some minutes old at most otherwise.
+    /// the segment shows: exact if members are tracked, otherwise some minutes old at most.
     pub async fn segment_contacts(
         &self,
         project: &Project,
@@ -214,8 +211,9 @@ impl App {
     ) -> Result<Members> {
         let (number, now) = (project.number, self.0.clock.now());
         let segment = self.segment(project, id).await?;
-        let read = self.0.db.read_slow(number, move |rx| {
-            Box::pin(async move {
+        let read = self.read_slow(
+            number,
+            body!(async |rx| {
                 if segment.kind == SegmentType::Static {
                     let contacts = store::page(rx, number, id, offset, limit).await?;
                     return Ok(Members { contacts, total: segment.member_count });
@@ -231,9 +229,9 @@ impl App {
                     filter::count(rx, number, &tree, &segments, now).await?
                 };
                 Ok(Members { contacts, total })
-            })
-        });
-        Ok(read.await?)
+            }),
+        );
+        read.await
     }
 
     /// Counts the members of a segment anew. Emits nothing, and nobody joins or leaves.
@@ -244,10 +242,7 @@ impl App {
             return Ok(segment.member_count);
         }
         let counted = self.count_segment(Door::Slow(number), number, segment, now).await?;
-        self.0
-            .db
-            .write(move |tx| Box::pin(async move { store::set_counted(tx, number, id, counted, None).await }))
-            .await?;
+        self.0.db.write(body!(async |tx| store::set_counted(tx, number, id, counted, None).await)).await?;
         Ok(counted)
     }
 
@@ -258,22 +253,16 @@ impl App {
         segment: Segment,
         now: Timestamp,
     ) -> Result<i64> {
-        let read = self.0.db.read_by(door, move |rx| {
-            Box::pin(async move { count(rx, project, &store::tree_of(&segment)?, now).await })
-        });
-        Ok(read.await?)
+        self.read_by(door, body!(async |rx| count(rx, project, &store::tree_of(&segment)?, now).await)).await
     }
 
     /// Checks the condition of a segment that is to be stored, and counts the contacts that it finds.
     async fn standing(&self, project: ProjectNumber, segment: &Segment, now: Timestamp) -> Result<Standing> {
         let Some(condition) = segment.condition.as_ref() else { return Ok(SETTLED) };
         let tree = check::condition(condition)?;
-        let all = self.0.db.read(move |rx| Box::pin(async move { store::all(rx, project).await }));
+        let all = self.read(body!(async |rx| store::all(rx, project).await));
         check::references(&all.await?, segment)?;
-        let counted = self
-            .0
-            .db
-            .read_slow(project, move |rx| Box::pin(async move { count(rx, project, &tree, now).await }));
+        let counted = self.read_slow(project, body!(async |rx| count(rx, project, &tree, now).await));
         let counted = counted.await?;
         let due_at = Some(now.plus(self.settings().segments.refresh_interval));
         Ok(Standing { counted, settled: segment.is_tracked() && counted == 0, due_at })

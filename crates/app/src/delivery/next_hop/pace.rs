@@ -22,7 +22,7 @@ const SLOWEST: f64 = 0.2;
 const STEP: f64 = 0.5;
 /// In how many seconds it becomes as fast as it was before it was halved.
 const SECONDS_BACK: f64 = 10.0;
-/// The shortest time between two halvings: what is refused together is refused for one reason.
+/// The shortest time between two halvings: refusals within this time have one cause.
 const ONE_REASON: Duration = Duration::from_secs(1);
 /// Without a refusal for this long there is no limit any more.
 const CALM: Duration = Duration::from_mins(10);
@@ -83,14 +83,14 @@ struct Pace {
     rests: i32,
     /// Whether a fresh connection was of no use since the last mail was taken.
     exchanged_in_vain: bool,
-    /// What was said.
+    /// Codes of the reply.
     codes: String,
 }
 
-/// What follows from a refusal.
+/// The consequence of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Slowed {
-    /// It is the mail's own, as far as can be told.
+    /// The refusal counts as the mail's own.
     No,
     /// The mail is tried again after this time. `begins` when the project was not slowed down before.
     Yes { wait: Duration, begins: bool },

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
+use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 
 /// Pauses that double with every failure.
@@ -29,35 +30,26 @@ impl Pauses {
     }
 }
 
-/// What a pool goes by.
+/// The limits and pauses of a pool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     /// Most connections.
     pub(super) configured: usize,
-    /// Until one more connection is tried than the next hop took so far.
+    /// Pauses before one more connection is tried than the next hop has taken so far.
     pub(super) growth: Pauses,
-    /// Until a next hop is tried again that could not be reached.
+    /// Pauses before a next hop that could not be reached is tried again.
     pub(super) outage: Pauses,
-    /// Until one is tried again that refused the login.
+    /// Pauses before a next hop that refused the login is tried again.
     pub(super) refusal: Pauses,
 }
 
-/// Why the next hop cannot be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Trouble {
-    /// It is not reached, or refuses connections.
-    Unreachable,
-    /// It refuses our name and password.
-    Login,
-}
-
-impl Trouble {
-    /// The name in metrics and in the database.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Unreachable => "unreachable",
-            Self::Login => "login",
-        }
+names! {
+    /// Why the next hop cannot be used.
+    pub(in super::super) enum Trouble {
+        /// The next hop cannot be reached, or refuses connections.
+        Unreachable = "unreachable",
+        /// The next hop refuses the login.
+        Login = "login",
     }
 }
 
@@ -71,7 +63,7 @@ enum Breaker {
     HalfOpen { trouble: Trouble, failures: u32 },
 }
 
-/// What a new connection is for.
+/// The purpose of a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To be used within the limit.

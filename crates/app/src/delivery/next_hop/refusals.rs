@@ -21,14 +21,14 @@ const ALIKE: usize = 5;
 const TRIALS: u32 = 10;
 /// Refusals that are longer ago than this tell nothing any more.
 const FORGOTTEN: Duration = Duration::from_mins(10);
-/// For this long after a mail was taken, the next hop does not refuse everybody.
+/// If a mail was taken within this time, the next hop does not count as refusing all projects.
 const LATELY: Duration = Duration::from_mins(1);
 /// Most mails that are remembered as refused, and most projects.
 const REMEMBERED: usize = 10_000;
 /// When mail of a project is looked at again while one of its mails is tried.
 const AFTER_TRIAL: Duration = Duration::from_secs(5);
 
-/// Whose refusal it is.
+/// Whether a refusal counts for the mail, the address or the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The mail's. `overtaken` when others were served since it was refused before, so that it is hardly about us.
@@ -44,7 +44,7 @@ pub(super) struct Missing {
     pub(super) certain: bool,
     /// A number for the recipient.
     pub(super) recipient: u64,
-    /// A number for what was said, without what differs between recipients.
+    /// A hash of the reply's text, without the parts that differ between recipients.
     pub(super) words: u64,
 }
 
@@ -81,7 +81,7 @@ struct Standing {
     bench: Option<Bench>,
 }
 
-/// What was refused lately.
+/// The refusals of the last minutes.
 #[derive(Debug)]
 pub(super) struct Refusals {
     pauses: Pauses,
@@ -241,7 +241,7 @@ impl Refusals {
         verdict.unwrap_or(own)
     }
 
-    /// What follows where the project's mail waits already. A trial that fails makes it wait for longer.
+    /// The consequence of a refusal while the project's mail waits already. A trial that fails makes the wait longer.
     fn fails_again(&mut self, mail: EmailId, project: ProjectNumber, now: Timestamp) -> Option<Verdict> {
         let bench = self.projects.get_mut(&project)?.bench.as_mut()?;
         if bench.trial == Some(mail) {

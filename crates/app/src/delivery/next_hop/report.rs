@@ -8,61 +8,36 @@ use std::time::Duration;
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
+use mailwright_store::body;
 use mailwright_store::delivery::next_hop::{self as store, Known};
 use mailwright_store::project;
 
 use super::super::Delivery;
-use super::{Extent, NextHop, Trouble};
+use super::hop::NextHop;
+use super::pool::Trouble;
+use super::project_news::{Line, News};
+use super::refusals::Extent;
 
-/// What is told is at least this old, so that what follows from one event is told together.
+/// News is logged when it is at least this old, so that the consequences of one event are logged together.
 const SETTLED: Duration = Duration::from_millis(500);
 /// The shortest time between two lines about the same subject.
 const APART: Duration = Duration::from_mins(1);
 /// The shortest time between two lines that say the same of the same project.
 const PROJECT_APART: Duration = Duration::from_mins(10);
-/// Most projects that lines are written about at a time, and most that are remembered.
-const MOST_LINES: usize = 16;
+/// Most projects that are remembered, of those that lines were written about.
 const REMEMBERED: usize = 1_000;
 /// In the database, that mail is refused.
 const REFUSED: &str = "refused";
 
-/// What is worth telling.
+/// The facts that are logged when they change.
 #[derive(Debug, Clone, PartialEq)]
 struct Facts {
     allowed: usize,
     trouble: Option<Trouble>,
-    /// Whose mail waits because none of it is taken.
+    /// The projects whose mail waits because none of it is taken.
     refused: Extent,
     rate: Option<f64>,
     error: String,
-}
-
-/// What is to be told of single projects.
-#[derive(Debug, Default)]
-pub(super) struct News(Vec<(ProjectNumber, Line, String)>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Line {
-    Slowed,
-    Held,
-}
-
-impl News {
-    /// A project is slowed down.
-    pub(super) fn slowed(&mut self, project: ProjectNumber, codes: String) {
-        self.add(project, Line::Slowed, codes);
-    }
-
-    /// Mail of a project waits.
-    pub(super) fn held(&mut self, project: ProjectNumber, codes: String) {
-        self.add(project, Line::Held, codes);
-    }
-
-    fn add(&mut self, project: ProjectNumber, line: Line, codes: String) {
-        if self.0.len() < MOST_LINES {
-            self.0.push((project, line, codes));
-        }
-    }
 }
 
 impl NextHop {
@@ -79,7 +54,7 @@ impl NextHop {
     }
 }
 
-/// What was told last.
+/// The facts that were logged last.
 struct Told {
     facts: Facts,
     limit_at: Option<Timestamp>,
@@ -112,7 +87,7 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
         tokio::select! {
             () = hop.news.notified() => {}
             // what was held back to keep lines apart
-            () = tokio::time::sleep(APART) => {}
+            () = delivery.tasks.until(delivery.tasks.after(APART)) => {}
             () = delivery.tasks.stopping() => break,
         }
         let goes_on = delivery.tasks.pause(SETTLED).await;
@@ -128,7 +103,7 @@ pub(in super::super) async fn keep_informed(delivery: Arc<Delivery>, name: Strin
 
 /// Looks whether there are several projects: one that is alone need not leave connections to others.
 async fn count_projects(delivery: &Delivery) {
-    match delivery.app.0.db.read(|rx| Box::pin(async move { project::count(rx).await })).await {
+    match delivery.app.read(body!(async |rx| project::count(rx).await)).await {
         Ok(count) => delivery.hop.set_alone(count <= 1),
         Err(error) => tracing::debug!(%error, "the projects could not be counted"),
     }
@@ -141,8 +116,8 @@ struct Stored {
 }
 
 impl Stored {
-    /// Whether what is known now is to be written: where it is something else, and trouble again and again. Trouble
-    /// that nobody speaks of is over, and another process may have written what it knows itself.
+    /// Whether the current facts are to be written: if they changed, and trouble again and again while it lasts.
+    /// Trouble that no process repeats is over, and other processes write their own facts in between.
     fn is_behind(&self, known: &Known, now: Timestamp) -> bool {
         self.known != *known || (known.trouble.is_some() && now.since(self.at) >= APART)
     }
@@ -150,9 +125,9 @@ impl Stored {
 
 async fn load(delivery: &Delivery, name: &str) -> Stored {
     let (name, now) = (name.to_owned(), delivery.now());
-    let found = delivery.app.0.db.read(move |rx| Box::pin(async move { store::get(rx, &name, now).await }));
+    let found = delivery.app.read(body!(async |rx| store::get(rx, &name, now).await));
     let known = found.await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "what was learnt of the next hop before could not be read");
+        tracing::warn!(%error, "the stored limits of the next hop could not be read");
         None
     });
     Stored { known: known.unwrap_or_default(), at: delivery.hop.now() }
@@ -172,16 +147,11 @@ async fn keep(delivery: &Delivery, name: &str, stored: &mut Stored) {
         return;
     }
     let (name, now, row) = (name.to_owned(), delivery.now(), known.clone());
-    let written = delivery
-        .app
-        .0
-        .db
-        .write(move |tx| Box::pin(async move { store::put(tx, &name, &row, now).await }))
-        .await;
+    let written = delivery.app.0.db.write(body!(async |tx| store::put(tx, &name, &row, now).await)).await;
     match written {
         Ok(()) => *stored = Stored { known, at: delivery.hop.now() },
         // written with the next change; only the doctor and the next start miss it
-        Err(error) => tracing::debug!(%error, "what was learnt of the next hop could not be stored"),
+        Err(error) => tracing::debug!(%error, "the limits of the next hop could not be stored"),
     }
 }
 
@@ -193,10 +163,7 @@ impl Told {
             let is_over = facts.trouble.is_none() && facts.refused == Extent::Nobody;
             if is_over && told.trouble.is_none() {
                 // taken, or gone without another try
-                tracing::info!(
-                    hop,
-                    "no mail waits any more because the next hop refuses that of its project"
-                );
+                tracing::info!(hop, "the next hop no longer refuses the mail of any project");
             } else if is_over {
                 tracing::info!(hop, "the next hop takes mail again");
             } else if due(self.trouble_at) {
@@ -263,17 +230,18 @@ fn warn(facts: &Facts, hop: &str) {
         (Some(Trouble::Login), _) => tracing::warn!(
             hop,
             error,
-            "the next hop refuses the login, mail waits: correct name and password in MAILWRIGHT_TRANSPORT"
+            "the next hop refuses the login, mail waits; correct name and password in MAILWRIGHT_TRANSPORT"
         ),
         (None, Extent::All) => tracing::warn!(
             hop,
             error,
-            "the next hop refuses all our mail, it waits: may this machine and these senders use it?"
+            "the next hop refuses all mail, which waits; check that this machine and the senders may use it"
         ),
         (None, Extent::Some | Extent::Nobody) => tracing::warn!(
             hop,
             error,
-            "the next hop refuses all mail of a project, it waits: may the project's senders use it?"
+            "the next hop refuses all mail of a project, which waits; check that the project's senders may \
+             use it"
         ),
     }
 }

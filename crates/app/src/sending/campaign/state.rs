@@ -1,23 +1,19 @@
-//! The actions on a campaign (reference 5.3): sending, scheduling, pausing, resuming, cancelling, retrying, and tests.
+//! The actions on a campaign (reference 5.3): sending, scheduling, pausing, resuming, cancelling and retrying.
 
 use futures_util::future::BoxFuture;
-use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus};
-use mailwright_core::contact::Contact;
-use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Reason, RecipientState};
-use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
+use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::Contacts;
-use mailwright_store::insight::counter::{self, Counter, Deltas};
+use mailwright_store::Tx;
+use mailwright_store::body;
+use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::campaign::ledger::{self, Retry};
 use mailwright_store::sending::campaign::{self as store, audience, run};
 use mailwright_store::sending::content;
-use mailwright_store::sending::email::{self, NewEmail};
-use mailwright_store::{Tx, json_text};
 use serde_json::json;
 
 use super::{Overview, check_editable, known, locked};
@@ -26,8 +22,8 @@ use crate::error::{Error, Result, too_many_conditions};
 use crate::sending::content::compose;
 use crate::sending::domain::{Obstacle, check_may_send, sender_refused};
 
-/// Up to this many contacts a project's audiences are counted to the last when a campaign is sent. In a larger one it
-/// is enough to know that there is somebody: the first mail does not wait for a count.
+/// In a project with at most this many contacts an audience is counted completely when a campaign is sent. In a larger
+/// one it is only checked that the audience is not empty, so that the first mail does not wait for a count.
 const COUNTED: i64 = 50_000;
 
 impl App {
@@ -43,7 +39,8 @@ impl App {
         let action = if at.is_some() { Action::CampaignScheduled } else { Action::CampaignSent };
         if let Some(at) = at.filter(|at| *at <= now) {
             return Err(Error::BadRequest(format!(
-                "scheduledFor must lie in the future. It was read as {at}, and now is {now}; without an offset it is UTC."
+                "scheduledFor must be in the future. It was read as {at}, and the current time is {now}; \
+                 without an offset it is UTC."
             )));
         }
         let recipients = match at {
@@ -72,12 +69,13 @@ impl App {
                 })
             })
             .await?;
-        self.0.campaigns.wake();
+        self.0.sending.campaigns.wake();
         Ok(sent)
     }
 
-    /// How many mails a campaign would make now; an error when none. When that cannot be told in time, the campaign
-    /// goes its way all the same with what was known: its audience is gathered later, as long as that takes.
+    /// Number of mails that a campaign would have now; an error if there are none. If the audience cannot be counted in
+    /// time, the campaign starts all the same with the last known number: its audience is looked up later, without a
+    /// limit of time.
     async fn recipients_now(&self, project: &Project, id: CampaignId) -> Result<i64> {
         let before = self.campaign(project, id).await?.campaign;
         check_editable(&before)?;
@@ -88,7 +86,7 @@ impl App {
         };
         match counted {
             0 => Err(Error::BadRequest(
-                "The campaign has no recipients. Nobody of its audience would get a mail.".into(),
+                "The campaign has no recipients: no contact of its audience would get a mail.".into(),
             )),
             recipients => Ok(recipients),
         }
@@ -96,8 +94,9 @@ impl App {
 
     async fn count_slowly(&self, number: ProjectNumber, before: Campaign, now: Timestamp) -> Result<i64> {
         let known = before.recipients;
-        let counted = self.0.db.read_slow(number, move |rx| {
-            Box::pin(async move {
+        let counted = self.read_slow(
+            number,
+            body!(async |rx| {
                 let members = audience::resolve(rx, number, &before.audience).await?;
                 let contacts = counter::value(rx, number, Counter::Contacts, "").await?;
                 if contacts <= COUNTED || matches!(members, audience::Members::All) {
@@ -106,9 +105,9 @@ impl App {
                 }
                 let any = audience::has_recipients(rx, number, &members, before.kind, now).await?;
                 Ok(if any { known.max(1) } else { 0 })
-            })
-        });
-        match counted.await.map_err(Error::from) {
+            }),
+        );
+        match counted.await {
             Err(error) if error.is_too_slow() => Ok(known.max(1)),
             counted => counted,
         }
@@ -145,7 +144,7 @@ impl App {
                 Ok(())
             })
             .await?;
-        self.0.campaigns.wake();
+        self.0.sending.campaigns.wake();
         Ok(cancelled)
     }
 
@@ -186,12 +185,12 @@ impl App {
             })
         });
         let (resumed, ()) = resumed.await?;
-        self.0.dispatcher.wake(Lane::Campaign, number);
+        self.dispatcher().wake(Lane::Campaign, number);
         Ok(resumed)
     }
 
-    /// Pauses the campaigns that send from a domain which cannot be signed for any more: what its owner took out of the
-    /// DNS is nobody's to sign with. Each says why, in its record and in the audit log.
+    /// Pauses the campaigns that send from a domain which cannot be signed for any more: the owner removed the DKIM
+    /// record, so the service must not sign for the domain. The reason is stored in each campaign and in the audit log.
     pub(crate) async fn withhold_campaigns(
         &self,
         number: ProjectNumber,
@@ -199,29 +198,28 @@ impl App {
         obstacle: Obstacle,
     ) -> Result<()> {
         let (now, leaves) = (self.0.clock.now(), self.mail_leaves());
-        let paused = self.write(move |tx| {
+        let paused = self.write(body!(async |tx| {
             let domain = domain.clone();
-            Box::pin(async move {
-                if obstacle == Obstacle::Unverified
-                    && sender_refused(tx, number, &format!("@{domain}"), leaves).await?.is_none()
-                {
-                    return Ok(Vec::new()); // verified again meanwhile
-                }
-                let under_way = store::sending_from(tx, number, &domain).await?;
-                for id in &under_way {
-                    withhold(tx, number, *id, obstacle.of_campaign(&domain), now).await?;
-                }
-                Ok(under_way)
-            })
-        });
+
+            if obstacle == Obstacle::Unverified
+                && sender_refused(tx, number, &domain, leaves).await?.is_none()
+            {
+                return Ok(Vec::new()); // verified again meanwhile
+            }
+            let under_way = store::sending_from(tx, number, &domain).await?;
+            for id in &under_way {
+                withhold(tx, number, *id, obstacle.of_campaign(&domain), now).await?;
+            }
+            Ok(under_way)
+        }));
         for id in paused.await? {
             tracing::warn!(campaign = %id, ?obstacle, "a campaign was paused, because of its sender's domain");
         }
         Ok(())
     }
 
-    /// Sends the mails of a campaign again that failed, or those in doubt, of one reason where one is given. Returns
-    /// how many they are.
+    /// Sends the mails of a campaign again that failed or are in doubt, only those with `reason` if it is given.
+    /// Returns their number.
     pub async fn retry_campaign(
         &self,
         project: &Project,
@@ -262,7 +260,7 @@ impl App {
                 })
             })
             .await?;
-        self.0.campaigns.wake();
+        self.0.sending.campaigns.wake();
         Ok(retried)
     }
 
@@ -303,71 +301,19 @@ impl App {
     where
         T: Send + 'static,
     {
-        let changed = self.write(move |tx| {
+        self.write(body!(async |tx| {
             let (change, audited) = (change.clone(), audited.clone());
-            Box::pin(async move {
-                let mut campaign = locked(tx, number, id).await?;
-                let outcome = change(tx, &mut campaign).await?;
-                audit::record(tx, number, &audited.actor, &audited.entry(&campaign), audited.at).await?;
-                Ok((known(tx, number, id).await?, outcome))
-            })
-        });
-        changed.await
-    }
 
-    /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
-    /// part of the campaign's stats.
-    pub async fn test_campaign(
-        &self,
-        project: &Project,
-        id: CampaignId,
-        to: EmailAddress,
-    ) -> Result<EmailId> {
-        let campaign = self.campaign(project, id).await?.campaign;
-        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let (content, _) =
-            compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
-        let prepared = self.0.contents.prepare(number, &content, &[]);
-        let mail = EmailId::new(now, rand::random());
-        let stored = self.write(move |tx| {
-            Box::pin(async move {
-                check_may_send(tx, number, &campaign.from, leaves).await?;
-                let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
-                let contact = contacts.get(number, &to).cloned().unwrap_or_else(|| stranger(&to, now));
-                content::save(tx, &[(number, &content)], now).await?;
-                let from = EmailAddress::from_stored(&campaign.from);
-                let reply_to = campaign.reply_to.as_deref().map(EmailAddress::from_stored);
-                let email = NewEmail {
-                    project: number,
-                    id: mail,
-                    contact: contact.id,
-                    recipient: to,
-                    recipient_name: None,
-                    reply_to: Some(reply_to.unwrap_or_else(|| from.clone())),
-                    message_id: format!("{mail}@{}", from.domain()),
-                    from,
-                    from_name: campaign.from_name,
-                    subject: content.subject.clone(),
-                    content_hash: content.hash,
-                    variables: json_text(&prepared.variables(&contact, &Data::new())),
-                    source: Campaign::source(campaign.kind),
-                    kind: campaign.kind,
-                    lane: Lane::Transactional,
-                    template: None,
-                    at: now,
-                };
-                let mut deltas = Deltas::default();
-                email::enqueue(tx, &[email], &mut deltas).await?;
-                Ok(deltas.save(tx).await?)
-            })
-        });
-        stored.await?;
-        self.0.dispatcher.wake(Lane::Transactional, number);
-        Ok(mail)
+            let mut campaign = locked(tx, number, id).await?;
+            let outcome = change(tx, &mut campaign).await?;
+            audit::record(tx, number, &audited.actor, &audited.entry(&campaign), audited.at).await?;
+            Ok((known(tx, number, id).await?, outcome))
+        }))
+        .await
     }
 }
 
-/// What somebody does with a campaign.
+/// An action on a campaign, for the audit log.
 #[derive(Debug, Clone)]
 struct AuditedAction {
     actor: Actor,
@@ -394,19 +340,7 @@ fn not_now(campaign: &Campaign, text: &str) -> Error {
     Error::BadRequest(format!("{text} This one is {}{paused}.", campaign.status.as_str()))
 }
 
-/// Somebody who is no contact: nothing is known of them, and the links in their mail lead nowhere.
-fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
-    Contact {
-        id: ContactId::new(now, rand::random()),
-        email: email.clone(),
-        subscribed: false,
-        data: Data::new(),
-        created_at: now,
-        updated_at: now,
-    }
-}
-
-/// Pauses a campaign for a reason that nobody asked for. Whether it was not paused before.
+/// Pauses a campaign on the service's own decision, with a reason. Returns whether it was not paused before.
 pub(super) async fn withhold(
     tx: &mut Tx<'_>,
     number: ProjectNumber,

@@ -1,4 +1,5 @@
 mod meaning;
+mod person;
 mod reading;
 
 use serde_json::{Value, json};

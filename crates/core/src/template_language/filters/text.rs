@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
 use super::super::output::escaped;
 use super::super::value::{Text, Val};
 use super::super::{MAX_LIST, MAX_VALUE};
@@ -171,43 +173,14 @@ pub(super) fn json<'r>(call: &Call<'_, 'r>) -> Val<'r> {
     Val::string(call.input.json())
 }
 
+/// What a query keeps as it is, and the space, for which there is a `+`.
+const QUERY: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b' ');
+
 /// As in the query of a URL, with `+` for a space.
 pub(super) fn url_encode<'r>(call: &Call<'_, 'r>) -> Val<'r> {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    call.map(|text| {
-        let mut out = String::with_capacity(text.len());
-        for byte in text.bytes() {
-            match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(byte.into()),
-                b' ' => out.push('+'),
-                _ => {
-                    out.push('%');
-                    out.push(HEX[usize::from(byte >> 4)].into());
-                    out.push(HEX[usize::from(byte & 15)].into());
-                }
-            }
-        }
-        out
-    })
+    call.map(|text| utf8_percent_encode(text, &QUERY).to_string().replace(' ', "+"))
 }
 
 pub(super) fn url_decode<'r>(call: &Call<'_, 'r>) -> Val<'r> {
-    call.map(|text| {
-        let bytes = text.as_bytes();
-        let hex = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        let mut out = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            match (byte, hex(at + 1), hex(at + 2)) {
-                (b'%', Some(high), Some(low)) => {
-                    out.push((high * 16 + low) as u8);
-                    at += 2;
-                }
-                (b'+', ..) => out.push(b' '),
-                _ => out.push(*byte),
-            }
-            at += 1;
-        }
-        String::from_utf8_lossy(&out).into_owned()
-    })
+    call.map(|text| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned())
 }

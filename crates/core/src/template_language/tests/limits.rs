@@ -121,7 +121,7 @@ fn nesting_is_bounded() {
     let nested = |depth: usize| "{% if a %}".repeat(depth) + "x" + &"{% endif %}".repeat(depth);
     assert!(Template::parse(&nested(MAX_DEPTH)).is_ok());
     let error = Template::parse(&nested(MAX_DEPTH + 1)).unwrap_err();
-    assert!(error.message.contains("Nest them less deep"));
+    assert!(error.message.contains("Nest fewer"));
     assert!(bounded(&nested(100_000), &json!({})).contains('x'));
     let brackets = "{{ a".to_owned() + &"[a".repeat(100_000) + " }}";
     assert!(Template::parse(&brackets).is_err());

@@ -11,7 +11,7 @@ use mailwright_core::filter::{Comparison, DataPath, DataTest, Operand, Ordered};
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
-use super::compile::{Values, sign};
+use super::values::{Values, sign};
 
 /// From here on, not every integer is a float.
 const EXACT: f64 = 9_007_199_254_740_992.0;

@@ -6,7 +6,7 @@ use mailwright_core::ids::EventId;
 use mailwright_core::time::Timestamp;
 
 use super::EventCounts;
-use super::compile::Values;
+use super::values::Values;
 
 /// Events of a name, at most as many as are best collected.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,12 +7,12 @@ use mailwright_core::filter::{Activity, Facts, References};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 
-use crate::audience::contact::{COLUMNS, read};
+use crate::audience::contact::record::{COLUMNS, read};
 use crate::database::error::Result;
 use crate::database::tx::Rx;
 use crate::database::value::Arg;
 
-/// What is known of one contact, as far as the references say that it is of interest.
+/// The facts of one contact that the references of the filters name.
 #[derive(Debug, Clone)]
 pub struct FactsOf {
     contact: Contact,

@@ -28,6 +28,7 @@ mod custom_data;
 mod driving_event;
 mod event_sets;
 mod facts;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,22 +40,21 @@ use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
 use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::audience::contact::{COLUMNS, read};
+use crate::audience::contact::record::{COLUMNS, read};
 use crate::database::error::{Error, Result};
 use crate::database::tx::Rx;
 use crate::insight::counter::{self, Counter};
 
-use compile::Values;
 use created_range::CreatedRange;
 use driving_event::DrivingEvent;
+use values::Values;
 
 pub use compile::condition;
 pub use facts::{FactsOf, facts};
 
-/// The most conditions of one query, those of segments it refers to included: databases bound the length of a query.
-pub const MAX_COMPILED: usize = 2_000;
+pub use crate::database::error::MAX_COMPILED;
 
-/// What the segments are that a filter names, those they name in turn included.
+/// The segments that a filter names, directly or through other segments.
 #[derive(Debug, Clone, Default)]
 pub struct Segments {
     stored: BTreeSet<SegmentId>,
@@ -62,7 +62,7 @@ pub struct Segments {
 }
 
 impl Segments {
-    /// None. A filter may name a segment that is not here: nobody is in it.
+    /// No segments. A segment that a filter names and that is missing here has no members.
     pub fn new() -> Self {
         Self::default()
     }
@@ -305,8 +305,8 @@ pub async fn count(
     counted.into_iter().next().ok_or(Error::NotFound)
 }
 
-/// Whether SQLite should read the table from one end to the other, since most contacts are this project's: quicker
-/// than to look up row after row through an index. PostgreSQL knows by itself.
+/// Whether SQLite should scan the table, because most contacts belong to this project: a scan is then faster than
+/// looking up each row through an index. PostgreSQL decides by its statistics.
 async fn owns_most(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<bool> {
     if rx.is_postgres() {
         return Ok(false);

@@ -9,7 +9,7 @@ use mailwright_core::time::Timestamp;
 
 use super::resolve;
 use crate::args;
-use crate::audience::contact;
+use crate::audience::contact::record;
 use crate::audience::filter::{self, Segments};
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
@@ -167,10 +167,10 @@ pub async fn page(
              order by entered_at desc, contact_id desc limit $3 offset $4) \
              select {} from listed l join contacts c on c.project_id = $1 and c.id = l.contact_id \
              order by l.entered_at desc, l.contact_id desc",
-            contact::COLUMNS
+            record::COLUMNS
         ),
         args![project, segment, limit, offset],
-        contact::read,
+        record::read,
     )
     .await
 }

@@ -29,10 +29,9 @@ pub use member::{
     Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, memberships, page,
     part, remove, report,
 };
-pub(crate) use refresher::note_touched;
 pub use refresher::{
-    Swept, Taken, Upkeep, changed, created_between, events_between, is_timer_due, lock, lock_if_free,
-    pending, set_timers, sweep_done, take, take_timers, tracking, upkeep,
+    Swept, Taken, Tracking, changed, created_between, events_between, is_timer_due, lock, lock_if_free,
+    pending, set_timers, sweep_done, take, take_timers, tracking, tracking_state,
 };
 
 const COLUMNS: &str = "s.id, s.name, s.description, s.type, {json_out s.condition}, s.track_membership, \
@@ -105,7 +104,7 @@ pub async fn some(
     .await
 }
 
-/// What the segments are that a filter names, those that these name included.
+/// The segments that a filter names, directly or through other segments.
 pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Filter) -> Result<Segments> {
     let mut segments = Segments::new();
     let mut known = BTreeSet::new();
@@ -136,7 +135,7 @@ pub fn tree_of(segment: &Segment) -> Result<Filter> {
     })
 }
 
-/// What the background work knows of a segment.
+/// The state of a segment for the background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State {
     /// How often the meaning of the condition changed.
@@ -160,7 +159,7 @@ pub async fn state(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Re
 /// How a segment stands after its condition was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// What a count by the condition found.
+    /// Result of the last count by the condition.
     pub counted: i64,
     /// Whether the stored members are all there are, provided that there are none yet.
     pub settled: bool,
@@ -314,7 +313,7 @@ pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
 }
 
-/// What forbids that a segment is deleted.
+/// The uses that prevent the deletion of a segment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Uses {
     /// The names of the segments that refer to it.

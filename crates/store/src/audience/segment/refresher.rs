@@ -18,7 +18,7 @@ use crate::database::value::Arg;
 
 /// The state of a project's tracked segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Upkeep {
+pub struct Tracking {
     /// Whether there are any.
     pub tracks: bool,
     /// Counts the changes to the project's segments.
@@ -29,17 +29,17 @@ pub struct Upkeep {
 
 const STATE: &str = "select tracks, version, swept_to from segment_upkeep where project_id = $1";
 
-fn read(row: &Row<'_>) -> Result<Upkeep> {
-    Ok(Upkeep { tracks: row.get(0)?, version: row.get(1)?, swept_to: row.get(2)? })
+fn read(row: &Row<'_>) -> Result<Tracking> {
+    Ok(Tracking { tracks: row.get(0)?, version: row.get(1)?, swept_to: row.get(2)? })
 }
 
 /// The state as it is.
-pub async fn upkeep(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<Upkeep>> {
+pub async fn tracking_state(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<Tracking>> {
     rx.optional(STATE, args![project], read).await
 }
 
 /// Makes this transaction the only one that changes the project's segments or judges contacts; waits for another one.
-pub async fn lock(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Upkeep> {
+pub async fn lock(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Tracking> {
     tx.execute(
         "insert into segment_upkeep (project_id, tracks, version, swept_to) values ($1, false, 0, $2) \
          on conflict (project_id) do nothing",
@@ -51,7 +51,7 @@ pub async fn lock(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
 }
 
 /// The same without waiting: `None` while another transaction has the project's segments.
-pub async fn lock_if_free(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<Option<Upkeep>> {
+pub async fn lock_if_free(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<Option<Tracking>> {
     tx.read_in_order().await?;
     tx.optional(format!("{STATE} {{skip_locked}}"), args![project], read).await
 }
@@ -67,36 +67,6 @@ pub async fn changed(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) ->
         args![project, now],
     )
     .await
-}
-
-/// Queues contacts that a transaction changed, in the projects that track segments. Elsewhere this costs one look.
-pub(crate) async fn note_touched(
-    tx: &Tx<'_>,
-    touched: &BTreeMap<(ProjectNumber, ContactId), Timestamp>,
-) -> Result<()> {
-    let projects: BTreeSet<ProjectNumber> = touched.keys().map(|(project, _)| *project).collect();
-    if projects.is_empty() {
-        return Ok(());
-    }
-    let tracking: Vec<ProjectNumber> = tx
-        .all(
-            "select project_id from segment_upkeep where project_id {in $1} and tracks",
-            &[Arg::Ints(projects.iter().map(|project| Some(project.0)).collect())],
-            |r| r.get(0),
-        )
-        .await?;
-    let noted: Vec<_> = touched.iter().filter(|((project, _), _)| tracking.contains(project)).collect();
-    tx.each(
-        "insert into contact_changes (project_id, id, contact_id) \
-         select r.project_id, r.id, r.contact_id from {rows r: project_id int, id id, contact_id id}",
-        &[
-            Arg::Ints(noted.iter().map(|((project, _), _)| Some(project.0)).collect()),
-            Arg::Ids(noted.iter().map(|(_, at)| Some(ChangeId::new(**at, rand::random()).into())).collect()),
-            Arg::Ids(noted.iter().map(|((_, contact), _)| Some((*contact).into())).collect()),
-        ],
-    )
-    .await?;
-    Ok(())
 }
 
 /// The next `limit` projects after `after` that track segments, in order.

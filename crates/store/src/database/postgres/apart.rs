@@ -9,11 +9,12 @@ use futures_util::future::BoxFuture;
 use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{WAIT, caught, connection, pool, with_settings};
-use crate::database::db::Undone;
+use super::connection::{WAIT, connection, pool, with_settings};
+use super::transaction::{caught, commit};
 use crate::database::dialect::Texts;
 use crate::database::error::Result;
 use crate::database::tx::{Failure, Session, Tx};
+use crate::database::undone::Undone;
 
 /// How often the server looks whether we are still there while it runs a statement, in milliseconds.
 const LIVENESS: u32 = 2_000;
@@ -67,7 +68,7 @@ impl Apart {
             let session = Session::Postgres { client, transaction: Some(&failure) };
             let outcome = caught(async { body(&mut Tx::new(session, &self.texts)).await }).await;
             match failure.settle(outcome.map_err(Undone::from)) {
-                Ok(value) => super::commit(client).await.map(|()| value),
+                Ok(value) => commit(client).await.map(|()| value),
                 Err(undone) => {
                     let _ = client.batch_execute("rollback").await;
                     Err(undone.into_error())

@@ -24,7 +24,7 @@ pub(super) const LOG_PAGES: i64 = 40_000;
 const FEWEST_PAGES: i64 = 250;
 /// Bytes that a page takes in the log.
 const PAGE: u64 = 4096 + 24;
-/// What part of the room that there is, its own included, the log may have before it is copied.
+/// The log is copied when it uses more than the free room on the disk, its own size included, divided by this.
 const PART_OF_ROOM: u64 = 4;
 /// So many times as long, reads are held back.
 const TOO_LONG: i64 = 3;
@@ -39,7 +39,7 @@ const HOLD: Duration = Duration::from_millis(200);
 /// Time from one such hold to the next, at least.
 const HOLDS_APART: Duration = Duration::from_secs(1);
 
-/// What writer, copier and readers know of the log.
+/// The state of the log that writer, copier and readers share.
 #[derive(Debug)]
 pub(super) struct Log {
     /// Pages from which on it is copied.
@@ -147,7 +147,7 @@ pub(super) fn copy_loop(connection: &Connection, log: &Log, stopped: &Receiver<(
 struct Copier<'l> {
     connection: &'l Connection,
     log: &'l Log,
-    /// Where the log is; `None` for a database in memory.
+    /// Path of the log; `None` for a database in memory.
     file: Option<PathBuf>,
     /// How long the log was at the last look.
     length: i64,

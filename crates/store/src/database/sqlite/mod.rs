@@ -4,44 +4,33 @@
 //! job, runs it, goes on with the jobs that are already queued, commits once (`synchronous = full`), and only then
 //! answers all callers. An idle writer adds no wait.
 //!
-//! The jobs after the first one run under a savepoint each, so that one that fails is undone alone. The first job runs
-//! without a savepoint: inside one, SQLite walks all dirty pages after every statement.
-//!
 //! [`log`] copies the write-ahead log into the database on a thread of its own, because the writer's own copying is a
 //! pause for all callers.
 
+mod connection;
 mod log;
 mod read;
+mod thread;
+mod writer;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, select};
-use futures_util::future::BoxFuture;
-use mailwright_core::filter::date::Moment;
-use rusqlite::Connection;
-use rusqlite::functions::FunctionFlags;
+use crossbeam_channel::{Sender, TrySendError, bounded};
 use tokio::sync::oneshot;
 
+use self::connection::{connect, refuse_foreign};
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
-use crate::database::db::{Answer, ReadBody, StoreMetrics, Undone, WriteBody};
+use self::thread::{QUEUE, caught, closed, poll_once, spawn};
+use self::writer::{Job, Reply, write_loop};
+use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::{Dialect, Texts};
 use crate::database::error::{Error, Result};
+use crate::database::metrics::StoreMetrics;
 use crate::database::slow::{Reader, SlowReads};
-use crate::database::tx::{Session, Tx, given_up};
-
-/// Most jobs of one commit.
-const GROUP: usize = 512;
-/// Most jobs that wait, interactive and bulk each; beyond that callers get [`Error::Busy`].
-const QUEUE: usize = 8192;
-/// Answers a job's caller, told whether the group was committed.
-type Reply = Box<dyn FnOnce(Result<()>) + Send>;
-/// Runs on the connection, or is told why there is none. Returns whether the job's changes are kept, and what answers
-/// its caller.
-type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
+use crate::database::tx::{Session, Tx};
+use crate::database::undone::{Answer, Undone};
 
 pub(crate) struct Sqlite {
     interactive: Sender<Job>,
@@ -131,194 +120,17 @@ impl Sqlite {
     }
 }
 
-fn closed() -> Error {
-    Error::Unavailable("the database is closed".into())
-}
-
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<std::thread::JoinHandle<()>> {
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn(run)
-        .map_err(|e| Error::Unavailable(format!("cannot start thread {name}: {e}")))
-}
-
-fn connect(path: &Path) -> Result<Connection> {
-    let connection =
-        Connection::open(path).map_err(|e| Error::Unavailable(format!("{}: {e}", path.display())))?;
-    connection.busy_timeout(Duration::from_secs(10))?;
-    connection.execute_batch("pragma foreign_keys = on; pragma temp_store = memory;")?;
-    connection.set_prepared_statement_cache_capacity(256);
-    rusqlite::vtab::array::load_module(&connection)?;
-    add_functions(&connection)?;
-    Ok(connection)
-}
-
-/// Refuses a file that another program wrote, before anything in it is changed.
-fn refuse_foreign(path: &Path, connection: &Connection) -> Result<()> {
-    let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let foreign = || -> rusqlite::Result<bool> {
-        let tables = count("select count(*) from sqlite_master")?;
-        let ours = count(
-            "select count(*) from pragma_table_info('schema_migrations') where name in ('number', 'applied_at')",
-        )?;
-        Ok(tables > 0 && ours != 2)
-    };
-    let path = path.display();
-    match foreign() {
-        Ok(false) => Ok(()),
-        Ok(true) => Err(Error::Unusable(format!(
-            "{path} is a database of another program, not one of Mailwright; set MAILWRIGHT_DATA_DIR to another folder"
-        ))),
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-            Err(Error::Unusable(format!(
-                "{path} is not a database; restore it from a backup, or set MAILWRIGHT_DATA_DIR to another folder"
-            )))
-        }
-        Err(error) => Err(match Error::from(error) {
-            Error::Unavailable(text) => Error::Unavailable(format!("{path}: {text}")),
-            other => other,
-        }),
-    }
-}
-
-/// `canonical_date(text)`: the canonical form of a date for filters, null for anything else.
-fn add_functions(connection: &Connection) -> Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("canonical_date", 1, flags, |context| {
-        let text = context.get_raw(0).as_str().ok();
-        Ok(text.and_then(Moment::of_stored).map(|date| date.as_str().to_owned()))
-    })?;
-    Ok(())
-}
-
-/// SQLite answers at once, so a body is ready at its first poll; one that is not awaited something it must not.
-fn poll_once<T, E: From<Error>>(mut body: BoxFuture<'_, Result<T, E>>) -> Result<T, E> {
-    use std::task::{Context, Poll, Waker};
-    match body.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => outcome,
-        Poll::Pending => Err(Error::AwaitedOutside.into()),
-    }
-}
-
-/// A panic in a body must not take the thread, and with it every later call, down.
-fn caught<T, E: From<Error>>(run: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(Error::panicked(&*panic).into()))
-}
-
-fn write_loop(
-    mut connection: Connection,
-    interactive: &Receiver<Job>,
-    bulk: &Receiver<Job>,
-    log: &Log,
-    metrics: &StoreMetrics,
-) {
-    let mut groups: usize = 0;
-    while let Some(first) = next_job(interactive, bulk, groups) {
-        groups = groups.wrapping_add(1);
-        log.restart_if_wanted(&connection);
-        let (replies, outcome) = run_group(&mut connection, first, interactive);
-        metrics.group(replies.len());
-        if let Err(error) = &outcome {
-            tracing::error!(%error, jobs = replies.len(), "a group of writes was not committed");
-        }
-        for reply in replies {
-            reply(outcome.clone());
-        }
-    }
-    let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
-}
-
-/// Under steady load, a bulk job has its turn once in so many groups.
-const BULK_TURN: usize = 16;
-
-/// The next job, interactive ones mostly first; `None` when both queues are closed.
-fn next_job(interactive: &Receiver<Job>, bulk: &Receiver<Job>, groups: usize) -> Option<Job> {
-    if groups.is_multiple_of(BULK_TURN)
-        && let Ok(job) = bulk.try_recv()
-    {
-        return Some(job);
-    }
-    if let Ok(job) = interactive.try_recv() {
-        return Some(job);
-    }
-    select! {
-        recv(interactive) -> job => job.or_else(|_| bulk.recv()).ok(),
-        recv(bulk) -> job => job.or_else(|_| interactive.recv()).ok(),
-    }
-}
-
-/// Runs a job, and under a savepoint each what is queued behind it, and commits. The first needs no savepoint: alone it
-/// can be undone as a whole. That matters for large ones, since at the end of every statement under a savepoint SQLite
-/// goes through all pages that were changed since.
-fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) -> (Vec<Reply>, Result<()>) {
-    let mut replies = Vec::new();
-    if let Err(error) = connection.execute_batch("begin immediate") {
-        let error = Error::from(error);
-        let (_, reply) = first(Err(error.clone()));
-        return (vec![reply], Err(error));
-    }
-    let (keep, reply) = first(Ok(&mut *connection));
-    replies.push(reply);
-    if connection.is_autocommit() {
-        return (replies, Err(given_up()));
-    }
-    if !keep {
-        rollback(connection);
-        return (replies, Ok(()));
-    }
-    while replies.len() < GROUP
-        && let Ok(job) = queued.try_recv()
-    {
-        let (reply, outcome) = run_job(connection, job);
-        replies.push(reply);
-        if let Err(error) = outcome {
-            rollback(connection);
-            return (replies, Err(error));
-        }
-    }
-    let outcome = connection.execute_batch("commit").map_err(Error::from);
-    if outcome.is_err() {
-        rollback(connection);
-    }
-    (replies, outcome)
-}
-
-/// Runs one job under a savepoint. The error, if any, is of the whole transaction: SQLite gives it up by itself when
-/// the disk is full.
-fn run_job(connection: &mut Connection, job: Job) -> (Reply, Result<()>) {
-    let savepoint = cached(connection, "savepoint job");
-    let (keep, reply) = job(Ok(&mut *connection));
-    if let Err(error) = savepoint {
-        return (reply, Err(error));
-    }
-    if connection.is_autocommit() {
-        return (reply, Err(given_up()));
-    }
-    let undone = if keep { Ok(()) } else { cached(connection, "rollback to job") };
-    (reply, undone.and_then(|()| cached(connection, "release job")))
-}
-
-fn cached(connection: &Connection, sql: &str) -> Result<()> {
-    connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
-}
-
-fn rollback(connection: &Connection) {
-    if !connection.is_autocommit() {
-        let _ = connection.execute_batch("rollback");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use mailwright_core::ids::ProjectNumber;
 
     use super::*;
     use crate::args;
-    use crate::database::db::{read_body, write_body};
+    use crate::body;
+    use crate::database::body::{read_body, write_body};
 
     const SLOW: SlowReads = SlowReads { at_once: 3, time_limit: Duration::from_secs(20) };
 
@@ -345,12 +157,11 @@ mod tests {
     }
 
     fn query(text: &'static str, to: i64) -> ReadBody {
-        read_body(move |rx| Box::pin(async move { rx.one(text, args![to], |r| r.get::<i64>(0)).await }))
+        read_body(body!(async |rx| rx.one(text, args![to], |r| r.get::<i64>(0)).await))
     }
 
     async fn write(engine: &Sqlite, sql: String) {
-        let written =
-            engine.write(false, write_body(|tx| Box::pin(async move { tx.execute(sql, &[]).await })));
+        let written = engine.write(false, write_body(body!(async |tx| tx.execute(sql, &[]).await)));
         written.await.unwrap();
     }
 

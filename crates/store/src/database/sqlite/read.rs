@@ -10,26 +10,29 @@ use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use super::connection::connect;
 use super::log::Log;
-use super::{QUEUE, caught, closed, connect, poll_once, spawn};
-use crate::database::db::{Answer, ReadBody};
+use super::thread::{QUEUE, caught, closed, poll_once, spawn};
+use crate::database::body::ReadBody;
 use crate::database::dialect::Texts;
 use crate::database::error::{Error, Result};
 use crate::database::slow::{Place, Places, Reader, SlowReads};
 use crate::database::tx::{Rx, Session};
+use crate::database::undone::Answer;
 
 /// Threads for fast reads.
 const READERS: usize = 3;
 /// How long a fast read may take: none does, and one that did would stand in the way of keys and health.
 const FAST_LIMIT: Duration = Duration::from_secs(30);
-/// After so many steps of SQLite's machine it is asked whether a read is to go on: well under a millisecond.
+/// After this many steps of SQLite's virtual machine, well under a millisecond, it is checked whether the read is still
+/// wanted.
 const STEPS: i32 = 4_000;
 /// How much a thread of slow reads gives way to everything else.
 const NICE: i32 = 5;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 
-/// What runs reads.
+/// The threads that run reads.
 pub(super) struct Readers {
     fast: Sender<Job>,
     slow: Sender<Job>,

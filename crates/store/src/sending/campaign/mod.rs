@@ -72,7 +72,7 @@ fn read_audience(row: &Row<'_>, column: usize) -> Result<Audience> {
     })
 }
 
-/// What a search looks at, lower-cased by us so that both engines agree on what lower case is.
+/// The text that a search looks at, lower-cased in Rust, since the engines lower-case differently.
 fn search_text(campaign: &Campaign) -> String {
     format!("{}\n{}\n{}", campaign.name, campaign.subject, campaign.from).to_lowercase()
 }
@@ -128,7 +128,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
             &campaign.body,
             &campaign.from,
             campaign.from_name.as_deref(),
-            campaign.reply_to.as_deref(),
+            campaign.reply_to.as_ref().map(EmailAddress::as_str),
             campaign.kind.as_str(),
             campaign.audience.kind().as_str(),
             campaign.audience.segment(),
@@ -158,7 +158,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
             &campaign.body,
             &campaign.from,
             campaign.from_name.as_deref(),
-            campaign.reply_to.as_deref(),
+            campaign.reply_to.as_ref().map(EmailAddress::as_str),
             campaign.kind.as_str(),
             campaign.audience.kind().as_str(),
             campaign.audience.segment(),
@@ -197,7 +197,7 @@ pub async fn save_state(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Camp
 /// Removes a campaign with its stats. Its mails stay.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId) -> Result<()> {
     tx.execute_one("delete from campaigns where project_id = $1 and id = $2", args![project, id]).await?;
-    counter::forget_all(tx, project, Counter::Campaign, &format!("{id}:")).await
+    counter::forget_all(tx, project, Counter::Campaign, &ledger::key::beginning(id)).await
 }
 
 /// Whether a campaign that was not sent yet, or is being sent, sends from a domain.
@@ -206,10 +206,10 @@ pub async fn uses_domain(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str) 
         .all(
             "select from_address from campaigns where project_id = $1 and status in ('DRAFT', 'SCHEDULED', 'SENDING')",
             args![project],
-            |r| r.get::<String>(0),
+            |r| r.get::<EmailAddress>(0),
         )
         .await?;
-    Ok(found.iter().any(|from| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain))))
+    Ok(found.iter().any(|from| from.domain().eq_ignore_ascii_case(domain)))
 }
 
 /// The campaigns that are not over, with their audiences by segment or filter: what depends on segments, fields and
@@ -260,10 +260,10 @@ pub async fn sending_from(rx: &mut Rx<'_>, project: ProjectNumber, domain: &str)
             "select id, from_address from campaigns where project_id = $1 and status = 'SENDING' and paused_at is null \
              order by id",
             args![project],
-            |r| Ok((r.get::<CampaignId>(0)?, r.get::<String>(1)?)),
+            |r| Ok((r.get::<CampaignId>(0)?, r.get::<EmailAddress>(1)?)),
         )
         .await?;
-    let is_from = |from: &str| from.rsplit_once('@').is_some_and(|(_, of)| of.eq_ignore_ascii_case(domain));
+    let is_from = |from: &EmailAddress| from.domain().eq_ignore_ascii_case(domain);
     Ok(found.into_iter().filter(|(_, from)| is_from(from)).map(|(id, _)| id).collect())
 }
 
@@ -309,7 +309,7 @@ pub(crate) async fn hold_freezing(tx: &mut Tx<'_>, project: ProjectNumber) -> Re
     .map(drop)
 }
 
-/// What a list is ordered by.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// By name.
@@ -327,7 +327,7 @@ pub struct List {
     pub offset: i64,
     /// Most rows.
     pub limit: i64,
-    /// Only this status.
+    /// Only campaigns with this status.
     pub status: Option<CampaignStatus>,
     /// Substring of name, subject or sender address, lower-cased, taken literally.
     pub search: Option<String>,

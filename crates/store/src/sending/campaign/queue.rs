@@ -21,7 +21,8 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::counter::Deltas;
 use crate::project;
-use crate::sending::email::{BACKLOG, CLAIMED, Claimed, Taken, read_taken};
+use crate::sending::email::BACKLOG;
+use crate::sending::email::claim::{CLAIMED, Claimed, Taken, read_taken};
 
 /// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left
 /// half handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
@@ -130,7 +131,7 @@ pub async fn claim_abandoned(
     Ok(Taken::of(rows))
 }
 
-/// What became of a contact since its mail was frozen.
+/// How a contact changed since its mail was frozen.
 struct Now {
     email: EmailAddress,
     subscribed: bool,

@@ -1,0 +1,118 @@
+//! API keys.
+
+use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use mailwright_app::project::key::Identity;
+use mailwright_app::{App, KeyKind};
+use mailwright_core::role::Capability;
+
+use super::client::visit;
+use super::permit::{admit, permit};
+use crate::error::ApiError;
+use crate::visit::RequestLimit;
+
+/// The owner of a key when the key was last looked up. The key may have been revoked since, or the project may have
+/// been reset: a handler that answers without a transaction in which the key is looked up again calls
+/// [`confirm`](Self::confirm).
+pub(crate) struct Remembered {
+    pub(crate) caller: Identity,
+    /// `None` for a session, which was looked up for this request.
+    pub(super) token: Option<String>,
+}
+
+impl std::fmt::Debug for Remembered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remembered").field("project", &self.caller.project.number).finish_non_exhaustive()
+    }
+}
+
+impl Remembered {
+    /// The owner of a token, from memory unless the project was disabled when it was last looked up.
+    pub(super) async fn recall(app: &App, token: &str) -> Result<Option<Identity>, ApiError> {
+        let found = app.keyring().recall(token).await?;
+        if found.as_ref().is_some_and(|caller| caller.project.disabled) {
+            return Ok(app.keyring().find(token).await?);
+        }
+        Ok(found)
+    }
+
+    pub(super) fn new(caller: Identity, token: &str) -> Self {
+        Self { caller, token: Some(token.to_owned()) }
+    }
+
+    /// A secret key with a capability.
+    pub(super) async fn secret_key(
+        app: &App,
+        parts: &Parts,
+        capability: Capability,
+    ) -> Result<Self, ApiError> {
+        let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
+        let caller = secret(guarded(app, parts, token, Self::recall(app, token)).await?)?;
+        permit(&caller.holder, capability)?;
+        admit(app, parts, &caller).await?;
+        Ok(Self::new(caller, token))
+    }
+
+    /// Looks the key up again. An error if it does not open its project for writing any more. A caller when the project
+    /// was reset since the key was remembered: nothing can have been done for the caller of then, so what the request
+    /// asks for is to be done for this one.
+    pub(crate) async fn confirm(&self, app: &App) -> Result<Option<Identity>, ApiError> {
+        let Some(token) = &self.token else { return Ok(None) };
+        match app.keyring().find(token).await? {
+            None => Err(ApiError::invalid_key("The API key is not valid.")),
+            Some(caller) if caller.project.disabled => Err(ApiError::project_disabled()),
+            Some(caller) => Ok((caller.project.number != self.caller.project.number).then_some(caller)),
+        }
+    }
+}
+
+/// Refuses keys where a person is wanted.
+pub(super) fn keys_do_not_open(parts: &Parts) -> Result<(), ApiError> {
+    if parts.headers.contains_key(AUTHORIZATION) {
+        return Err(ApiError::invalid_key(
+            "This endpoint does not accept API keys: it is for a signed-in user.",
+        ));
+    }
+    Ok(())
+}
+
+/// Looks a key up, unless its client has tried too many that are not valid: each costs a look-up. A key that is known
+/// goes through all the same, since one address may have many people behind it.
+pub(super) async fn guarded(
+    app: &App,
+    parts: &Parts,
+    token: &str,
+    look_up: impl Future<Output = Result<Option<Identity>, ApiError>>,
+) -> Result<Option<Identity>, ApiError> {
+    let client = visit(parts)?.client;
+    if let Some(left) = app.limiter().invalid_keys(client)
+        && !left.allowed
+        && !app.keyring().knows(token)
+    {
+        if let Some(limit) = parts.extensions.get::<RequestLimit>() {
+            limit.note(left);
+        }
+        return Err(ApiError::too_many_invalid_keys(left.reset, left.limit));
+    }
+    let found = look_up.await?;
+    if found.is_none() {
+        app.limiter().note_invalid_key(client);
+    }
+    Ok(found)
+}
+
+/// Accepts a secret key only.
+pub(super) fn secret(found: Option<Identity>) -> Result<Identity, ApiError> {
+    match found {
+        Some(caller) if caller.kind == KeyKind::Secret => Ok(caller),
+        Some(_) => Err(ApiError::invalid_key("This endpoint requires a secret key, not a public key.")),
+        None => Err(ApiError::invalid_key("The API key is not valid. This endpoint requires a secret key.")),
+    }
+}
+
+/// The token of exactly `Bearer <token>`.
+pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
+    (!token.is_empty() && !token.contains(char::is_whitespace)).then_some(token)
+}

@@ -1,0 +1,39 @@
+//! curl, for a POSIX shell.
+
+use super::super::request::{Credential, Payload, Request};
+
+/// Writes an example.
+pub(super) fn write(request: &Request) -> String {
+    let mut parts = vec![match request.method.as_str() {
+        "GET" => format!("curl {}", quoted(&request.url)),
+        method => format!("curl -X {method} {}", quoted(&request.url)),
+    }];
+    match &request.credential {
+        Credential::Key => parts.push("-H \"Authorization: Bearer $API_KEY\"".into()),
+        Credential::Session(cookie) => parts.push(format!("-b \"{cookie}=$SESSION\"")),
+        Credential::Nothing => {}
+    }
+    match &request.payload {
+        Payload::Nothing => {}
+        Payload::Json(value) => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            parts.push("-H 'Content-Type: application/json'".into());
+            parts.push(format!("-d {}", quoted(&text)));
+        }
+        Payload::Form(fields) => {
+            let field = |(name, value): &(String, String)| {
+                format!("--data-urlencode {}", quoted(&format!("{name}={value}")))
+            };
+            parts.extend(fields.iter().map(field));
+        }
+        Payload::File(field) => {
+            parts.push(format!("-F {}", quoted(&format!("{field}=@contacts.csv;type=text/csv"))));
+        }
+    }
+    parts.join(" \\\n  ")
+}
+
+/// A text as one word of the shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,162 @@
+//! Example values of the schemas, which the examples of the page are made from.
+//!
+//! They are not part of the served document: the requests that its tests generate would be made from them.
+
+use serde_json::{Value, json};
+
+/// Puts the examples into a document.
+pub(super) fn add(document: &mut Value) {
+    for (name, example) in examples() {
+        let schema = &mut document["components"]["schemas"][name];
+        if schema.is_object() {
+            schema["examples"] = json!([example]);
+        }
+    }
+}
+
+/// An example of each of these schemas: what small types hold, and what a request mostly says.
+fn examples() -> Vec<(&'static str, Value)> {
+    let mut examples = texts();
+    examples.extend(of_mail());
+    examples.extend(of_audience());
+    examples.extend(of_people());
+    examples
+}
+
+/// Types that are a text.
+fn texts() -> Vec<(&'static str, Value)> {
+    [
+        ("Base64Text", "SGVsbG8sIEFkYSE="),
+        ("Code", "123456"),
+        ("ContentId", "logo"),
+        ("Description", "For everybody who signed up this year"),
+        ("DisplayName", "Ada Lovelace"),
+        ("DomainText", "news.example.com"),
+        ("Email", "ada@example.org"),
+        ("EventName", "order_placed"),
+        ("FileName", "invoice.txt"),
+        ("HeaderValue", "order-1042"),
+        ("Html", "<h1>Hello {{name ?? \"there\"}}</h1>"),
+        ("Language", "en"),
+        ("LinkToken", "6f1d3c5b7a9e0f2d4c6b8a1e3f5d7c9b0a2e4f6d8c1b3a5e7f9d0c2b4a6e8f10"),
+        ("MailHtml", "<h1>Hello {{name}}</h1>"),
+        ("MailText", "Hello {{name}}"),
+        ("MailboxText", "help@example.com"),
+        ("MediaType", "text/plain"),
+        ("Name", "Welcome"),
+        ("NewPassword", "correct horse battery"),
+        ("Password", "correct horse battery"),
+        ("PlainName", "Rockets"),
+        ("SenderName", "Example Shop"),
+        ("ShortText", "ada@example.org"),
+        ("Subject", "Hello {{name ?? \"there\"}}"),
+    ]
+    .map(|(name, text)| (name, json!(text)))
+    .into()
+}
+
+/// Requests that are about mail.
+fn of_mail() -> Vec<(&'static str, Value)> {
+    vec![
+        (
+            "SendRequest",
+            json!({
+                "to": "ada@example.org",
+                "from": { "name": "Example Shop", "email": "hello@example.com" },
+                "subject": "Your order {{order}}",
+                "body": "<h1>Thank you, {{name}}</h1><p>Your order {{order}} is on its way.</p>",
+                "data": { "name": "Ada", "order": { "value": "1042", "persistent": false } },
+            }),
+        ),
+        (
+            "CreateTemplateRequest",
+            json!({
+                "name": "Welcome",
+                "subject": "Hello {{name ?? \"there\"}}",
+                "body": "<h1>Hello {{name ?? \"there\"}}</h1>",
+                "from": "hello@example.com",
+                "type": "TRANSACTIONAL",
+            }),
+        ),
+        ("UpdateTemplateRequest", json!({ "subject": "Good to see you, {{name ?? \"friend\"}}" })),
+        (
+            "CreateCampaignRequest",
+            json!({
+                "name": "March news",
+                "subject": "What is new in March",
+                "body": "<h1>What's new</h1><p>Hello {{name ?? \"there\"}}.</p>",
+                "from": "news@example.com",
+                "audienceType": "ALL",
+            }),
+        ),
+        ("UpdateCampaignRequest", json!({ "subject": "What is new in April" })),
+        ("SendCampaignRequest", json!({ "scheduledFor": "2030-03-01T09:00:00Z" })),
+        ("RetryCampaignRequest", json!({ "state": "FAILED" })),
+        ("AddDomainRequest", json!({ "domain": "news.example.com" })),
+    ]
+}
+
+/// Requests that are about contacts, segments and events.
+fn of_audience() -> Vec<(&'static str, Value)> {
+    let condition = json!({
+        "logic": "AND",
+        "groups": [{ "filters": [{ "field": "data.plan", "operator": "equals", "value": "pro" }] }],
+    });
+    vec![
+        (
+            "TrackRequest",
+            json!({ "email": "ada@example.org", "event": "order_placed", "data": { "plan": "pro" } }),
+        ),
+        (
+            "InternalTrack",
+            json!({ "email": "ada@example.org", "event": "order_placed", "data": { "plan": "pro" } }),
+        ),
+        (
+            "UpsertRequest",
+            json!({ "email": "ada@example.org", "subscribed": true, "data": { "name": "Ada", "plan": "pro" } }),
+        ),
+        ("UpdateContactRequest", json!({ "subscribed": false, "data": { "plan": null } })),
+        ("DataObject", json!({ "name": "Ada", "plan": "pro" })),
+        ("OneClick", json!({ "List-Unsubscribe": "One-Click" })),
+        ("FilterTree", condition.clone()),
+        ("CreateSegmentRequest", json!({ "name": "Customers on Pro", "condition": condition })),
+        ("UpdateSegmentRequest", json!({ "name": "Customers on Pro", "trackMembership": true })),
+        ("AddMembersRequest", json!({ "emails": ["ada@example.org"], "createMissing": true })),
+    ]
+}
+
+/// Requests that are about accounts and projects.
+fn of_people() -> Vec<(&'static str, Value)> {
+    vec![
+        ("ProofRequest", json!({ "password": "correct horse battery" })),
+        (
+            "VerifyRequest",
+            json!({
+                "token": "6f1d3c5b7a9e0f2d4c6b8a1e3f5d7c9b0a2e4f6d8c1b3a5e7f9d0c2b4a6e8f10",
+                "password": "correct horse battery",
+            }),
+        ),
+        (
+            "PasswordChange",
+            json!({ "currentPassword": "correct horse battery", "newPassword": "another horse battery" }),
+        ),
+        ("UserChange", json!({ "name": "Ada" })),
+        ("ProjectChange", json!({ "name": "Rockets", "language": "en" })),
+        ("NewKey", json!({ "name": "Web shop", "scopes": ["read", "send"] })),
+        ("InviteRequest", json!({ "email": "grace@example.org", "role": "MEMBER" })),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An example of a schema that got another name would be left out without a word.
+    #[test]
+    fn every_example_is_of_a_schema() {
+        let (document, _) = crate::document_and_order("http://127.0.0.1:8080");
+        for (name, _) in examples() {
+            assert!(document["components"]["schemas"][name].is_object(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Types of request bodies, with their limits and rules.
+
+use mailwright_core::issue::Issue;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// A request body.
+pub(crate) trait Payload: DeserializeOwned + ToSchema + Send + 'static {
+    /// Most bytes of the body: 1 MB where nothing is said, well above the largest `data`.
+    const MAX_BODY: usize = 1024 * 1024;
+
+    /// Rules across fields, and rules that a schema cannot say.
+    fn check(&self) -> Vec<Issue> {
+        Vec::new()
+    }
+
+    /// The message of the legacy error that the contract has for a body that is not valid; `None` if it has none.
+    fn legacy(_body: &Value) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Refuses a list that is empty or has more than `most` elements.
+pub(crate) fn check_count(field: &str, count: usize, most: usize) -> Vec<Issue> {
+    if count == 0 {
+        vec![Issue::new(field, "too_small", "Must have at least 1 element.")]
+    } else if count > most {
+        vec![Issue::new(field, "too_big", format!("Must have at most {most} elements."))]
+    } else {
+        Vec::new()
+    }
+}

@@ -1,0 +1,138 @@
+//! What is known of a request before anybody looks at it, and what all requests share.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::extract::{ConnectInfo, Request};
+use axum::http::HeaderMap;
+use axum::http::header::HeaderName;
+use mailwright_app::App;
+use mailwright_app::account::client_key::ClientKey;
+use mailwright_app::project::rate_limit::Allowance;
+use tokio::sync::Semaphore;
+
+use crate::body::Bodies;
+use crate::host::KnownHosts;
+
+/// Where a proxy says from whom it has a request.
+pub(crate) const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// How long the answer to a request beyond a limit on requests is held back.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many answers are held back at once. Others beyond a limit leave right away.
+const PAUSES: usize = 256;
+
+/// The limits and settings that all requests share.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    pub(crate) app: App,
+    pub(crate) bodies: Arc<Bodies>,
+    pauses: Semaphore,
+    pub(crate) hosts: KnownHosts,
+    told_of_proxy: AtomicBool,
+}
+
+impl Edge {
+    pub(crate) fn new(app: App) -> Arc<Self> {
+        let settings = app.settings();
+        let bodies = Bodies::new(settings.bodies);
+        let hosts = KnownHosts::new(&settings.base_url, &settings.allowed_hosts);
+        let pauses = Semaphore::new(PAUSES);
+        Arc::new(Self { app, bodies, pauses, hosts, told_of_proxy: AtomicBool::new(false) })
+    }
+
+    /// Holds back the answer to a request beyond a limit, so that a client that goes on asking without a pause costs
+    /// others little.
+    pub(crate) async fn pause(&self) {
+        if let Ok(_one_of_few) = self.pauses.try_acquire() {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Logs once that requests come through a proxy although `trusted_proxies` is 0.
+    fn look_for_proxy(&self, headers: &HeaderMap) {
+        if headers.contains_key(FORWARDED_FOR) && !self.told_of_proxy.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "requests have X-Forwarded-For, but MAILWRIGHT_TRUSTED_PROXIES is 0: if there is a proxy, all its \
+                 clients count as one"
+            );
+        }
+    }
+}
+
+/// What is known of a request before its credential is checked. Every request has it as an extension.
+#[derive(Debug, Clone)]
+pub(crate) struct Visit {
+    pub(crate) edge: Arc<Edge>,
+    /// Who sends it.
+    pub(crate) client: ClientKey,
+}
+
+impl Visit {
+    pub(crate) fn new(edge: &Arc<Edge>, request: &Request) -> Self {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
+        let proxies = edge.app.settings().accounts.trusted_proxies;
+        if proxies == 0 {
+            edge.look_for_proxy(request.headers());
+        }
+        let client = ClientKey::of(client_address(request.headers(), peer, proxies));
+        Self { edge: Arc::clone(edge), client }
+    }
+
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.edge.bodies
+    }
+}
+
+/// What the limiter said about a request, carried from the extractor to the answer.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestLimit(pub(crate) Arc<OnceLock<Allowance>>);
+
+impl RequestLimit {
+    pub(crate) fn note(&self, allowance: Allowance) {
+        let _ = self.0.set(allowance);
+    }
+}
+
+/// The client's address: the connection's, or what the outermost of our own proxies says of it. Each proxy appends the
+/// address that it sees, so that what stands further left was written by anybody.
+pub(crate) fn client_address(headers: &HeaderMap, peer: Option<IpAddr>, proxies: usize) -> IpAddr {
+    let peer = peer.unwrap_or(IpAddr::from([0, 0, 0, 0]));
+    if proxies == 0 {
+        return peer;
+    }
+    let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
+    named.len().checked_sub(proxies).and_then(|at| named[at].parse().ok()).unwrap_or(peer)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in given {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn a_forwarded_address_counts_from_the_own_proxies() {
+        let peer: IpAddr = "10.0.0.1".parse().unwrap();
+        let of = |given: &[(&'static str, &'static str)], proxies| {
+            client_address(&headers(given), Some(peer), proxies).to_string()
+        };
+        let forged = [("x-forwarded-for", "1.1.1.1, 2.2.2.2"), ("x-forwarded-for", "3.3.3.3")];
+        assert_eq!(of(&forged, 0), "10.0.0.1");
+        assert_eq!(of(&forged, 1), "3.3.3.3");
+        assert_eq!(of(&forged, 2), "2.2.2.2");
+        assert_eq!(of(&forged, 9), "10.0.0.1");
+        assert_eq!(of(&[("x-forwarded-for", "nonsense")], 1), "10.0.0.1");
+    }
+}

@@ -1,0 +1,75 @@
+//! Imports of contacts from CSV: uploaded files as background jobs, files of any size from the command line
+//! (`mailwright import`). Both cut the file into chunks and write each chunk in one transaction. `core::csv` reads the
+//! records, `core::import` says what header, rows and cells mean.
+
+mod chunks;
+mod rows;
+mod upload;
+
+use std::sync::Arc;
+
+use mailwright_core::ids::JobId;
+use mailwright_core::import::{ImportProgress, MAX_FAILURES, RowFailure};
+use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::project::Project;
+use mailwright_store::body;
+use mailwright_store::{Patience, retrying};
+
+use crate::App;
+use crate::background::job::{Status, from_value, to_value};
+use crate::error::Result;
+
+pub use chunks::{Chunk, Chunks, NO_ROWS};
+pub use rows::Applied;
+use rows::apply;
+pub(crate) use upload::Import;
+
+/// How often a chunk is tried again because somebody changed one of its contacts meanwhile.
+const PATIENCE: Patience = Patience::of(100);
+
+/// The result of an import.
+#[derive(Debug)]
+pub struct Imported {
+    /// The counts.
+    pub counts: ImportProgress,
+    /// The first rows that failed, in their order.
+    pub failures: Vec<RowFailure>,
+}
+
+impl App {
+    /// Queues the import of an uploaded file.
+    pub async fn queue_import(&self, project: &Project, file: Vec<u8>) -> Result<JobId> {
+        self.queue_job(project, JobKind::ImportContacts, file, to_value(&ImportProgress::default()), None)
+            .await
+    }
+
+    /// How an import is getting on; `None` when the project has no such import.
+    pub async fn import_status(&self, project: &Project, id: JobId) -> Result<Option<Status<Imported>>> {
+        let found = self.job(project, id, &[JobKind::ImportContacts], MAX_FAILURES).await?;
+        let Some((job, failures)) = found else { return Ok(None) };
+        let counts = from_value(&job.progress).unwrap_or_default();
+        Ok(Some(Status {
+            id: job.id,
+            state: job.state,
+            percent: job.percent,
+            result: (job.state == JobState::Completed).then_some(Imported { counts, failures }),
+            failed_reason: job.failed_reason,
+        }))
+    }
+
+    /// Writes a chunk of a file that is read from elsewhere. Contacts that the import creates are subscribed as
+    /// `default_for_new` says, where the file says nothing.
+    pub async fn import_chunk(
+        &self,
+        project: &Project,
+        chunk: &Arc<Chunk>,
+        default_for_new: bool,
+    ) -> Result<Applied> {
+        let number = project.number;
+        let once = || {
+            let (chunk, now) = (Arc::clone(chunk), self.0.clock.now());
+            self.0.db.write_bulk(body!(async |tx| apply(tx, number, &chunk.rows, default_for_new, now).await))
+        };
+        Ok(retrying(PATIENCE, once).await?)
+    }
+}

@@ -1,0 +1,156 @@
+//! An uploaded file, which is imported by a background job.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use mailwright_core::csv::Position;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES};
+use mailwright_core::time::Timestamp;
+use mailwright_store::Tx;
+use mailwright_store::background::job::{self as store, ClaimRef, Progress};
+use serde_json::Value;
+
+use super::chunks::{Chunk, Chunks, NO_ROWS, header, not_utf8};
+use super::rows::apply;
+use crate::background::job::{Batch, JobHandler, StepResult, from_value, to_value};
+use crate::error::Result;
+
+/// An uploaded file that is being imported.
+#[derive(Debug)]
+pub(crate) struct Import {
+    project: ProjectNumber,
+    file: Vec<u8>,
+    columns: Arc<Columns>,
+    header_end: Position,
+}
+
+impl Import {
+    /// Checks the whole file: faults of the file must be found before a row is imported.
+    pub(crate) fn open(project: ProjectNumber, file: Vec<u8>) -> Result<Self, String> {
+        if let Err(error) = std::str::from_utf8(&file) {
+            let lines = file[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+            return Err(not_utf8(lines as u64));
+        }
+        let (columns, header_end) = header(&file)?;
+        let import = Self { project, file, columns, header_end };
+        if import.chunk(header_end)?.0.is_empty() {
+            return Err(NO_ROWS.to_owned());
+        }
+        Ok(import)
+    }
+
+    /// The rows behind `position`, and whether they are the last.
+    fn chunk(&self, position: Position) -> Result<(Chunk, bool), String> {
+        let mut chunks = Chunks::starting_at(&self.columns, position);
+        let rest = self.file.get(position.bytes as usize..).unwrap_or_default();
+        match chunks.read(rest)? {
+            (_, Some(chunk)) => Ok((chunk, false)),
+            (_, None) => Ok((chunks.finish()?, true)),
+        }
+    }
+}
+
+impl JobHandler for Import {
+    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+        let before: ImportProgress = from_value(progress)?;
+        let start = if before.bytes == 0 { self.header_end } else { before.position() };
+        let (chunk, is_last) = self.chunk(start)?;
+        Ok(Arc::new(Rows { project: self.project, before, chunk, size: self.file.len() as u64, is_last }))
+    }
+}
+
+/// Rows of an uploaded file.
+#[derive(Debug)]
+struct Rows {
+    project: ProjectNumber,
+    before: ImportProgress,
+    chunk: Chunk,
+    size: u64,
+    is_last: bool,
+}
+
+impl Batch for Rows {
+    fn run<'t>(
+        &'t self,
+        tx: &'t mut Tx<'_>,
+        claim: ClaimRef,
+        now: Timestamp,
+    ) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
+        Box::pin(async move {
+            let applied = apply(tx, self.project, &self.chunk.rows, true, now).await?;
+            let mut failures: Vec<_> = self.chunk.failures.iter().chain(&applied.failures).collect();
+            failures.sort_by_key(|failure| failure.row);
+            let room = MAX_FAILURES.saturating_sub(self.before.failed) as usize;
+            let kept = failures.iter().take(room).map(|failure| to_value(failure).to_string());
+            store::add_failures(tx, claim, self.before.failed, &kept.collect::<Vec<_>>()).await?;
+            let counts = ImportProgress {
+                rows: self.before.rows + self.chunk.len() as u64,
+                created: self.before.created + applied.created,
+                updated: self.before.updated + applied.updated,
+                failed: self.before.failed + failures.len() as u64,
+                ..self.before.at(self.chunk.end)
+            };
+            let percent = (counts.bytes * 100 / self.size.max(1)) as i64;
+            let progress = Progress { progress: to_value(&counts), percent };
+            Ok(StepResult { progress, is_last: self.is_last })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::import::{Row, RowFailure};
+
+    use super::super::chunks::CHUNK_ROWS;
+    use super::*;
+
+    fn file() -> String {
+        let rows = (0..1750).map(|number| match number % 7 {
+            0 => format!("broken{number},x\n"),
+            1 => format!("\"c{number}@example.com\",\"two\nlines\"\r\n\n"),
+            // long rows close a chunk early
+            2 => format!("c{number}@example.com,{}\n", "y".repeat(3000)),
+            _ => format!("c{number}@example.com,{number}\n"),
+        });
+        format!("email,note\n{}", rows.collect::<Vec<_>>().concat())
+    }
+
+    fn gather(all: &mut (Vec<Row>, Vec<RowFailure>), chunk: Chunk) {
+        all.0.extend(chunk.rows);
+        all.1.extend(chunk.failures);
+    }
+
+    #[test]
+    fn a_file_is_the_same_read_in_pieces_and_from_stored_positions() {
+        let file = file();
+        let mut pieces = (Vec::new(), Vec::new());
+        let mut chunks = Chunks::default();
+        for mut piece in file.as_bytes().chunks(1000) {
+            while let (taken, Some(chunk)) = chunks.read(piece).unwrap() {
+                assert!(chunk.len() <= CHUNK_ROWS);
+                piece = &piece[taken..];
+                gather(&mut pieces, chunk);
+            }
+        }
+        gather(&mut pieces, chunks.finish().unwrap());
+        assert_eq!((pieces.0.len(), pieces.1.len()), (1500, 250));
+
+        let import = Import::open(ProjectNumber(1), file.clone().into_bytes()).unwrap();
+        let mut stored = (Vec::new(), Vec::new());
+        let mut progress = ImportProgress::default().at(import.header_end);
+        let mut count = 0;
+        loop {
+            let (chunk, is_last) = import.chunk(progress.position()).unwrap();
+            progress = from_value::<ImportProgress>(&to_value(&progress)).unwrap().at(chunk.end);
+            gather(&mut stored, chunk);
+            count += 1;
+            if is_last {
+                break;
+            }
+        }
+        assert_eq!(stored, pieces);
+        assert_eq!(progress.bytes, file.len() as u64);
+        assert!(count >= 4, "{count}");
+    }
+}

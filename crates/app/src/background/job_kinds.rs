@@ -1,0 +1,20 @@
+//! The kinds of jobs, and what does their work.
+
+use mailwright_core::bulk::Operation;
+use mailwright_core::job::JobKind;
+use mailwright_store::background::job::Claimed;
+
+use crate::audience::bulk::Bulk;
+use crate::audience::import::Import;
+use crate::background::job::JobHandler;
+
+/// The work of a job. An error ends the job: it is the reason its owner is shown.
+pub(crate) fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>, String> {
+    let project = job.claim.project;
+    Ok(match job.kind {
+        JobKind::ImportContacts => Box::new(Import::open(project, input)?),
+        JobKind::SubscribeContacts => Box::new(Bulk::open(project, Operation::Subscribe, &input)),
+        JobKind::UnsubscribeContacts => Box::new(Bulk::open(project, Operation::Unsubscribe, &input)),
+        JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &input)),
+    })
+}

@@ -1,0 +1,114 @@
+//! What follows for a contact from what became of a mail, whether a hand-over said so or news that came later: the
+//! event, the end of the subscription, the suppression of the address.
+
+use futures_util::future::join;
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::Subscription;
+use mailwright_core::custom_data::DataPatch;
+use mailwright_core::email::EmailSource;
+use mailwright_core::event::CONTACT_UNSUBSCRIBED;
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, EventId, ProjectNumber, TemplateId};
+use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::suppression::{self, Cause};
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::{Result, Tx};
+use serde_json::{Value, json};
+
+/// What became of a mail whose contact is there.
+pub(super) struct Entry<'a> {
+    pub(super) project: ProjectNumber,
+    pub(super) email: EmailId,
+    pub(super) contact: ContactId,
+    pub(super) recipient: &'a EmailAddress,
+    /// Event to emit: its name and, as JSON text, its data.
+    pub(super) event: Option<(&'static str, String)>,
+    /// Why nothing more is sent to the address, if nothing more is.
+    pub(super) suppress: Option<Cause>,
+    pub(super) at: Timestamp,
+}
+
+/// What every event about a mail carries (reference 4.1).
+pub(super) struct About<'a> {
+    pub(super) subject: &'a str,
+    pub(super) from: &'a EmailAddress,
+    pub(super) from_name: Option<&'a str>,
+    pub(super) message_id: &'a str,
+    pub(super) email: EmailId,
+    pub(super) template: Option<TemplateId>,
+    pub(super) campaign: Option<CampaignId>,
+    pub(super) source: EmailSource,
+}
+
+impl About<'_> {
+    /// The data that all these events have.
+    pub(super) fn data(&self) -> Value {
+        json!({
+            "subject": self.subject,
+            "from": self.from,
+            "fromName": self.from_name,
+            "messageId": self.message_id,
+            "emailId": self.email,
+            "templateId": self.template,
+            "campaignId": self.campaign,
+            "sourceType": self.source.as_str(),
+        })
+    }
+}
+
+/// Writes what follows, and the counters.
+pub(super) async fn write(tx: &mut Tx<'_>, entries: &[Entry<'_>], mut deltas: Deltas) -> Result<()> {
+    let mut events: Vec<NewEvent> = entries.iter().filter_map(told).collect();
+    for cause in [Cause::Bounce, Cause::Complaint] {
+        unsubscribe(tx, entries, cause, &mut events, &mut deltas).await?;
+    }
+    let appended = event::append(tx, &events, &mut deltas);
+    let (appended, counted) = join(appended, deltas.save(tx)).await;
+    appended.and(counted)
+}
+
+/// The event that tells of an entry.
+fn told(entry: &Entry<'_>) -> Option<NewEvent> {
+    let (name, data) = entry.event.as_ref()?;
+    let bare = NewEvent::bare(entry.project, name, entry.contact, entry.at);
+    Some(NewEvent { email: Some(entry.email), data: Some(data.clone()), ..bare })
+}
+
+/// Unsubscribes the contacts that still have an address of which a bounce or a complaint came, and suppresses the
+/// address.
+async fn unsubscribe(
+    tx: &mut Tx<'_>,
+    entries: &[Entry<'_>],
+    cause: Cause,
+    events: &mut Vec<NewEvent>,
+    deltas: &mut Deltas,
+) -> Result<()> {
+    let concerned: Vec<_> = entries.iter().filter(|entry| entry.suppress == Some(cause)).collect();
+    let Some(first) = concerned.first() else { return Ok(()) };
+    let mut addresses: Vec<_> = concerned.iter().map(|entry| (entry.project, entry.recipient)).collect();
+    addresses.sort_unstable();
+    addresses.dedup();
+    suppression::add(tx, &addresses, cause, first.at).await?;
+    let none = DataPatch::default();
+    let mut contacts =
+        Contacts::load(tx, concerned.iter().map(|entry| (entry.project, entry.recipient))).await?;
+    for entry in concerned {
+        if contacts.get(entry.project, entry.recipient).is_none() {
+            continue; // the contact has another address by now
+        }
+        let subscription =
+            Subscription { given: Some(false), default_for_new: false, preserve_existing: false };
+        let upsert = Upsert { project: entry.project, email: entry.recipient, subscription, patch: &none };
+        let upserted = contacts.upsert(upsert, entry.at);
+        if upserted.flip.is_some() {
+            events.push(NewEvent {
+                id: EventId::new(entry.at, rand::random()),
+                email: Some(entry.email),
+                data: Some(json!({ "reason": cause.as_str() }).to_string()),
+                ..NewEvent::bare(entry.project, CONTACT_UNSUBSCRIBED, upserted.contact.id, entry.at)
+            });
+        }
+    }
+    contacts.save(tx, deltas).await
+}

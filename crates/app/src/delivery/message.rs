@@ -1,0 +1,11 @@
+//! A mail that is ready to be handed over.
+
+use crate::sending::render::Rendered;
+
+/// A mail with its message and the signature to put before it.
+pub(super) struct Message {
+    pub(super) rendered: Rendered,
+    pub(super) signature: String,
+    /// Whether the instance itself writes: such a mail may carry a link that opens an account.
+    pub(super) is_own: bool,
+}

@@ -1,0 +1,190 @@
+//! Every HTTP request that the service makes.
+//!
+//! **Destinations.** A [`ConfiguredUrl`] was named by the operator and may lead to a private network. A [`GivenUrl`] was
+//! named by a user and leads to public addresses alone, unless the setting `allow_private_networks` says otherwise
+//! (`filter.rs`). Each kind has limits, places and connections of its own: a request to an address that a user gave
+//! never uses a connection that was opened for the operator's. A name is resolved for each new connection, and the
+//! address that was checked is the one that is connected to (`connector.rs`).
+//!
+//! **Outcome.** An [`Error`] says whether the request certainly was not sent, or whether that is in doubt. Nothing is
+//! sent twice: a request that a connection began with is not repeated.
+//!
+//! **Redirects** are an answer like any other, unless a request asks to follow them. A target is named by a server, so
+//! that one with another host is treated like an address of a user.
+//!
+//! HTTP/1.1 is spoken, and every step has a limit (`limits.rs`).
+
+mod address_filter;
+mod connector;
+mod destination;
+mod error;
+mod exchange;
+mod hosts;
+mod limits;
+mod network;
+mod redirect;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{HeaderMap, Method};
+use mailwright_mail::dns::Dns;
+use mailwright_tls::ClientTls;
+use tokio::time::Instant;
+
+pub use self::destination::{ConfiguredUrl, Destination, GivenUrl, NamedBy};
+pub use self::error::{BadRedirect, Error, Failure, Part, Phase, Refusal};
+pub use self::exchange::Answer;
+pub use self::limits::{CONNECTIONS, Limits};
+
+use self::address_filter::Filter;
+use self::connector::Connector;
+use self::exchange::{Message, exchange};
+use self::hosts::Hosts;
+use self::network::{OwnResolver, SystemResolver, Tcp};
+
+/// Makes requests. Cheap to clone; clones share connections and limits.
+#[derive(Clone)]
+pub struct HttpClient(Arc<Inner>);
+
+struct Inner {
+    configured: Lane,
+    given: Lane,
+}
+
+/// What requests to one kind of destination share.
+struct Lane {
+    limits: Limits,
+    hosts: Hosts,
+}
+
+/// A request to a destination.
+#[derive(Clone)]
+pub struct Request<D> {
+    to: D,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+    follows_redirects: bool,
+}
+
+impl<D: Destination> Request<D> {
+    /// A request without a body.
+    pub fn new(method: Method, to: D) -> Self {
+        Self { to, method, headers: HeaderMap::new(), body: Bytes::new(), follows_redirects: false }
+    }
+
+    /// GET.
+    pub fn get(to: D) -> Self {
+        Self::new(Method::GET, to)
+    }
+
+    /// POST.
+    pub fn post(to: D, body: impl Into<Bytes>) -> Self {
+        Self { body: body.into(), ..Self::new(Method::POST, to) }
+    }
+
+    /// Adds a header. Those that say where the message ends, `Host` and others of the connection are the client's own;
+    /// one of these that is given does not go out. `User-Agent` can be given.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.append(name, value);
+        self
+    }
+
+    /// Follows redirects, instead of returning them as answers.
+    #[must_use]
+    pub fn following_redirects(self) -> Self {
+        Self { follows_redirects: true, ..self }
+    }
+}
+
+impl HttpClient {
+    /// A client that looks addresses of users up by `dns`.
+    pub fn new(dns: Dns, allow_private_networks: bool) -> Self {
+        let (tls, tcp) = (ClientTls::default(), Arc::new(Tcp));
+        let filter = if allow_private_networks { Filter::PublicAndPrivate } else { Filter::Public };
+        let lane = |limits, filter, resolver| {
+            let dialer = Arc::<Tcp>::clone(&tcp);
+            Lane::new(limits, Connector::new(limits, filter, resolver, dialer, tls.clone()))
+        };
+        Self(Arc::new(Inner {
+            configured: lane(Limits::CONFIGURED, Filter::Any, Arc::new(SystemResolver)),
+            given: lane(Limits::GIVEN, filter, Arc::new(OwnResolver(dns))),
+        }))
+    }
+
+    /// Makes a request.
+    pub async fn send<D: Destination>(&self, request: Request<D>) -> Result<Answer, Error> {
+        let Request { to, method, headers, body, follows_redirects } = request;
+        let message = Message { url: to.url().clone(), method, headers, body };
+        Box::pin(self.deliver(D::NAMED_BY, message, follows_redirects)).await
+    }
+
+    async fn deliver(
+        &self,
+        mut by: NamedBy,
+        mut message: Message,
+        follows_redirects: bool,
+    ) -> Result<Answer, Error> {
+        let mut deadline = None;
+        let mut followed = 0;
+        loop {
+            let answer = self.lane(by).exchange(&message, &mut deadline).await;
+            let answer = if followed == 0 { answer } else { answer.map_err(Error::after_a_redirect) }?;
+            if !follows_redirects {
+                return Ok(answer);
+            }
+            let Some(to) = redirect::target(&message.url, &answer).map_err(Error::Redirect)? else {
+                return Ok(answer);
+            };
+            let most = self.lane(by).limits.redirects;
+            if followed == most {
+                return Err(Error::Redirect(BadRedirect::TooMany(most)));
+            }
+            if to.host() != message.url.host() {
+                by = NamedBy::User;
+            }
+            destination::check(&to, by).map_err(|refusal| Error::Redirect(BadRedirect::Refused(refusal)))?;
+            message = redirect::follow(message, answer.status, to);
+            followed += 1;
+        }
+    }
+
+    fn lane(&self, by: NamedBy) -> &Lane {
+        match by {
+            NamedBy::Operator => &self.0.configured,
+            NamedBy::User => &self.0.given,
+        }
+    }
+}
+
+/// Without headers and body, which can hold secrets.
+impl<D: Destination> std::fmt::Debug for Request<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Request").field("method", &self.method).field("to", &self.to).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HttpClient")
+    }
+}
+
+impl Lane {
+    fn new(limits: Limits, connector: Connector) -> Self {
+        Self { limits, hosts: Hosts::new(limits, connector) }
+    }
+
+    /// Makes one request, until the deadline, which the first one sets when it begins.
+    async fn exchange(&self, message: &Message, deadline: &mut Option<Instant>) -> Result<Answer, Error> {
+        message.check(&self.limits)?;
+        let turn = self.hosts.turn(&destination::host(&message.url)).await?;
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.limits.whole);
+        exchange(turn.pool(), message, &self.limits, deadline).await
+    }
+}

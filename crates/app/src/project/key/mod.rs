@@ -1,0 +1,13 @@
+//! Credentials: what keys look like, whom keys and sessions belong to, and managing keys.
+
+mod keyring;
+mod manage;
+mod recheck;
+pub(crate) mod token;
+
+pub use keyring::{Identity, Keyring};
+pub use manage::{MadeKey, WithKeys};
+pub(crate) use manage::{pair, stored_pair};
+pub(crate) use recheck::{Stale, Tracker, recheck, recheck_trackers};
+pub use token::Token;
+pub(crate) use token::hash;

@@ -1,0 +1,82 @@
+//! Sending a campaign to one address, as a test.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::campaign::Campaign;
+use mailwright_core::contact::Contact;
+use mailwright_core::custom_data::Data;
+use mailwright_core::email::Lane;
+use mailwright_core::ids::{CampaignId, ContactId, EmailId};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact::Contacts;
+use mailwright_store::body;
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::json_text;
+use mailwright_store::sending::content;
+use mailwright_store::sending::email::{self, NewEmail};
+
+use crate::App;
+use crate::error::Result;
+use crate::sending::content::compose;
+use crate::sending::domain::check_may_send;
+
+impl App {
+    /// Sends a campaign to one address, as a test: with the data of the contact who has it, if there is one. It is no
+    /// part of the campaign's stats.
+    pub async fn test_campaign(
+        &self,
+        project: &Project,
+        id: CampaignId,
+        to: EmailAddress,
+    ) -> Result<EmailId> {
+        let campaign = self.campaign(project, id).await?.campaign;
+        let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
+        let (content, _) =
+            compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
+        let prepared = self.0.sending.contents.prepare(number, &content, &[]);
+        let mail = EmailId::new(now, rand::random());
+        self.write(body!(async |tx| {
+            check_may_send(tx, number, &campaign.from, leaves).await?;
+            let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
+            let contact = contacts.get(number, &to).cloned().unwrap_or_else(|| stranger(&to, now));
+            content::save(tx, &[(number, &content)], now).await?;
+            let email = NewEmail {
+                project: number,
+                id: mail,
+                contact: contact.id,
+                recipient: to,
+                recipient_name: None,
+                reply_to: Some(campaign.reply_to.unwrap_or_else(|| campaign.from.clone())),
+                message_id: format!("{mail}@{}", campaign.from.domain()),
+                from: campaign.from,
+                from_name: campaign.from_name,
+                subject: content.subject.clone(),
+                content_hash: content.hash,
+                variables: json_text(&prepared.variables(&contact, &Data::new())),
+                source: Campaign::source(campaign.kind),
+                kind: campaign.kind,
+                lane: Lane::Transactional,
+                template: None,
+                at: now,
+            };
+            let mut deltas = Deltas::default();
+            email::enqueue(tx, &[email], &mut deltas).await?;
+            Ok(deltas.save(tx).await?)
+        }))
+        .await?;
+        self.dispatcher().wake(Lane::Transactional, number);
+        Ok(mail)
+    }
+}
+
+/// A recipient who is no contact: there is no data, and the links in the mail lead to no contact.
+fn stranger(email: &EmailAddress, now: Timestamp) -> Contact {
+    Contact {
+        id: ContactId::new(now, rand::random()),
+        email: email.clone(),
+        subscribed: false,
+        data: Data::new(),
+        created_at: now,
+        updated_at: now,
+    }
+}

@@ -1,0 +1,16 @@
+//! The contents of mails, prepared once for all recipients of the same.
+
+mod cache;
+mod compose;
+mod prepare;
+mod variables;
+
+use mailwright_core::template::TemplateType;
+
+pub(crate) use cache::Contents;
+pub use compose::File;
+pub(crate) use compose::{bound, compose, share};
+pub(crate) use prepare::Prepared;
+
+/// The class of mail that content without a template is.
+pub(crate) const INLINE_KIND: TemplateType = TemplateType::Transactional;

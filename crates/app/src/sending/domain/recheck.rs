@@ -1,0 +1,84 @@
+//! Looking for the DNS records of sender domains again, at intervals.
+//!
+//! A round only finds the projects that have a domain to look up. The look-ups run beside it, so that name servers that
+//! do not answer delay nobody else's domains, nor the stop of the service.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use mailwright_core::domain::Domain;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_store::body;
+use mailwright_store::sending::domain as store;
+use tokio::sync::Semaphore;
+
+use crate::App;
+use crate::background::project_work::ProjectWork;
+use crate::background::runner::{Next, Work};
+use crate::background::tasks::Tasks;
+use crate::error::{Error, Result};
+
+/// Domains of a project that are looked up at the same time.
+const OF_PROJECT: usize = 8;
+/// Domains of all projects that are looked up at the same time.
+const OF_ALL: usize = 512;
+
+/// The rounds that find the domains whose time has come.
+pub(crate) struct Rechecks {
+    app: App,
+    beside: ProjectWork,
+    places: Arc<Semaphore>,
+}
+
+impl Rechecks {
+    pub(crate) fn new(app: &App, tasks: &Tasks) -> Self {
+        Self { app: app.clone(), beside: ProjectWork::new(tasks), places: Arc::new(Semaphore::new(OF_ALL)) }
+    }
+}
+
+impl Work for Rechecks {
+    async fn round(&mut self) -> Result<Next> {
+        let (app, now) = (&self.app, self.app.0.clock.now());
+        let (beside, places) = (&self.beside, &self.places);
+        let job = |number| async move {
+            if app.read(body!(async |rx| store::is_check_due(rx, number, now).await)).await? {
+                let (app, places) = (app.clone(), Arc::clone(places));
+                beside.start("domain checks", number, async move {
+                    if let Err(error) = app.check_due_domains(number, &places).await {
+                        tracing::warn!(%error, project = number.0, "domains could not be checked, trying again later");
+                    }
+                });
+            }
+            Ok(())
+        };
+        app.each_project(job, "domain checks").await?;
+        Ok(Next::Woken)
+    }
+}
+
+impl App {
+    async fn check_due_domains(&self, project: ProjectNumber, places: &Semaphore) -> Result<()> {
+        let now = self.0.clock.now();
+        let next = now.plus(self.settings().domains.check_interval);
+        let claimed = self
+            .0
+            .db
+            .write_in_background(body!(async |tx| store::claim_due(tx, project, now, next).await))
+            .await?;
+        let check = |domain| async {
+            let _place = places.acquire().await;
+            self.check_claimed(project, domain).await;
+        };
+        stream::iter(claimed).map(check).buffer_unordered(OF_PROJECT).collect::<()>().await;
+        Ok(())
+    }
+
+    async fn check_claimed(&self, project: ProjectNumber, domain: Domain) {
+        match self.check_domain(project, &domain).await {
+            Ok(_) | Err(Error::NotFound { .. }) => {} // not found: it was removed meanwhile
+            Err(error) => {
+                tracing::warn!(%error, domain = %domain.id, "a domain could not be checked, trying again later");
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The DNS records of a domain, and what checks found of them.
+
+use mailwright_core::domain::Domain;
+use mailwright_mail::dkim::{KeyType, dkim_record};
+use mailwright_mail::domain::ExpectedRecord;
+use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
+use serde_json::{Value, json};
+
+use crate::App;
+use crate::error::{Error, Result};
+
+/// A DNS record of a domain, with what the last check found.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The record to create.
+    pub expected: ExpectedRecord,
+    /// What the last check says of it; `None` before the first one.
+    pub status: Option<RecordStatus>,
+    /// The values found.
+    pub found: Vec<String>,
+}
+
+/// A domain with its records.
+#[derive(Debug, Clone)]
+pub struct DomainWithRecords {
+    /// The domain.
+    pub domain: Domain,
+    /// Its records, the required one first.
+    pub records: Vec<Record>,
+}
+
+impl App {
+    /// Looks the records of a domain up.
+    pub(super) async fn look_up(&self, domain: &Domain) -> Result<Vec<RecordCheck>> {
+        let record = dkim_record(key_type(domain)?, &domain.public_key);
+        Ok(check(&self.0.dns, &self.identity(domain, &record)).await)
+    }
+
+    fn identity<'a>(&'a self, domain: &'a Domain, dkim_record_value: &'a str) -> SenderIdentity<'a> {
+        SenderIdentity {
+            domain: domain.name.as_str(),
+            selector: &domain.selector,
+            dkim_record_value,
+            spf_mechanism: self.settings().domains.spf.as_deref(),
+            return_path_host: None,
+        }
+    }
+
+    /// A domain with its records. One whose key is of an unknown kind has none to create.
+    pub(super) fn with_records(&self, mut domain: Domain) -> DomainWithRecords {
+        domain.verified = domain.may_send(self.mail_leaves());
+        let records = match key_type(&domain) {
+            Ok(kind) => {
+                let value = dkim_record(kind, &domain.public_key);
+                expected_records(&self.identity(&domain, &value))
+            }
+            Err(error) => {
+                tracing::error!(%error, table = "domains", domain = %domain.id, "a domain is shown without records");
+                Vec::new()
+            }
+        };
+        let records = records.into_iter().map(|expected| Record::of(expected, &domain.last_check)).collect();
+        DomainWithRecords { domain, records }
+    }
+}
+
+impl Record {
+    /// A record with what the findings of a check say of it.
+    fn of(expected: ExpectedRecord, findings: &Value) -> Self {
+        let is_of = |finding: &&Value| {
+            finding["name"] == expected.name && finding["purpose"] == expected.purpose.as_str()
+        };
+        let finding = findings.as_array().and_then(|findings| findings.iter().find(is_of));
+        let values = finding.and_then(|finding| finding["found"].as_array()).into_iter().flatten();
+        Self {
+            status: finding.and_then(|finding| RecordStatus::parse(finding["status"].as_str()?)),
+            found: values.filter_map(|value| value.as_str().map(str::to_owned)).collect(),
+            expected,
+        }
+    }
+}
+
+/// Whether the domain may send after a check. If a required record could not be looked up, the result of the earlier
+/// check stays: a failure of a name server must not stop a project's mail.
+pub(super) fn is_proven(checks: &[RecordCheck], was_proven: bool) -> bool {
+    checks.iter().filter(|c| c.record.required).all(|c| match c.status {
+        RecordStatus::Found => true,
+        RecordStatus::Unavailable => was_proven,
+        RecordStatus::Missing | RecordStatus::Mismatch => false,
+    })
+}
+
+pub(super) fn findings(checks: &[RecordCheck]) -> Value {
+    checks
+        .iter()
+        .map(|c| {
+            json!({
+                "name": c.record.name,
+                "purpose": c.record.purpose.as_str(),
+                "status": c.status.as_str(),
+                "found": c.found,
+            })
+        })
+        .collect()
+}
+
+/// The kind of a domain's key.
+fn key_type(domain: &Domain) -> Result<KeyType> {
+    let unknown =
+        || Error::Internal(format!("the key of a domain is of the unknown kind {}", domain.key_type));
+    KeyType::parse(&domain.key_type).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checks(status: RecordStatus) -> Vec<RecordCheck> {
+        let identity = SenderIdentity {
+            domain: "example.com",
+            selector: "mw1",
+            dkim_record_value: "v=DKIM1",
+            spf_mechanism: None,
+            return_path_host: None,
+        };
+        let records = expected_records(&identity);
+        records.into_iter().map(|record| RecordCheck { record, status, found: Vec::new() }).collect()
+    }
+
+    #[test]
+    fn an_answer_that_does_not_come_keeps_only_what_was_proved() {
+        for (status, was_proven, expected) in [
+            (RecordStatus::Found, false, true),
+            (RecordStatus::Unavailable, true, true),
+            (RecordStatus::Unavailable, false, false),
+            (RecordStatus::Missing, true, false),
+            (RecordStatus::Mismatch, true, false),
+        ] {
+            assert_eq!(is_proven(&checks(status), was_proven), expected, "{status:?}, {was_proven}");
+        }
+    }
+
+    #[test]
+    fn what_a_check_found_is_read_back() {
+        for status in RecordStatus::ALL {
+            let checks = checks(status);
+            let stored = findings(&checks);
+            let read = checks.into_iter().map(|check| Record::of(check.record, &stored).status);
+            assert!(read.into_iter().all(|read| read == Some(status)), "{status:?}");
+        }
+        let unchecked = checks(RecordStatus::Found).remove(0).record;
+        assert_eq!(Record::of(unchecked, &Value::Null).status, None);
+    }
+}

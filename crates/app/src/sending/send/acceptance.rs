@@ -1,0 +1,208 @@
+//! The transaction of a group of operations: it accepts all recipients of an operation or none.
+
+use std::collections::HashMap;
+
+use futures_util::future::{join, join3, join4};
+use mailwright_core::address::EmailAddress;
+use mailwright_core::custom_data::DataPatch;
+use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::event::subscription_event;
+use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
+use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::template::TemplateType;
+use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::names::{Names, Wanted};
+use mailwright_store::insight::counter::Deltas;
+use mailwright_store::sending::content::{self};
+use mailwright_store::sending::domain;
+use mailwright_store::sending::email::{self, NewEmail};
+use mailwright_store::sending::idempotency::{self, Used};
+use mailwright_store::{Tx, json_text};
+
+use super::operation::Operation;
+use super::request::{Accepted, Recipient};
+use crate::project::key::{Stale, recheck};
+use crate::sending::idempotency::claim_all;
+
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    Stale(Stale),
+    Used(Used),
+    DomainUnknown,
+    DomainUnverified,
+    Unsubscribed(EmailAddress),
+    Excess(Excess),
+}
+
+pub(crate) type Outcome = std::result::Result<Vec<Accepted>, Refusal>;
+
+pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright_store::Result<Vec<Outcome>> {
+    let mut senders: Vec<_> = operations.iter().map(|o| (o.project, o.from.domain())).collect();
+    senders.sort_unstable();
+    senders.dedup();
+    let mut recipients: Vec<(ProjectNumber, &EmailAddress)> = Vec::new();
+    for operation in operations {
+        recipients.extend(operation.recipients.iter().map(|(r, _)| (operation.project, &r.email)));
+    }
+    let mut wanted = Wanted::default();
+    for operation in operations {
+        wanted.fields(operation.project, operation.names.iter().map(String::as_str));
+    }
+    let found = join(Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED), Names::load(tx, &wanted));
+    let (stale, holders, domains, (contacts, names)) = join4(
+        recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
+        claim_all(tx, operations, |o| o.claim.as_ref()),
+        domain::may_send(tx, &senders, operations.iter().any(|o| o.leaves)),
+        found,
+    )
+    .await;
+    let (stale, holders, domains, mut contacts, mut names) = (stale?, holders?, domains?, contacts?, names?);
+    let mut out = Accepting::default();
+    let mut outcomes = Vec::with_capacity(operations.len());
+    for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
+        let outcome = match (stale, holder) {
+            (_, Some(used)) => Err(Refusal::Used(used)),
+            (Some(stale), None) => Err(Refusal::Stale(stale)),
+            (None, None) => check(operation, &domains, &contacts)
+                .and_then(|()| fit(operation, &contacts, &mut names).map_err(Refusal::Excess))
+                .map(|()| out.accept(operation, &mut contacts)),
+        };
+        let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
+        if let (true, Some(claim)) = (refused, &operation.claim) {
+            // refused: the key stays free for a corrected request
+            idempotency::release(tx, claim.project, &claim.key).await?;
+        }
+        outcomes.push(outcome);
+    }
+    out.save(tx, operations, contacts).await?;
+    Ok(outcomes)
+}
+
+/// Everything that can refuse a send is looked at before anything of it is written.
+fn check(
+    operation: &Operation,
+    domains: &HashMap<(ProjectNumber, String), bool>,
+    contacts: &Contacts,
+) -> std::result::Result<(), Refusal> {
+    match domains.get(&(operation.project, operation.from.domain().to_owned())) {
+        None => return Err(Refusal::DomainUnknown),
+        Some(false) => return Err(Refusal::DomainUnverified),
+        Some(true) => {}
+    }
+    if operation.kind != TemplateType::Marketing {
+        return Ok(());
+    }
+    for (recipient, _) in &operation.recipients {
+        let subscribed = match contacts.get(operation.project, &recipient.email) {
+            Some(contact) => operation.subscription.for_existing(contact.subscribed),
+            None => operation.subscription.for_new(),
+        };
+        if !subscribed {
+            return Err(Refusal::Unsubscribed(recipient.email.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an operation stays within the limits of its contacts, its project, and the values that its mails keep.
+fn fit(operation: &Operation, contacts: &Contacts, names: &mut Names) -> std::result::Result<(), Excess> {
+    let mut kept = 0;
+    for (recipient, patch) in &operation.recipients {
+        contacts.check(operation.project, &recipient.email, patch)?;
+        let known = contacts.get(operation.project, &recipient.email);
+        kept += known.map_or(0, |contact| operation.prepared.kept_bytes(contact));
+        if kept > MAX_VARIABLES {
+            return Err(Excess::Variables);
+        }
+    }
+    names.take(operation.project, operation.names.iter().map(String::as_str), None, operation.at)
+}
+
+/// The rows that the accepted operations of a group write.
+#[derive(Default)]
+struct Accepting<'o> {
+    contents: HashMap<(ProjectNumber, [u8; 32]), &'o Operation>,
+    emails: Vec<NewEmail>,
+    events: Vec<NewEvent>,
+}
+
+impl<'o> Accepting<'o> {
+    fn accept(&mut self, operation: &'o Operation, contacts: &mut Contacts) -> Vec<Accepted> {
+        self.contents.insert((operation.project, operation.content.hash), operation);
+        operation.recipients.iter().map(|(r, patch)| self.accept_one(operation, r, patch, contacts)).collect()
+    }
+
+    fn accept_one(
+        &mut self,
+        operation: &Operation,
+        recipient: &Recipient,
+        patch: &DataPatch,
+        contacts: &mut Contacts,
+    ) -> Accepted {
+        let upsert = Upsert {
+            project: operation.project,
+            email: &recipient.email,
+            subscription: operation.subscription,
+            patch,
+        };
+        let upserted = contacts.upsert(upsert, operation.at);
+        let contact = upserted.contact.id;
+        if let Some(subscribed) = upserted.flip {
+            self.events.push(NewEvent::bare(
+                operation.project,
+                subscription_event(subscribed),
+                contact,
+                operation.at,
+            ));
+        }
+        let id = EmailId::new(operation.at, rand::random());
+        self.emails.push(NewEmail {
+            project: operation.project,
+            id,
+            contact,
+            recipient: recipient.email.clone(),
+            recipient_name: recipient.name.clone().filter(|name| !name.is_empty()),
+            from: operation.from.clone(),
+            from_name: operation.from_name.clone(),
+            reply_to: operation.reply_to.clone(),
+            subject: operation.content.subject.clone(),
+            content_hash: operation.content.hash,
+            variables: json_text(&operation.prepared.variables(&upserted.contact, &patch.request)),
+            source: EmailSource::Transactional,
+            kind: operation.kind,
+            lane: Lane::Transactional,
+            template: operation.template,
+            message_id: format!("{id}@{}", operation.from.domain()),
+            at: operation.at,
+        });
+        Accepted { contact, address: recipient.email.clone(), email: id }
+    }
+
+    async fn save(
+        self,
+        tx: &Tx<'_>,
+        operations: &[Operation],
+        contacts: Contacts,
+    ) -> mailwright_store::Result<()> {
+        let Some(now) = operations.iter().map(|o| o.at).max() else { return Ok(()) };
+        let mut sorted: Vec<_> = self.contents.into_iter().collect();
+        // rows are written in one order everywhere, so that two groups cannot wait for each other
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        let contents: Vec<_> = sorted.iter().map(|((project, _), o)| (*project, &o.content)).collect();
+        let contents = content::save(tx, &contents, now);
+        let mut files: Vec<_> =
+            sorted.iter().flat_map(|((project, _), o)| o.files.iter().map(|file| (*project, file))).collect();
+        files.sort_unstable_by_key(|(project, file)| (*project, file.hash));
+        files.dedup_by_key(|(project, file)| (*project, file.hash));
+        let files = content::save_attachments(tx, &files, now);
+        let mut deltas = Deltas::default();
+        let contacts = contacts.save(tx, &mut deltas);
+        let emails = email::enqueue(tx, &self.emails, &mut deltas);
+        let events = event::append(tx, &self.events, &mut deltas);
+        let what = join3(contents, files, contacts);
+        let ((contents, files, contacts), (emails, events, counted)) =
+            join(what, join3(emails, events, deltas.save(tx))).await;
+        contents.and(files).and(contacts).and(emails).and(events).and(counted)
+    }
+}

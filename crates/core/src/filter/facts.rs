@@ -1,0 +1,65 @@
+//! What is known of a contact, for the evaluation in memory.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::tree::Filter;
+use crate::contact::Contact;
+use crate::event::Activity;
+use crate::ids::SegmentId;
+use crate::time::Timestamp;
+
+/// What is known of one contact.
+pub trait Facts {
+    /// The contact.
+    fn contact(&self) -> &Contact;
+    /// When its newest event of a name happened.
+    fn last_event(&self, name: &str) -> Option<Timestamp>;
+    /// When an activity was last seen on one of its mails.
+    fn last_activity(&self, activity: Activity) -> Option<Timestamp>;
+    /// Whether it is in a segment.
+    fn is_member(&self, segment: SegmentId) -> bool;
+}
+
+/// A contact's facts, with untracked segments evaluated on first use and cached.
+#[derive(Debug)]
+pub struct Resolved<'a, F> {
+    facts: &'a F,
+    trees: &'a BTreeMap<SegmentId, Arc<Filter>>,
+    now: Timestamp,
+    known: RefCell<BTreeMap<SegmentId, bool>>,
+}
+
+impl<'a, F: Facts> Resolved<'a, F> {
+    /// `trees` are the filters of the segments whose members are stored nowhere; `facts` answers for all others.
+    pub fn new(facts: &'a F, trees: &'a BTreeMap<SegmentId, Arc<Filter>>, now: Timestamp) -> Self {
+        Self { facts, trees, now, known: RefCell::default() }
+    }
+}
+
+impl<F: Facts> Facts for Resolved<'_, F> {
+    fn contact(&self) -> &Contact {
+        self.facts.contact()
+    }
+
+    fn last_event(&self, name: &str) -> Option<Timestamp> {
+        self.facts.last_event(name)
+    }
+
+    fn last_activity(&self, activity: Activity) -> Option<Timestamp> {
+        self.facts.last_activity(activity)
+    }
+
+    /// Segments that refer to each other in a circle are refused when they are saved; here such a reference is false.
+    fn is_member(&self, segment: SegmentId) -> bool {
+        let Some(tree) = self.trees.get(&segment) else { return self.facts.is_member(segment) };
+        if let Some(known) = self.known.borrow().get(&segment) {
+            return *known;
+        }
+        self.known.borrow_mut().insert(segment, false);
+        let member = tree.matches(self, self.now);
+        self.known.borrow_mut().insert(segment, member);
+        member
+    }
+}

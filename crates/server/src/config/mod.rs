@@ -1,0 +1,319 @@
+//! Configuration: the documented defaults (`defaults.toml`), then a file, then environment variables. Unknown names and
+//! numbers out of range are errors.
+
+mod checks;
+mod layers;
+mod ranges;
+mod sections;
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use mailwright_app::Transport;
+use mailwright_app::delivery::mailbox::Quota;
+use mailwright_app::settings::{
+    AccountSettings, AttachmentLimits, BaseUrl, DeliverySettings, DomainSettings, JobSettings, RequestLimits,
+    SegmentSettings, Settings, SystemMailSettings,
+};
+use mailwright_core::address::EmailAddress;
+use mailwright_core::header::NameList;
+use mailwright_mail::dkim::KeyType;
+use mailwright_mail::smtp::RelayConfig;
+use mailwright_store::{Location, SlowReads};
+use serde::Deserialize;
+use toml::Value;
+
+use crate::http::{Bounds, Limits};
+use checks::check_spf;
+use sections::{
+    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Jobs, Login, Mailbox,
+    Oauth, Segments, Sending,
+};
+
+/// Files that the embedded database has open at most: a few for each of its connections.
+const SQLITE_FILES: usize = 24;
+
+/// Every setting. The meaning of each is in `defaults.toml`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) listen: String,
+    pub(crate) data_dir: PathBuf,
+    database_url: Hidden,
+    base_url: String,
+    transport: Hidden,
+    rate_limit_per_minute: i64,
+    public_rate_limit_per_minute: i64,
+    public_share_per_minute: i64,
+    keyless_requests_per_minute: i64,
+    invalid_keys_per_minute: i64,
+    allowed_hosts: String,
+    allow_private_networks: bool,
+    dns_server: String,
+    secret: Hidden,
+    disable_signups: bool,
+    projects_per_user: i64,
+    auto_project_disable: bool,
+    trusted_proxies: usize,
+    platform_from: String,
+    pub(crate) log: String,
+    drain_ms: u64,
+    http: Http,
+    database: Database,
+    delivery: Delivery,
+    sending: Sending,
+    idempotency: Idempotency,
+    domains: Domains,
+    jobs: Jobs,
+    segments: Segments,
+    campaigns: Campaigns,
+    attachments: Attachments,
+    mailbox: Mailbox,
+    login: Login,
+    oauth: Oauth,
+}
+
+impl Config {
+    /// Reads the layers. `variables` are the process's environment variables.
+    pub(crate) fn load(
+        file: Option<&PathBuf>,
+        variables: impl Iterator<Item = (String, String)>,
+    ) -> Result<Self> {
+        let table = layers::read(file, variables)?;
+        ranges::check(&table)?;
+        Value::Table(table).try_into().context("the configuration is not valid")
+    }
+
+    /// Whether the settings can be worked with, as far as they alone tell.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_listen()?;
+        self.settings()?;
+        self.location()?;
+        self.transport()?;
+        self.secret()?;
+        self.dns().map(drop)
+    }
+
+    pub(crate) fn check_listen(&self) -> Result<()> {
+        let (host, port) = self.listen.rsplit_once(':').unwrap_or_default();
+        if host.is_empty() || port.parse::<u16>().is_err() {
+            bail!(
+                "MAILWRIGHT_LISTEN must be an address and a port, such as 127.0.0.1:8080 or [::]:8080, not {:?}",
+                self.listen
+            );
+        }
+        Ok(())
+    }
+
+    pub(crate) fn location(&self) -> Result<Location> {
+        let url = &self.database_url.0;
+        if url.is_empty() {
+            return Ok(Location::Sqlite(self.data_dir.join("mailwright.sqlite")));
+        }
+        if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+            bail!(
+                "MAILWRIGHT_DATABASE_URL must begin with postgres://, or be empty for the embedded database"
+            );
+        }
+        Ok(Location::Postgres {
+            url: url.clone(),
+            connections: self.database.connections,
+            lock_wait: Duration::from_millis(self.database.lock_wait_ms),
+        })
+    }
+
+    pub(crate) fn slow_reads(&self) -> SlowReads {
+        let time_limit = Duration::from_millis(self.database.slow_read_ms);
+        SlowReads { at_once: self.database.slow_reads, time_limit }
+    }
+
+    pub(crate) fn transport(&self) -> Result<Transport> {
+        let url = self.transport.0.as_str();
+        if url == "capture" {
+            return Ok(Transport::Capture);
+        }
+        if !url.starts_with("smtp://") && !url.starts_with("smtps://") {
+            bail!("MAILWRIGHT_TRANSPORT must be capture, smtp://host:port or smtps://host:port");
+        }
+        let mut relay = RelayConfig::from_url(url).map_err(|e| anyhow!("MAILWRIGHT_TRANSPORT: {e}"))?;
+        relay.timeouts.command = Duration::from_millis(self.delivery.reply_timeout_ms);
+        relay.timeouts.data_end = Duration::from_millis(self.delivery.final_reply_timeout_ms);
+        if relay.helo_name.is_empty() {
+            relay.helo_name = self.host_name().unwrap_or_default();
+        }
+        Ok(Transport::Smtp(Box::new(relay)))
+    }
+
+    pub(crate) fn dns(&self) -> Result<mailwright_mail::dns::Dns> {
+        use mailwright_mail::dns::Dns;
+        if self.dns_server.is_empty() {
+            return Dns::system().map_err(|e| anyhow!("the system's name servers cannot be read: {e}"));
+        }
+        let server: SocketAddr = self.dns_server.parse().context("MAILWRIGHT_DNS_SERVER must be ip:port")?;
+        Ok(Dns::with_server(server))
+    }
+
+    /// How long requests are still taken after the process was asked to stop.
+    pub(crate) fn drain(&self) -> Duration {
+        Duration::from_millis(self.drain_ms)
+    }
+
+    /// What connections are held to, where `files` can be open at once.
+    pub(crate) fn limits(&self, files: usize) -> Limits {
+        let database = if self.database_url.0.is_empty() { SQLITE_FILES } else { self.database.connections };
+        let taken = database + self.delivery.connections + mailwright_app::http_client::CONNECTIONS;
+        let connections = crate::http::connections(self.http.connections, files, taken);
+        let per_client = match self.http.connections_per_client {
+            0 => connections.div_ceil(2),
+            wanted => wanted.min(connections),
+        };
+        Limits {
+            connections,
+            // behind proxies all connections are the proxies'
+            connections_per_client: (self.trusted_proxies == 0).then_some(per_client),
+            bounds: Bounds {
+                header: Duration::from_secs(self.http.header_seconds),
+                idle: Duration::from_secs(self.http.idle_seconds),
+                write: Duration::from_secs(self.http.write_seconds),
+                header_bytes: self.http.header_kb * 1024,
+            },
+        }
+    }
+
+    /// Names of hosts; a port counts for nothing.
+    fn allowed_hosts(&self) -> Result<Vec<String>> {
+        let names = self.allowed_hosts.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names
+            .map(|name| {
+                if name.contains(['/', ' ', '*']) {
+                    bail!("MAILWRIGHT_ALLOWED_HOSTS must be names of hosts, separated by commas: not {name}");
+                }
+                Ok(name.to_owned())
+            })
+            .collect()
+    }
+
+    /// The secret, if one was configured.
+    pub(crate) fn secret(&self) -> Result<Option<&str>> {
+        match self.secret.0.len() {
+            0 => Ok(None),
+            1..16 => bail!("MAILWRIGHT_SECRET must have at least 16 characters"),
+            _ => Ok(Some(&self.secret.0)),
+        }
+    }
+
+    fn spf(&self) -> Result<Option<String>> {
+        let terms = self.domains.spf.trim();
+        check_spf(terms)?;
+        Ok(Some(terms.to_owned()).filter(|terms| !terms.is_empty()))
+    }
+
+    /// Where clients reach the service; on this machine where nothing else was asked for.
+    pub(crate) fn base_url(&self) -> Result<BaseUrl> {
+        let parsed = |text: &str| checks::base_url("MAILWRIGHT_BASE_URL", "https://mail.example.com", text);
+        if self.base_url.is_empty() {
+            parsed(&format!("http://{}", self.listen))
+        } else {
+            parsed(&self.base_url)
+        }
+    }
+
+    /// The host of the base URL, where it is a name that others can look up: one with a dot, and no address.
+    pub(crate) fn host_name(&self) -> Option<String> {
+        let base_url = self.base_url().ok()?;
+        let host = base_url.domain()?;
+        let is_name =
+            host.contains('.') && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        is_name.then(|| host.trim_end_matches('.').to_owned())
+    }
+
+    /// The sender of the instance's own mails. One that was not asked for serves as well, where the service has a name
+    /// that can be in an address, but nobody is kept out then: those mails might not arrive.
+    fn system_mail(&self, base_url: &BaseUrl) -> Result<SystemMailSettings> {
+        if self.platform_from.is_empty() {
+            let from = base_url.domain().and_then(|host| EmailAddress::parse(&format!("noreply@{host}")));
+            return Ok(SystemMailSettings { from, verification_required: false });
+        }
+        let from = EmailAddress::parse(&self.platform_from)
+            .context("MAILWRIGHT_PLATFORM_FROM must be an email address")?;
+        Ok(SystemMailSettings { from: Some(from), verification_required: true })
+    }
+
+    /// Most connections to the mail server.
+    pub(crate) fn delivery_connections(&self) -> usize {
+        self.delivery.connections
+    }
+
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        let base_url = self.base_url()?;
+        let key_type = KeyType::parse(&self.domains.key_type)
+            .context("MAILWRIGHT_DOMAINS_KEY_TYPE must be rsa or ed25519")?;
+        Ok(Settings {
+            requests: RequestLimits {
+                per_project: self.rate_limit_per_minute,
+                public: self.public_rate_limit_per_minute,
+                public_share: self.public_share_per_minute,
+                keyless: self.keyless_requests_per_minute,
+                invalid_keys: self.invalid_keys_per_minute,
+            },
+            allowed_hosts: self.allowed_hosts()?,
+            allow_private_networks: self.allow_private_networks,
+            bodies: self.http.bodies(),
+            auto_project_disable: self.auto_project_disable,
+            idempotency_ttl: Duration::from_secs(self.idempotency.ttl_seconds),
+            clock_check_interval: Duration::from_secs(self.database.clock_check_seconds),
+            latest_start: Duration::from_secs(self.campaigns.latest_start_hours * 3600),
+            attachments: AttachmentLimits {
+                count: self.attachments.count,
+                total_bytes: self.attachments.total_mb * 1024 * 1024,
+                ..AttachmentLimits::default()
+            },
+            mailbox: Quota { mails: self.mailbox.count, bytes: self.mailbox.total_mb * 1024 * 1024 },
+            delivery: DeliverySettings {
+                connections: self.delivery.connections,
+                per_second: self.sending.per_second,
+                instance_per_second: self.sending.instance_per_second,
+                retry_base: Duration::from_millis(self.delivery.retry_base_ms),
+                retry_max: Duration::from_millis(self.delivery.retry_max_ms),
+                refused_base: Duration::from_millis(self.delivery.refused_base_ms),
+                refused_max: Duration::from_millis(self.delivery.refused_max_ms),
+                lease: Duration::from_millis(self.delivery.lease_ms),
+                deadline: Duration::from_secs(self.delivery.deadline_hours * 3600),
+            },
+            reserved_headers: NameList::parse(&self.sending.reserved_headers).map_err(|name| {
+                anyhow!(
+                    "MAILWRIGHT_SENDING_RESERVED_HEADERS must be names of headers, separated by commas, with * at the end for \
+                     all that begin so: not {name}"
+                )
+            })?,
+            domains: DomainSettings {
+                check_interval: Duration::from_secs(self.domains.check_interval_seconds),
+                spf: self.spf()?,
+                key_type,
+            },
+            jobs: JobSettings {
+                at_once: self.jobs.at_once,
+                lease: Duration::from_millis(self.jobs.lease_ms),
+            },
+            segments: SegmentSettings {
+                refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds),
+            },
+            accounts: AccountSettings {
+                disable_signups: self.disable_signups,
+                projects_per_user: self.projects_per_user,
+                attempts_per_address: self.login.attempts_per_address,
+                attempts_per_client: self.login.attempts_per_client,
+                links_good_for: Duration::from_secs(self.login.link_seconds),
+                attempts_window: Duration::from_secs(self.login.window_seconds),
+                trusted_proxies: self.trusted_proxies,
+            },
+            system_mail: self.system_mail(&base_url)?,
+            base_url,
+            oauth: self.oauth.settings()?,
+        })
+    }
+}

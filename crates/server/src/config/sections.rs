@@ -1,0 +1,191 @@
+//! The sections of the configuration, as they are read.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use mailwright_app::settings::{BodySettings, ClientSecret, OauthSettings, ProviderSettings};
+use serde::Deserialize;
+
+use super::checks::base_url;
+
+/// A setting that can hold a password.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Hidden(pub(super) String);
+
+impl std::fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_empty() { "not set" } else { "***" })
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Http {
+    pub(super) connections: usize,
+    pub(super) connections_per_client: usize,
+    pub(super) header_seconds: u64,
+    pub(super) header_kb: usize,
+    pub(super) idle_seconds: u64,
+    pub(super) body_pause_seconds: u64,
+    pub(super) body_seconds: u64,
+    pub(super) write_seconds: u64,
+    pub(super) body_budget_mb: usize,
+}
+
+impl Http {
+    pub(super) fn bodies(&self) -> BodySettings {
+        BodySettings {
+            pause: Duration::from_secs(self.body_pause_seconds),
+            whole: Duration::from_secs(self.body_seconds),
+            budget: self.body_budget_mb * 1024 * 1024,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Database {
+    pub(super) connections: usize,
+    pub(super) lock_wait_ms: u64,
+    pub(super) clock_check_seconds: u64,
+    pub(super) slow_reads: usize,
+    pub(super) slow_read_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Delivery {
+    pub(super) connections: usize,
+    pub(super) retry_base_ms: u64,
+    pub(super) retry_max_ms: u64,
+    pub(super) lease_ms: u64,
+    pub(super) deadline_hours: u64,
+    pub(super) refused_base_ms: u64,
+    pub(super) refused_max_ms: u64,
+    pub(super) reply_timeout_ms: u64,
+    pub(super) final_reply_timeout_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sending {
+    pub(super) per_second: i64,
+    pub(super) instance_per_second: i64,
+    pub(super) reserved_headers: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Idempotency {
+    pub(super) ttl_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Domains {
+    pub(super) check_interval_seconds: u64,
+    pub(super) spf: String,
+    pub(super) key_type: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Jobs {
+    pub(super) at_once: usize,
+    pub(super) lease_ms: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Segments {
+    pub(super) refresh_interval_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Campaigns {
+    pub(super) latest_start_hours: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Attachments {
+    pub(super) count: usize,
+    pub(super) total_mb: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Mailbox {
+    pub(super) count: i64,
+    pub(super) total_mb: i64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Login {
+    pub(super) attempts_per_address: i64,
+    pub(super) attempts_per_client: i64,
+    pub(super) window_seconds: u64,
+    pub(super) link_seconds: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Oauth {
+    pub(super) state_ttl_seconds: u64,
+    pub(super) github_client_id: String,
+    pub(super) github_client_secret: Hidden,
+    pub(super) github_url: String,
+    pub(super) github_api_url: String,
+    pub(super) google_client_id: String,
+    pub(super) google_client_secret: Hidden,
+    pub(super) google_url: String,
+    pub(super) google_token_url: String,
+    pub(super) google_api_url: String,
+}
+
+impl Oauth {
+    pub(super) fn settings(&self) -> Result<OauthSettings> {
+        Ok(OauthSettings {
+            state_ttl: Duration::from_secs(self.state_ttl_seconds),
+            github: provider(
+                "GITHUB",
+                (&self.github_client_id, &self.github_client_secret),
+                [("URL", &self.github_url), ("URL", &self.github_url), ("API_URL", &self.github_api_url)],
+            )?,
+            google: provider(
+                "GOOGLE",
+                (&self.google_client_id, &self.google_client_secret),
+                [
+                    ("URL", &self.google_url),
+                    ("TOKEN_URL", &self.google_token_url),
+                    ("API_URL", &self.google_api_url),
+                ],
+            )?,
+        })
+    }
+}
+
+/// A provider: id and secret of the client, and where people, codes and questions go, with the names of these settings.
+fn provider(
+    name: &str,
+    (id, secret): (&str, &Hidden),
+    urls: [(&str, &String); 3],
+) -> Result<Option<ProviderSettings>> {
+    let parsed = |(setting, url): (&str, &String)| {
+        base_url(&format!("MAILWRIGHT_OAUTH_{name}_{setting}"), "https://login.example.com", url)
+    };
+    let [authorize_url, token_url, api_url] = urls.map(parsed);
+    let (authorize_url, token_url, api_url) = (authorize_url?, token_url?, api_url?);
+    match (id.is_empty(), secret.0.is_empty()) {
+        (true, true) => return Ok(None),
+        (false, false) => {}
+        _ => bail!(
+            "MAILWRIGHT_OAUTH_{name}_CLIENT_ID and MAILWRIGHT_OAUTH_{name}_CLIENT_SECRET belong together"
+        ),
+    }
+    let (client_id, client_secret) = (id.to_owned(), ClientSecret::new(&secret.0));
+    Ok(Some(ProviderSettings { client_id, client_secret, authorize_url, token_url, api_url }))
+}

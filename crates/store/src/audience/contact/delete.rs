@@ -1,0 +1,88 @@
+//! Deletion of contacts.
+//!
+//! It blanks the rows of a contact's mails and keeps them. It takes a shared lock on the campaigns that are freezing, so
+//! that none of them freezes the contact at the same time.
+
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use super::record::get_for_update;
+use crate::args;
+use crate::audience::event_day;
+use crate::audience::segment;
+use crate::database::error::Result;
+use crate::database::tx::Tx;
+use crate::delivery::mailbox;
+use crate::insight::counter::{Counter, Deltas};
+use crate::sending::campaign::{self, ledger};
+use crate::sending::email::count;
+
+/// How many rows of each other table one call of [`delete`] removes at most.
+const DELETE_CHUNK: i64 = 500;
+
+/// The result of a call of [`delete`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    /// There is no such contact.
+    NotFound,
+    /// Some of its history is gone; call again.
+    Partly,
+    /// The contact is deleted.
+    Wholly,
+}
+
+/// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
+///
+/// The mails of campaigns stay in their ledgers, without what is personal.
+pub async fn delete(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+    now: Timestamp,
+) -> Result<Deleted> {
+    let Some(contact) = get_for_update(tx, project, id).await? else { return Ok(Deleted::NotFound) };
+    campaign::hold_freezing(tx, project).await?;
+    let mut deltas = Deltas::default();
+    let events = tx
+        .all(
+            "delete from events where project_id = $1 and id in \
+             (select id from events where project_id = $1 and contact_id = $2 limit $3) \
+             returning id, name, created_at",
+            args![project, id, DELETE_CHUNK],
+            |r| Ok((r.get::<EventId>(0)?, r.get::<String>(1)?, r.get::<Timestamp>(2)?)),
+        )
+        .await?;
+    for (_, name, _) in &events {
+        deltas.add(project, Counter::Event, name, -1);
+    }
+    let gone = events.iter().map(|(id, name, at)| (*id, name.as_str(), *at));
+    event_day::forget(tx, project, gone, &mut deltas).await?;
+    let emails = tx
+        .all(
+            "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \
+             and contact_id = $2 and campaign_id is null limit $3) returning status",
+            args![project, id, DELETE_CHUNK],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    for status in &emails {
+        count::forget(&mut deltas, project, status);
+    }
+    let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
+    let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
+    let most = events.len().max(emails.len()).max(kept).max(captured) as i64;
+    if most == DELETE_CHUNK {
+        deltas.save(tx).await?;
+        return Ok(Deleted::Partly);
+    }
+    segment::forget(tx, project, id).await?;
+    tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
+    deltas.add(project, Counter::Contacts, "", -1);
+    deltas.add(project, Counter::AddressRevisions, "", 1);
+    deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));
+    for key in contact.data.keys() {
+        deltas.add(project, Counter::Field, key, -1);
+    }
+    deltas.save(tx).await?;
+    Ok(Deleted::Wholly)
+}

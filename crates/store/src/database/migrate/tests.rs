@@ -1,0 +1,211 @@
+//! Migrations that wait for others, and databases of tests on PostgreSQL.
+
+use mailwright_core::event::is_reserved;
+use tokio_postgres::NoTls;
+
+use super::*;
+use crate::database::location::Location;
+use crate::database::metrics::StoreMetrics;
+
+const NOW: Timestamp = Timestamp(1);
+
+const TABLE: &[Migration] = &[Migration { number: 1, name: "table", sql: "create table filled (n {int})" }];
+const COLUMN: &[Migration] = &[
+    Migration { number: 1, name: "table", sql: "create table filled (n {int})" },
+    Migration { number: 2, name: "column", sql: "alter table filled add column more {int}" },
+];
+const ENDLESS: &[Migration] = &[
+    Migration { number: 1, name: "table", sql: "create table filled (n {int})" },
+    Migration { number: 2, name: "endless", sql: "select pg_sleep(600)" },
+];
+
+/// A database of a test on PostgreSQL.
+pub(crate) struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    pub(crate) async fn create(test: &str) -> Self {
+        let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
+        let server = server.expect(
+            "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be \
+             created, or run the tests through scripts/with-postgres",
+        );
+        let server = server.trim_end_matches('/').to_owned();
+        let name = format!("mailwright_migrate_{test}_{}", std::process::id());
+        execute(&format!("{server}/postgres"), &format!("create database {name}")).await.unwrap();
+        Self { server, name }
+    }
+
+    fn url(&self) -> String {
+        format!("{}/{}", self.server, self.name)
+    }
+
+    pub(crate) fn open(&self) -> Db {
+        self.open_with("")
+    }
+
+    /// The same with settings of its sessions, as a URL gives them.
+    pub(crate) fn open_with(&self, settings: &str) -> Db {
+        let url = format!("{}{settings}", self.url());
+        let location =
+            Location::Postgres { url, connections: 4, lock_wait: std::time::Duration::from_millis(250) };
+        Db::open(&location, StoreMetrics::default()).unwrap()
+    }
+
+    /// Waits until a session of ours waits for what another one holds.
+    pub(crate) async fn until_one_waits(&self) {
+        until(&connect(&self.url()).await, WAITS).await;
+    }
+
+    pub(crate) async fn drop(self) {
+        let drop = format!("drop database {} with (force)", self.name);
+        execute(&format!("{}/postgres", self.server), &drop).await.unwrap();
+    }
+}
+
+async fn connect(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn execute(url: &str, sql: &str) -> std::result::Result<(), tokio_postgres::Error> {
+    connect(url).await.batch_execute(sql).await
+}
+
+/// How many sessions of ours run a statement or wait for a lock.
+async fn active(client: &tokio_postgres::Client) -> i64 {
+    let sql = "select count(*) from pg_stat_activity where datname = current_database() and state = 'active' \
+               and application_name = 'mailwright'";
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+/// Waits until a condition on the database holds.
+async fn until(client: &tokio_postgres::Client, sql: &str) {
+    let began = Instant::now();
+    while !client.query_one(sql, &[]).await.unwrap().get::<_, bool>(0) {
+        assert!(began.elapsed() < Duration::from_secs(30), "never: {sql}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+const WAITS: &str = "select exists (select 1 from pg_stat_activity where datname = current_database() \
+                     and application_name = 'mailwright' and wait_event_type = 'Lock')";
+
+#[tokio::test]
+async fn a_step_may_take_long_but_not_wait_long() {
+    let database = Database::create("time").await;
+    let session = database.open().apart(LOCK_TIMEOUT).await.unwrap().unwrap();
+    let limits = session.transact(body!(async |tx| {
+        let sql = "select current_setting('statement_timeout'), current_setting('lock_timeout')";
+        tx.one(sql, &[], |r| Ok((r.get::<String>(0)?, r.get::<String>(1)?))).await
+    }));
+    assert_eq!(limits.await.unwrap(), ("0".to_owned(), "2s".to_owned()));
+    drop(session);
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn names_of_events_from_before_they_were_bounded_are_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Sqlite(folder.path().join("names.sqlite"));
+    let sqlite = Db::open(&location, StoreMetrics::default()).unwrap();
+    let database = Database::create("names").await;
+    for db in [sqlite, database.open()] {
+        let before = MIGRATIONS.iter().position(|migration| migration.name == "bounds").unwrap();
+        migrate_by(&db, &MIGRATIONS[..before], NOW).await.unwrap();
+        let counted = db.write(body!(async |tx| {
+            for name in NAMES {
+                for (shard, value) in [(0, 3), (1, -2)] {
+                    count_event(tx, name, shard, value).await?;
+                }
+            }
+            // all of them were deleted
+            count_event(tx, "gone", 0, 2).await?;
+            count_event(tx, "gone", 1, -2).await
+        }));
+        counted.await.unwrap();
+        migrate(&db, NOW).await.unwrap();
+        let names = db.read(|rx| {
+            let sql = "select name from event_names where project_id = 1 order by name";
+            Box::pin(async move { rx.all(sql, &[], |r| r.get::<String>(0)).await })
+        });
+        let mut expected: Vec<_> = NAMES.into_iter().filter(|name| !is_reserved(name)).collect();
+        expected.sort_unstable();
+        assert_eq!(names.await.unwrap(), expected);
+    }
+    database.drop().await;
+}
+
+const NAMES: [&str; 14] = [
+    "signup",
+    "email.sent",
+    "emails.sent",
+    "Email.sent",
+    "contact.subscribed",
+    "contact.unsubscribed",
+    "contact.created",
+    "segment.vip.entry",
+    "segment..exit",
+    "Segment.vip.entry",
+    "segment.vip.Exit",
+    "segment.vip",
+    "segment.",
+    "exit",
+];
+
+async fn count_event(tx: &Tx<'_>, name: &str, shard: i64, value: i64) -> Result<()> {
+    let sql = "insert into counters (project_id, kind, name, shard, value) values (1, 'event', $1, $2, $3)";
+    tx.execute_one(sql, args![name, shard, value]).await
+}
+
+#[tokio::test]
+async fn a_migration_that_waits_for_a_table_lets_others_write_to_it() {
+    let database = Database::create("waits").await;
+    let db = database.open();
+    assert_eq!(migrate_by(&db, TABLE, NOW).await.unwrap(), 1);
+    // somebody reads the table in a long transaction
+    let reader = connect(&database.url()).await;
+    reader.batch_execute("begin; select * from filled").await.unwrap();
+    let migrating = tokio::spawn({
+        let db = db.clone();
+        async move { migrate_by(&db, COLUMN, NOW).await }
+    });
+    let writer = connect(&database.url()).await;
+    until(&writer, WAITS).await;
+    // behind the migration, which steps aside
+    writer.batch_execute("set lock_timeout = '20s'; insert into filled (n) values (1)").await.unwrap();
+    assert!(!migrating.is_finished());
+    reader.batch_execute("commit").await.unwrap();
+    assert_eq!(migrating.await.unwrap().unwrap(), 1);
+    assert_eq!(migrate_by(&db, COLUMN, NOW).await.unwrap(), 0);
+    assert_eq!(active(&writer).await, 0, "nothing goes on in the server");
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn one_process_migrates_and_one_that_gives_up_leaves_nothing_behind() {
+    let database = Database::create("gives_up").await;
+    let (db, watcher) = (database.open(), connect(&database.url()).await);
+    migrate_by(&db, TABLE, NOW).await.unwrap();
+    let endless = tokio::spawn({
+        let db = db.clone();
+        async move { migrate_by(&db, ENDLESS, NOW).await }
+    });
+    let sleeps = "select exists (select 1 from pg_stat_activity where datname = current_database() \
+                  and wait_event = 'PgSleep')";
+    until(&watcher, sleeps).await;
+    // alone
+    let other = tokio::spawn({
+        let db = db.clone();
+        async move { migrate_by(&db, COLUMN, NOW).await }
+    });
+    tokio::time::sleep(2 * LOOK).await;
+    assert!(!other.is_finished(), "the other one waits");
+    endless.abort();
+    assert_eq!(other.await.unwrap().unwrap(), 1);
+    until(&watcher, &sleeps.replace("select exists", "select not exists")).await;
+    database.drop().await;
+}

@@ -1,0 +1,122 @@
+//! Transactions and single statements on a connection to PostgreSQL.
+
+use std::borrow::Cow;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use deadpool_postgres::Object;
+use futures_util::FutureExt;
+use futures_util::future::join;
+
+use crate::database::body::{ReadBody, WriteBody};
+use crate::database::dialect::Texts;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Failure, Rx, Session, Tx};
+use crate::database::undone::{Answer, Undone};
+
+/// How long an operation may take before its connection counts as lost.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// Which plans the statements of a transaction run by, and how long they wait for what other transactions hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Plans {
+    /// The server decides: by default it plans a statement anew for few rows, which takes longer than running it.
+    Fresh {
+        /// How long they wait, if not for as long as a statement may take.
+        wait: Option<Duration>,
+    },
+    /// Generic plans that were made a moment ago. For statements that find every row by its key for all arguments.
+    Kept {
+        /// How long they wait.
+        wait: Duration,
+    },
+}
+
+impl Plans {
+    /// How a transaction begins.
+    fn begin(self) -> Cow<'static, str> {
+        match self {
+            Self::Fresh { wait: None } => "begin".into(),
+            Self::Fresh { wait: Some(wait) } => {
+                format!("begin; set local lock_timeout = {}", wait.as_millis().max(1)).into()
+            }
+            Self::Kept { wait } => format!(
+                "begin; set local plan_cache_mode = force_generic_plan; set local lock_timeout = {}",
+                wait.as_millis().max(1)
+            )
+            .into(),
+        }
+    }
+}
+
+pub(super) async fn transact(
+    client: &Object,
+    texts: &Texts,
+    plans: Plans,
+    body: WriteBody,
+) -> Result<Answer, Undone> {
+    let work = patient(async {
+        // on the way together with the body's first statements, before which the server runs it
+        let begin = plans.begin();
+        let begin = client.batch_execute(&begin);
+        let failure = Failure::default();
+        let session = Session::Postgres { client, transaction: Some(&failure) };
+        let body = caught(async { body(&mut Tx::new(session, texts)).await });
+        let (started, outcome) = join(begin, body).await;
+        let started = started.map_err(|error| Error::from(error).into());
+        let outcome = started.and(failure.settle(outcome));
+        if outcome.is_err() {
+            let _ = client.batch_execute("rollback").await;
+        }
+        outcome
+    });
+    let value = work.await?;
+    // from here on a failure leaves open whether the change is there
+    match tokio::time::timeout(PATIENCE, commit(client)).await {
+        Ok(Ok(())) => Ok(value),
+        Ok(Err(error)) => Err(error.into()),
+        Err(_) => Err(Error::Unknown("the commit was not answered in time".into()).into()),
+    }
+}
+
+pub(super) async fn commit(client: &Object) -> Result<()> {
+    // without a limit: the server would take a commit whose standby is slow for done when it is stopped
+    client.batch_execute("set local statement_timeout = 0; commit").await.map_err(Error::of_commit)
+}
+
+/// Runs a body whose statements the server stops after a time.
+pub(super) async fn read_within(
+    client: &Object,
+    limit: Duration,
+    texts: &Texts,
+    body: ReadBody,
+) -> Result<Answer> {
+    let timeout = format!("set statement_timeout = {}", limit.as_millis().max(1));
+    // on the way together with the body's first statement, before which the server runs it
+    let limited = client.batch_execute(&timeout);
+    let session = Session::Postgres { client, transaction: None };
+    let body = caught(async { body(&mut Rx::new(session, texts)).await });
+    let (limited, outcome) = join(limited, body).await;
+    limited.map_err(Error::from).and(outcome)
+}
+
+/// A connection that was lost, or whose last statement was not answered, must not go back to the pool: its next user
+/// would wait behind that statement. Nor must one that can write nothing.
+pub(super) fn leaves_doubt(failure: &Error) -> bool {
+    matches!(failure, Error::Unavailable(_) | Error::Unknown(_) | Error::ReadOnly(_) | Error::Panicked(_))
+}
+
+/// A panic in a body must not take its caller down: a coalescer's task would leave every later call without an answer.
+pub(super) async fn caught<T, E: From<Error>>(body: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    match AssertUnwindSafe(body).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => Err(Error::panicked(&*panic).into()),
+    }
+}
+
+pub(super) async fn patient<T, E: From<Error>>(work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    match tokio::time::timeout(PATIENCE, work).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(Error::Unavailable("the database did not answer in time".into()).into()),
+    }
+}

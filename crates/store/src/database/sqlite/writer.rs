@@ -1,0 +1,124 @@
+//! The thread that writes.
+//!
+//! The jobs after the first one run under a savepoint each, so that one that fails is undone alone. The first job runs
+//! without a savepoint: inside one, SQLite walks all dirty pages after every statement.
+
+use crossbeam_channel::{Receiver, select};
+use rusqlite::Connection;
+
+use super::log::Log;
+use crate::database::error::{Error, Result};
+use crate::database::metrics::StoreMetrics;
+use crate::database::tx::given_up;
+
+/// Most jobs of one commit.
+const GROUP: usize = 512;
+/// Answers a job's caller, told whether the group was committed.
+pub(super) type Reply = Box<dyn FnOnce(Result<()>) + Send>;
+/// A job for the connection; it gets an error if there is no connection. Returns whether its changes are kept, and a
+/// function that answers its caller.
+pub(super) type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
+
+pub(super) fn write_loop(
+    mut connection: Connection,
+    interactive: &Receiver<Job>,
+    bulk: &Receiver<Job>,
+    log: &Log,
+    metrics: &StoreMetrics,
+) {
+    let mut groups: usize = 0;
+    while let Some(first) = next_job(interactive, bulk, groups) {
+        groups = groups.wrapping_add(1);
+        log.restart_if_wanted(&connection);
+        let (replies, outcome) = run_group(&mut connection, first, interactive);
+        metrics.group(replies.len());
+        if let Err(error) = &outcome {
+            tracing::error!(%error, jobs = replies.len(), "a group of writes was not committed");
+        }
+        for reply in replies {
+            reply(outcome.clone());
+        }
+    }
+    let _ = connection.execute_batch("pragma wal_checkpoint(truncate)");
+}
+
+/// Under steady load, a bulk job has its turn once in so many groups.
+const BULK_TURN: usize = 16;
+
+/// The next job, interactive ones mostly first; `None` when both queues are closed.
+fn next_job(interactive: &Receiver<Job>, bulk: &Receiver<Job>, groups: usize) -> Option<Job> {
+    if groups.is_multiple_of(BULK_TURN)
+        && let Ok(job) = bulk.try_recv()
+    {
+        return Some(job);
+    }
+    if let Ok(job) = interactive.try_recv() {
+        return Some(job);
+    }
+    select! {
+        recv(interactive) -> job => job.or_else(|_| bulk.recv()).ok(),
+        recv(bulk) -> job => job.or_else(|_| interactive.recv()).ok(),
+    }
+}
+
+/// Runs a job, and under a savepoint each what is queued behind it, and commits. The first needs no savepoint: alone it
+/// can be undone as a whole. That matters for large ones, since at the end of every statement under a savepoint SQLite
+/// goes through all pages that were changed since.
+fn run_group(connection: &mut Connection, first: Job, queued: &Receiver<Job>) -> (Vec<Reply>, Result<()>) {
+    let mut replies = Vec::new();
+    if let Err(error) = connection.execute_batch("begin immediate") {
+        let error = Error::from(error);
+        let (_, reply) = first(Err(error.clone()));
+        return (vec![reply], Err(error));
+    }
+    let (keep, reply) = first(Ok(&mut *connection));
+    replies.push(reply);
+    if connection.is_autocommit() {
+        return (replies, Err(given_up()));
+    }
+    if !keep {
+        rollback(connection);
+        return (replies, Ok(()));
+    }
+    while replies.len() < GROUP
+        && let Ok(job) = queued.try_recv()
+    {
+        let (reply, outcome) = run_job(connection, job);
+        replies.push(reply);
+        if let Err(error) = outcome {
+            rollback(connection);
+            return (replies, Err(error));
+        }
+    }
+    let outcome = connection.execute_batch("commit").map_err(Error::from);
+    if outcome.is_err() {
+        rollback(connection);
+    }
+    (replies, outcome)
+}
+
+/// Runs one job under a savepoint. An error concerns the whole transaction: SQLite rolls it back by itself when the
+/// disk is full.
+fn run_job(connection: &mut Connection, job: Job) -> (Reply, Result<()>) {
+    let savepoint = cached(connection, "savepoint job");
+    let (keep, reply) = job(Ok(&mut *connection));
+    if let Err(error) = savepoint {
+        return (reply, Err(error));
+    }
+    if connection.is_autocommit() {
+        return (reply, Err(given_up()));
+    }
+    let undone = if keep { Ok(()) } else { cached(connection, "rollback to job") };
+    (reply, undone.and_then(|()| cached(connection, "release job")))
+}
+
+fn cached(connection: &Connection, sql: &str) -> Result<()> {
+    connection.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+fn rollback(connection: &Connection) {
+    if !connection.is_autocommit() {
+        let _ = connection.execute_batch("rollback");
+    }
+}

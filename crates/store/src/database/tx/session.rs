@@ -1,0 +1,81 @@
+//! The connection that the statements of a transaction go to, and what it failed by.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::database::error::{Error, Result};
+use crate::database::undone::Undone;
+
+/// The connection that statements go to: the one place that distinguishes the engines at run time.
+pub(crate) enum Session<'c> {
+    Sqlite(SqliteSession<'c>),
+    Postgres {
+        client: &'c deadpool_postgres::ClientWrapper,
+        /// What its transaction failed by, if it is a [`Tx`](super::Tx)'s.
+        transaction: Option<&'c Failure>,
+    },
+}
+
+impl<'c> Session<'c> {
+    pub(crate) fn sqlite(connection: &'c mut rusqlite::Connection, in_transaction: bool) -> Self {
+        Self::Sqlite(SqliteSession { connection: Mutex::new(connection), in_transaction })
+    }
+
+    /// What PostgreSQL answered.
+    pub(super) fn answer<T>(&self, answer: std::result::Result<T, tokio_postgres::Error>) -> Result<T> {
+        answer.map_err(|error| {
+            let is_of_server = error.as_db_error().is_some();
+            let error = Error::from(error);
+            if let Self::Postgres { transaction: Some(failure), .. } = self
+                && is_of_server
+                && !matches!(error, Error::Aborted)
+            {
+                failure.0.get_or_init(|| error.clone());
+            }
+            error
+        })
+    }
+}
+
+/// The first error that PostgreSQL answered a statement of a transaction with. Whatever follows in the transaction, or
+/// was sent together with it, is refused with [`Error::Aborted`], which does not tell why.
+#[derive(Debug, Default)]
+pub(crate) struct Failure(OnceLock<Error>);
+
+impl Failure {
+    /// The result of a transaction, given that of its body.
+    pub(crate) fn settle<T>(self, outcome: Result<T, Undone>) -> Result<T, Undone> {
+        match (outcome, self.0.into_inner()) {
+            // a body that goes on after a failure has nothing to commit
+            (Ok(_) | Err(Undone::Failed(Error::Aborted)), Some(first)) => Err(first.into()),
+            // nobody looked at the first answer
+            (Err(Undone::Failed(error @ Error::Aborted)), None) => {
+                Err(Error::Contention(error.to_string()).into())
+            }
+            (outcome, _) => outcome,
+        }
+    }
+}
+
+/// A connection to SQLite, in a transaction if it is a [`Tx`](super::Tx)'s.
+pub(crate) struct SqliteSession<'c> {
+    /// The lock is never waited for: statements run one after the other on the thread that has the connection.
+    connection: Mutex<&'c mut rusqlite::Connection>,
+    in_transaction: bool,
+}
+
+impl<'c> SqliteSession<'c> {
+    /// The connection for a statement. SQLite rolls a transaction back by itself when the disk is full; later
+    /// statements of its body must not run, since each would be committed alone.
+    pub(super) fn open(&self) -> Result<MutexGuard<'_, &'c mut rusqlite::Connection>> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.in_transaction && connection.is_autocommit() {
+            return Err(given_up());
+        }
+        Ok(connection)
+    }
+}
+
+/// The error of everything in a transaction that SQLite gave up.
+pub(crate) fn given_up() -> Error {
+    Error::Full("the transaction was given up".into())
+}

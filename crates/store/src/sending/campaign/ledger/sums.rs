@@ -1,0 +1,153 @@
+//! The sums of a campaign's ledger.
+
+use std::collections::HashMap;
+
+use mailwright_core::campaign::Ledger;
+use mailwright_core::email::{EmailStatus, Reason, RecipientState};
+use mailwright_core::event::Activity;
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use super::key::{Figure, Key, Sum, beginning};
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
+use crate::insight::counter::{Counter, Deltas, end_of};
+
+/// The state of a mail, and the reason for it.
+pub(crate) type State = (RecipientState, Option<Reason>);
+
+fn count(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, figure: Figure, delta: i64) {
+    add(deltas, project, Key { campaign, sum: Sum::Figure(figure) }, delta);
+}
+
+fn count_state(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, state: State, delta: i64) {
+    add(deltas, project, Key { campaign, sum: Sum::State(state.0, state.1) }, delta);
+}
+
+fn add(deltas: &mut Deltas, project: ProjectNumber, key: Key, delta: i64) {
+    deltas.add(project, Counter::Campaign, &key.to_string(), delta);
+}
+
+/// Counts a contact that comes into the ledger.
+pub(crate) fn enter(deltas: &mut Deltas, project: ProjectNumber, campaign: CampaignId, state: State) {
+    count(deltas, project, campaign, Figure::Audience, 1);
+    count(deltas, project, campaign, Figure::Recipients, i64::from(state.0 == RecipientState::Waiting));
+    count_state(deltas, project, campaign, state, 1);
+}
+
+/// Counts a mail that stands elsewhere now.
+pub(crate) fn shift(
+    deltas: &mut Deltas,
+    project: ProjectNumber,
+    campaign: CampaignId,
+    from: State,
+    to: State,
+) {
+    count_state(deltas, project, campaign, from, -1);
+    count_state(deltas, project, campaign, to, 1);
+}
+
+/// Counts a mail among the bounces, or takes it out with a `delta` of -1, where its status is that.
+pub(crate) fn count_bounces(
+    deltas: &mut Deltas,
+    project: ProjectNumber,
+    campaign: CampaignId,
+    status: EmailStatus,
+    delta: i64,
+) {
+    count(deltas, project, campaign, Figure::Bounced, if status == EmailStatus::Bounced { delta } else { 0 });
+}
+
+/// Counts what was learnt of a mail for the first time after it left.
+pub(crate) fn count_learnt(
+    deltas: &mut Deltas,
+    project: ProjectNumber,
+    campaign: CampaignId,
+    activity: Activity,
+) {
+    let what = match activity {
+        Activity::Sent => return,
+        Activity::Delivered => Figure::Delivered,
+        Activity::Opened => Figure::Opened,
+        Activity::Clicked => Figure::Clicked,
+        Activity::Bounced => Figure::Bounced,
+        Activity::Complained => Figure::Complained,
+    };
+    count(deltas, project, campaign, what, 1);
+}
+
+/// Counts a recipient who unsubscribed by a link of a mail, once for each mail, and not for one that bounced or was
+/// complained about: those are lost already.
+pub async fn count_unsubscribed(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    mail: EmailId,
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<()> {
+    let of = tx
+        .optional(
+            "update emails set unsubscribed_at = $3 where project_id = $1 and id = $2 and campaign_id is not null \
+             and unsubscribed_at is null and bounced_at is null and complained_at is null returning campaign_id",
+            args![project, mail, now],
+            |r| r.get::<CampaignId>(0),
+        )
+        .await?;
+    if let Some(campaign) = of {
+        count(deltas, project, campaign, Figure::Unsubscribed, 1);
+    }
+    Ok(())
+}
+
+/// The ledgers of campaigns, in the state of one moment.
+pub async fn read(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    campaigns: &[CampaignId],
+) -> Result<HashMap<CampaignId, Ledger>> {
+    let prefixes: Vec<String> = campaigns.iter().map(|id| beginning(*id)).collect();
+    let rows = rx
+        .each_returning(
+            "select c.name, cast(sum(c.value) as {int}) \
+             from {rows r: first text, beyond text} \
+             join counters c on c.project_id = $3 and c.kind = 'campaign' and c.name >= r.first and c.name < r.beyond \
+             group by c.name having sum(c.value) <> 0 order by c.name",
+            &[
+                Arg::Texts(prefixes.iter().map(|prefix| Some(prefix.as_str().into())).collect()),
+                Arg::Texts(prefixes.iter().map(|prefix| Some(end_of(prefix).into())).collect()),
+                project.into(),
+            ],
+            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    let mut ledgers: HashMap<CampaignId, Ledger> =
+        campaigns.iter().map(|id| (*id, Ledger::default())).collect();
+    for (name, value) in rows {
+        if let Some(Key { campaign, sum }) = Key::parse(&name) {
+            note(ledgers.entry(campaign).or_default(), sum, value);
+        }
+    }
+    Ok(ledgers)
+}
+
+fn note(ledger: &mut Ledger, sum: Sum, value: i64) {
+    match sum {
+        Sum::State(recipient_state, reason) => ledger.totals.push((recipient_state, reason, value)),
+        Sum::Figure(figure) => *figure_of(ledger, figure) = value,
+    }
+}
+
+fn figure_of(ledger: &mut Ledger, figure: Figure) -> &mut i64 {
+    match figure {
+        Figure::Audience => &mut ledger.audience,
+        Figure::Recipients => &mut ledger.recipients,
+        Figure::Delivered => &mut ledger.delivered,
+        Figure::Opened => &mut ledger.opened,
+        Figure::Clicked => &mut ledger.clicked,
+        Figure::Bounced => &mut ledger.bounced,
+        Figure::Complained => &mut ledger.complained,
+        Figure::Unsubscribed => &mut ledger.unsubscribed,
+    }
+}

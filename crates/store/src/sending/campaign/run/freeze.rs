@@ -1,0 +1,179 @@
+//! Freezing the audience of a campaign: a mail for each contact, contact by contact in the order of their ids.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::campaign::Campaign;
+use mailwright_core::contact::Contact;
+use mailwright_core::email::{EmailStatus, Lane, Reason, RecipientState};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use super::due::Run;
+use super::lease::Lease;
+use crate::args;
+use crate::audience::contact::record;
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
+use crate::insight::counter::Deltas;
+use crate::sending::campaign::ledger;
+use crate::sending::email::{NO_DEADLINE, count};
+
+/// Moves on to the contact up to which the audience is frozen with this transaction, all of it when `last`. Returns
+/// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a
+/// campaign that is not paused said of its audience is no longer true then.
+pub async fn advance(
+    tx: &mut Tx<'_>,
+    run: &Run,
+    to: Option<ContactId>,
+    last: bool,
+    lease: Lease,
+) -> Result<bool> {
+    let frozen_at = last.then_some(lease.now);
+    let touched = tx
+        .execute(
+            "update campaigns set frozen_to = coalesce($4, frozen_to), frozen_at = $5, lease_until = $7, lease_holder = $8, \
+             next_at = $6, note = case when paused_at is null then null else note end \
+             where project_id = $1 and id = $2 and status = 'SENDING' and frozen_at is null \
+             and frozen_to is not distinct from $3 and (lease_until <= $6 or lease_holder = $8)",
+            args![run.project, run.id, run.frozen_to, to, frozen_at, lease.now, lease.until, lease.holder],
+        )
+        .await?;
+    Ok(touched == 1)
+}
+
+/// A contact of the audience as it is when it is frozen.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The contact.
+    pub contact: Contact,
+    /// Whether its address is suppressed.
+    pub suppressed: bool,
+}
+
+/// The contacts with the given ids, as far as they still exist, in the order of their ids.
+pub async fn candidates(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    ids: &[ContactId],
+) -> Result<Vec<Candidate>> {
+    let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
+    rx.all(
+        format!(
+            "select {}, s.email is not null from contacts c \
+             left join suppressions s on s.project_id = c.project_id and s.email = c.email \
+             where c.project_id = $1 and c.id {{in $2}} order by c.id",
+            record::COLUMNS
+        ),
+        &[project.into(), set],
+        |r| Ok(Candidate { contact: record::read(r)?, suppressed: r.get(6)? }),
+    )
+    .await
+}
+
+/// Most bytes of contacts' data that a step of freezing takes.
+const STEP_BYTES: i64 = 4 * 1024 * 1024;
+
+/// How many of the first of some contacts, in the order of their ids, a step takes: all of them, unless their data is
+/// more than it should hold in memory and write at once.
+pub async fn fitting(rx: &mut Rx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<usize> {
+    let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
+    let sizes = rx
+        .all(
+            "select id, {json_bytes data} from contacts where project_id = $1 and id {in $2} order by id",
+            &[project.into(), set],
+            |r| Ok((r.get::<ContactId>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    let mut bytes = 0;
+    let beyond = sizes.iter().skip_while(|(_, size)| {
+        bytes += size;
+        bytes <= STEP_BYTES
+    });
+    let Some((first, _)) = beyond.into_iter().next() else { return Ok(ids.len()) };
+    Ok(ids.iter().position(|id| id == first).unwrap_or(ids.len()).max(1))
+}
+
+/// The mail of one contact of the audience.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Identifier; its time is that of the step.
+    pub id: EmailId,
+    /// The contact that it is for.
+    pub contact: ContactId,
+    /// Address it goes to.
+    pub recipient: EmailAddress,
+    /// Values its variables have, as JSON text.
+    pub variables: String,
+    /// Why it is not sent, if it is not.
+    pub skipped: Option<Reason>,
+    /// `Message-ID` without angle brackets.
+    pub message_id: String,
+}
+
+impl Entry {
+    fn state(&self) -> (EmailStatus, RecipientState, Option<Reason>) {
+        match self.skipped {
+            Some(reason) => (EmailStatus::Skipped, RecipientState::Skipped, Some(reason)),
+            None => (EmailStatus::Pending, RecipientState::Waiting, None),
+        }
+    }
+}
+
+/// Puts mails into the ledger of a campaign, those that are to be sent due at once. Contacts that are in it already
+/// stay as they are.
+pub async fn freeze(
+    tx: &mut Tx<'_>,
+    run: &Run,
+    entries: &[Entry],
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<()> {
+    fn texts<'a>(entries: &'a [Entry], text: impl Fn(&'a Entry) -> Option<&'a str>) -> Arg<'a> {
+        Arg::Texts(entries.iter().map(|e| text(e).map(Into::into)).collect())
+    }
+    let source = Campaign::source(run.kind);
+    let entered: std::collections::HashSet<EmailId> = tx
+        .each_returning(
+            "insert into emails (project_id, id, contact_id, recipient, variables, message_id, status, recipient_state, reason, \
+             due_at, campaign_id, from_address, from_name, reply_to, subject, content_hash, source, type, lane, \
+             created_at, updated_at, deadline_at, claim, attempts, in_doubt, log, opens, clicks) \
+             select r.project_id, r.id, r.contact_id, r.recipient, r.variables, r.message_id, r.status, r.recipient_state, \
+             r.reason, r.due_at, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, 0, 0, 0, {json '[]'}, 0, 0 \
+             from {rows r: project_id int, id id, contact_id id, recipient text, variables json, message_id text, \
+             status text, recipient_state text, reason text, due_at int} where true \
+             on conflict (project_id, campaign_id, contact_id) where campaign_id is not null do nothing returning id",
+            &[
+                Arg::Ints(vec![Some(run.project.0); entries.len()]),
+                Arg::Ids(entries.iter().map(|e| Some(e.id.into())).collect()),
+                Arg::Ids(entries.iter().map(|e| Some(e.contact.into())).collect()),
+                texts(entries, |e| Some(e.recipient.as_str())),
+                Arg::Jsons(entries.iter().map(|e| Some(e.variables.as_str().into())).collect()),
+                texts(entries, |e| Some(&e.message_id)),
+                texts(entries, |e| Some(e.state().0.as_str())),
+                texts(entries, |e| Some(e.state().1.as_str())),
+                texts(entries, |e| e.skipped.map(Reason::as_str)),
+                Arg::Ints(entries.iter().map(|e| e.skipped.is_none().then_some(now.0)).collect()),
+                run.id.into(),
+                (&run.from).into(),
+                run.from_name.as_deref().into(),
+                run.reply_to.as_ref().unwrap_or(&run.from).into(),
+                run.subject.as_str().into(),
+                run.content_hash.as_slice().into(),
+                source.as_str().into(),
+                run.kind.as_str().into(),
+                Lane::Campaign.number().into(),
+                now.into(),
+                NO_DEADLINE.into(),
+            ],
+            |r| r.get(0),
+        )
+        .await?
+        .into_iter()
+        .collect();
+    for entry in entries.iter().filter(|entry| entered.contains(&entry.id)) {
+        let (status, recipient_state, reason) = entry.state();
+        count::add(deltas, run.project, status, 1);
+        ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Storing the outcomes of hand-overs.
+//!
+//! Attempts, doubts and the log grow in SQL ([`conclude`]): a worker adds one attempt and does not write the whole log,
+//! so nothing that another owner stored is overwritten. A process that comes back after its lease, and knows that its
+//! mail was taken, records that ([`conclude_late`](super::late::conclude_late)).
+//!
+//! The values of a mail are blanked when the mail is settled. A campaign's mail that did not go out keeps them, for a
+//! retry.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use mailwright_core::attempt::Attempt;
+use mailwright_core::email::{EmailStatus, Reason, RecipientState};
+use mailwright_core::ids::{CampaignId, EmailId};
+use mailwright_core::time::Timestamp;
+
+use super::count::move_count;
+use super::lease::{ClaimRef, claim_columns, millis};
+use crate::database::error::Result;
+use crate::database::tx::Tx;
+use crate::database::value::Arg;
+use crate::delivery::delivery_stats;
+use crate::insight::counter::Deltas;
+use crate::sending::campaign::ledger::sums;
+
+/// The outcome of a hand-over, to be stored.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The claim under which it was made.
+    pub claim: ClaimRef,
+    /// The campaign of the mail.
+    pub campaign: Option<CampaignId>,
+    /// Status of the mail when it was claimed.
+    pub from: EmailStatus,
+    /// Status of the mail now.
+    pub status: EmailStatus,
+    /// When it is tried again; `None` in a terminal state.
+    pub due_at: Option<Timestamp>,
+    /// How long it waits until then.
+    pub waits: Duration,
+    /// Whether nobody knows what this hand-over came to.
+    pub is_doubt: bool,
+    /// The attempt for the mail's log, which gets its number when it is stored.
+    pub attempt: Attempt,
+    /// Why the mail was not sent, in words; `None` if it was.
+    pub error: Option<String>,
+    /// Why the mail will not be sent; `None` if it was sent or waits.
+    pub reason: Option<Reason>,
+    /// Rendered subject; `None` if the mail was not rendered.
+    pub subject: Option<String>,
+    /// When the next hop took it.
+    pub sent_at: Option<Timestamp>,
+    /// When it was refused for good.
+    pub bounced_at: Option<Timestamp>,
+}
+
+impl Outcome {
+    fn recipient_state(&self) -> RecipientState {
+        RecipientState::of(self.status)
+    }
+}
+
+/// Which outcomes were stored.
+#[derive(Debug, Default)]
+pub struct Concluded {
+    /// The mails that were changed.
+    pub changed: HashSet<EmailId>,
+    /// The stored ones whose contact was removed during the hand-over.
+    pub without_contact: HashSet<EmailId>,
+}
+
+/// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
+/// meanwhile, changes nothing. There is one exception: that a mail was sent is stored even under an older claim, by
+/// [`conclude_late`](super::conclude_late) if the mail no longer waits. There must be one outcome per mail. It ends the
+/// claim, so that no late write can change the outcome.
+///
+/// Attempts, doubts and the log only ever grow from what is stored: another owner may have added to them since the mail
+/// was claimed.
+///
+/// The values of a mail's variables, which may open an account, are removed if the mail is not rendered again. A mail
+/// of a campaign that did not go out can be tried once more, and keeps them.
+///
+/// A mail whose contact was removed meanwhile has no recipient any more, and its recipient and text are not written
+/// back.
+pub async fn conclude(
+    tx: &Tx<'_>,
+    outcomes: &[Outcome],
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<Concluded> {
+    let claims: Vec<_> = outcomes.iter().map(|o| o.claim).collect();
+    let [projects, ids, numbers] = claim_columns(&claims);
+    let stored: Vec<(EmailId, bool)> = tx
+        .each_returning(
+            "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, \
+             attempts = emails.attempts + 1, in_doubt = emails.in_doubt + r.doubts, \
+             waited_ms = emails.waited_ms + r.waits, sent_claim = case when r.status = 'SENT' then r.claim end, \
+             recipient_state = r.recipient_state, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
+             updated_at = $15, \
+             variables = case when r.due_at is null and (r.status = 'SENT' or emails.campaign_id is null) \
+             then {json $16} else emails.variables end, \
+             log = case when emails.recipient = '' then emails.log else {log_and} r.attempt {numbered} end, \
+             error = case when emails.recipient = '' then null else r.error end, \
+             subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
+             from {rows r: project_id int, email_id id, claim int, status text, due_at int, waits int, doubts int, \
+             attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text} \
+             where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
+             and (emails.claim = r.claim or r.status = 'SENT') returning id, recipient = ''",
+            &[
+                projects,
+                ids,
+                numbers,
+                Arg::Texts(outcomes.iter().map(|o| Some(o.status.as_str().into())).collect()),
+                Arg::Ints(outcomes.iter().map(|o| o.due_at.map(|t| t.0)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| Some(millis(o.waits))).collect()),
+                Arg::Ints(outcomes.iter().map(|o| Some(o.is_doubt.into())).collect()),
+                Arg::Jsons(outcomes.iter().map(|o| Some(o.attempt.to_text().into())).collect()),
+                Arg::Texts(outcomes.iter().map(|o| o.error.as_deref().map(Into::into)).collect()),
+                Arg::Texts(outcomes.iter().map(|o| o.subject.as_deref().map(Into::into)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| o.sent_at.map(|t| t.0)).collect()),
+                Arg::Ints(outcomes.iter().map(|o| o.bounced_at.map(|t| t.0)).collect()),
+                Arg::Texts(
+                    outcomes.iter().map(|o| o.campaign.map(|_| o.recipient_state().as_str().into())).collect(),
+                ),
+                Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
+                now.into(),
+                Arg::Json("{}".into()),
+            ],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .await?;
+    let changed: HashSet<EmailId> = stored.iter().map(|(id, _)| *id).collect();
+    for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
+        move_count(deltas, outcome.claim.project, outcome.from, outcome.status);
+        if let Some(campaign) = outcome.campaign {
+            let (from, to) = ((RecipientState::Waiting, None), (outcome.recipient_state(), outcome.reason));
+            sums::shift(deltas, outcome.claim.project, campaign, from, to);
+            sums::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
+        }
+        delivery_stats::count(deltas, outcome.claim.project, outcome.status, now);
+    }
+    let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
+    Ok(Concluded { changed, without_contact })
+}

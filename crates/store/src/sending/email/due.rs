@@ -1,0 +1,65 @@
+//! The mails that wait to be handed over.
+
+use mailwright_core::email::Lane;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::Rx;
+use crate::project;
+
+/// The projects that may send and have a mail due in a lane. It goes from one project with mail that waits to the next
+/// in the index of the queue, so that it does not matter how many projects there are.
+pub async fn due_projects(rx: &mut Rx<'_>, lane: Lane, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    let due = rx
+        .all(
+            "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+             (select e.project_id from emails e where e.project_id > w.project_id and e.due_at is not null \
+             and e.campaign_id is null order by e.project_id, e.lane, e.due_at limit 1) \
+             from waiting w where w.project_id is not null) \
+             select w.project_id from waiting w where w.project_id > 0 and (select e.due_at from emails e \
+             where e.project_id = w.project_id and e.campaign_id is null and e.lane = $1 and e.due_at is not null \
+             order by e.due_at limit 1) <= $2",
+            args![lane.number(), now],
+            |r| r.get(0),
+        )
+        .await?;
+    project::enabled(rx, due).await
+}
+
+/// How many mails of a lane are due, counted up to `most`.
+pub async fn due(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    lane: Lane,
+    now: Timestamp,
+    most: i64,
+) -> Result<i64> {
+    rx.one(
+        "select count(*) from (select 1 from emails where project_id = $1 and campaign_id is null and lane = $2 \
+         and due_at <= $3 limit $4) as due",
+        args![project, lane.number(), now, most],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Most mails that [`backlog`] counts.
+pub(crate) const BACKLOG: i64 = 100_000;
+
+/// How many mails wait in a lane of a project, counted up to 100,000, and since when the first of them does.
+pub async fn backlog(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    lane: Lane,
+    now: Timestamp,
+) -> Result<(i64, Option<Timestamp>)> {
+    rx.one(
+        "select count(*), min(due_at) from (select due_at from emails where project_id = $1 and campaign_id is null \
+         and lane = $2 and due_at <= $3 order by due_at limit $4) as waiting",
+        args![project, lane.number(), now, BACKLOG],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}

@@ -1,0 +1,110 @@
+//! Putting mails into the outbox.
+
+use futures_util::future::BoxFuture;
+use mailwright_core::address::EmailAddress;
+use mailwright_core::email::{EmailSource, EmailStatus, Lane};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::template::TemplateType;
+use mailwright_core::time::Timestamp;
+
+use super::count;
+use crate::database::error::Result;
+use crate::database::tx::Tx;
+use crate::database::value::Arg;
+use crate::insight::counter::{Counter, Deltas};
+
+/// A mail to put into the outbox, of no campaign.
+#[derive(Debug, Clone)]
+pub struct NewEmail {
+    /// Project.
+    pub project: ProjectNumber,
+    /// Identifier; its time is `at`.
+    pub id: EmailId,
+    /// The contact that the mail is for.
+    pub contact: ContactId,
+    /// Address it goes to.
+    pub recipient: EmailAddress,
+    /// Name shown with that address.
+    pub recipient_name: Option<String>,
+    /// Sender address.
+    pub from: EmailAddress,
+    /// Sender name.
+    pub from_name: Option<String>,
+    /// Reply address.
+    pub reply_to: Option<EmailAddress>,
+    /// Subject before rendering.
+    pub subject: String,
+    /// SHA-256 of its content.
+    pub content_hash: [u8; 32],
+    /// Values its variables have, as JSON text.
+    pub variables: String,
+    /// The origin of the mail.
+    pub source: EmailSource,
+    /// Which kind of mail it is.
+    pub kind: TemplateType,
+    /// Queue.
+    pub lane: Lane,
+    /// Template it came from.
+    pub template: Option<TemplateId>,
+    /// `Message-ID` without angle brackets.
+    pub message_id: String,
+    /// When it was accepted.
+    pub at: Timestamp,
+}
+
+/// `deadline_at` of every mail, in milliseconds: never. Only nodes of an earlier version read it, until when they may
+/// try a mail.
+pub(crate) const NO_DEADLINE: i64 = i64::MAX;
+
+/// Puts mails into the outbox, due at once. They are counted at once, and written when the future is awaited.
+pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
+    for email in emails {
+        count::add(deltas, email.project, EmailStatus::Pending, 1);
+        if let Some(template) = email.template {
+            deltas.add(email.project, Counter::Template, &template.to_string(), 1);
+        }
+    }
+    Box::pin(insert(tx, emails))
+}
+
+async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
+    fn texts<'a>(emails: &'a [NewEmail], text: impl Fn(&'a NewEmail) -> Option<&'a str>) -> Arg<'a> {
+        Arg::Texts(emails.iter().map(|e| text(e).map(Into::into)).collect())
+    }
+    fn ints<'a>(emails: &[NewEmail], int: impl Fn(&NewEmail) -> i64) -> Arg<'a> {
+        Arg::Ints(emails.iter().map(|e| Some(int(e))).collect())
+    }
+    tx.each(
+        "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
+         subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, \
+         deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
+         select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
+         r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
+         r.created_at, $18, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
+         from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
+         from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
+         lane int, template_id id, message_id text, created_at int}",
+        &[
+            ints(emails, |e| e.project.0),
+            Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
+            Arg::Ids(emails.iter().map(|e| Some(e.contact.into())).collect()),
+            texts(emails, |e| Some(e.recipient.as_str())),
+            texts(emails, |e| e.recipient_name.as_deref()),
+            texts(emails, |e| Some(e.from.as_str())),
+            texts(emails, |e| e.from_name.as_deref()),
+            texts(emails, |e| e.reply_to.as_ref().map(EmailAddress::as_str)),
+            texts(emails, |e| Some(&e.subject)),
+            Arg::Blobs(emails.iter().map(|e| Some(e.content_hash.as_slice().into())).collect()),
+            Arg::Jsons(emails.iter().map(|e| Some(e.variables.as_str().into())).collect()),
+            texts(emails, |e| Some(e.source.as_str())),
+            texts(emails, |e| Some(e.kind.as_str())),
+            ints(emails, |e| e.lane.number()),
+            Arg::Ids(emails.iter().map(|e| e.template.map(Into::into)).collect()),
+            texts(emails, |e| Some(&e.message_id)),
+            ints(emails, |e| e.at.0),
+            NO_DEADLINE.into(),
+        ],
+    )
+    .await?;
+    Ok(())
+}

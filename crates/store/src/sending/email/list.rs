@@ -1,0 +1,99 @@
+//! Single mails, and lists of them.
+
+use mailwright_core::email::EmailStatus;
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
+
+use super::count;
+use super::record::{COLUMNS, Email, Illegible, read, read_listed};
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::Rx;
+use crate::database::value::Arg;
+
+/// Whether there is a mail to a contact, however much of it can be read.
+pub async fn is_to(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId, contact: ContactId) -> Result<bool> {
+    rx.exists(
+        "select 1 from emails where project_id = $1 and id = $2 and contact_id = $3",
+        args![project, id, contact],
+    )
+    .await
+}
+
+/// One mail.
+pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Email>> {
+    rx.optional(
+        format!("select {COLUMNS} from emails where project_id = $1 and id = $2"),
+        args![project, id],
+        read,
+    )
+    .await
+}
+
+/// A page of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct List {
+    /// Most rows.
+    pub limit: usize,
+    /// The last row of the page before.
+    pub after: Option<EmailId>,
+    /// Only mails with this status.
+    pub status: Option<EmailStatus>,
+    /// Only mails to this contact.
+    pub contact: Option<ContactId>,
+}
+
+/// Reads a page of mails, newest first.
+pub async fn list(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    list: List,
+) -> Result<Vec<Result<Email, Illegible>>> {
+    let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
+    let mut filter = String::new();
+    if let Some(after) = list.after {
+        args.push(after.into());
+        filter += &format!(" and id < ${}", args.len());
+    }
+    if let Some(contact) = list.contact {
+        args.push(contact.into());
+        filter += &format!(" and contact_id = ${}", args.len());
+    }
+    if let Some(status) = list.status {
+        // in the text, so that the partial index applies
+        filter += &format!(" and status = '{}'", status.as_str());
+    }
+    rx.all(
+        format!("select {COLUMNS} from emails where project_id = $1{filter} order by id desc limit $2"),
+        &args,
+        read_listed,
+    )
+    .await
+}
+
+/// How many mails a list has in all.
+pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Result<i64> {
+    let Some(contact) = list.contact else {
+        let counts = count::read(rx, project).await?;
+        let of = |wanted| counts.iter().find(|(status, _)| *status == wanted).map_or(0, |(_, count)| *count);
+        return Ok(match list.status {
+            None => counts.iter().map(|(_, count)| count).sum(),
+            Some(EmailStatus::Pending) => of(EmailStatus::Pending) - sending(rx, project).await?,
+            Some(EmailStatus::Sending) => sending(rx, project).await?,
+            Some(status) => of(status),
+        });
+    };
+    let filter = list.status.map(|s| format!(" and status = '{}'", s.as_str())).unwrap_or_default();
+    rx.one(
+        format!("select count(*) from emails where project_id = $1 and contact_id = $2{filter}"),
+        args![project, contact],
+        |r| r.get(0),
+    )
+    .await
+}
+
+async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
+    rx.one("select count(*) from emails where project_id = $1 and status = 'SENDING'", args![project], |r| {
+        r.get(0)
+    })
+    .await
+}

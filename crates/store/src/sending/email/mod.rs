@@ -1,0 +1,38 @@
+//! Mails: outbox, ledger and delivery log in one table, with one row for each recipient.
+//!
+//! `due_at` drives everything. A waiting mail is due at some time. A claim moves that time into the future, which is
+//! the lease. A terminal mail has none. `claim` counts the claims, and only the holder of the newest may change a mail.
+//! A claim waits for the locks of other transactions for a moment only.
+//!
+//! A refusal that is not about the mail gives it back without an attempt ([`postpone`]). A mail that is found `SENDING`
+//! after its lease has ended had an owner that died: it is in doubt.
+//!
+//! The mails of campaigns wait by campaign (see [`crate::sending::campaign::queue`]). The functions here that take a
+//! lane are about all others.
+
+pub(crate) mod claim;
+mod conclude;
+pub(crate) mod count;
+mod due;
+mod forward;
+mod insert;
+mod late;
+mod lease;
+mod list;
+pub(crate) mod record;
+#[cfg(test)]
+mod tests;
+mod unreadable;
+
+pub use self::claim::{Claimed, Taken, claim};
+pub use self::conclude::{Concluded, Outcome, conclude};
+pub(crate) use self::due::BACKLOG;
+pub use self::due::{backlog, due, due_projects};
+pub use self::forward::{bring_forward, waits_ahead};
+pub(crate) use self::insert::NO_DEADLINE;
+pub use self::insert::{NewEmail, enqueue};
+pub use self::late::conclude_late;
+pub use self::lease::{ClaimRef, Mark, extend, hold, mark_sending, postpone, release};
+pub use self::list::{List, get, is_to, list, total};
+pub use self::record::{Email, Illegible};
+pub use self::unreadable::{Unreadable, settle_unreadable};

@@ -1,0 +1,5 @@
+//! Tests of the store through its public doors, on both engines.
+
+mod filter;
+mod outcomes;
+mod tenancy;

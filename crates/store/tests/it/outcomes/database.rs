@@ -1,0 +1,170 @@
+//! A database with mails of one project.
+
+use std::time::Duration;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::event::Activity;
+use mailwright_core::ids::{ContactId, EmailId};
+use mailwright_core::template::TemplateType;
+use mailwright_core::time::Timestamp;
+use mailwright_store::body;
+use mailwright_store::database::migrate;
+use mailwright_store::insight::counter::{self, Counter, Deltas};
+use mailwright_store::sending::email::{self, Claimed, Email, Mark, NewEmail, Outcome};
+use mailwright_store::sending::news::{self, Received};
+use mailwright_store::{Db, Location, StoreMetrics};
+use tokio::runtime::Runtime;
+
+use super::{NOW, PROJECT, reference};
+
+/// A database of the engine under test, dropped with this value.
+pub(super) struct Database {
+    pub(super) db: Db,
+    _folder: tempfile::TempDir,
+    /// The server and the database's name, on PostgreSQL.
+    server: Option<(String, String)>,
+}
+
+impl Database {
+    pub(super) async fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let location = Location::Sqlite(folder.path().join("outcomes.db"));
+        Self::open(folder, &location, None).await
+    }
+
+    pub(super) async fn postgres(test: &str) -> Self {
+        let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
+        let server = server.expect(
+            "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be created, \
+             or run the tests through scripts/with-postgres",
+        );
+        let server = server.trim_end_matches('/').to_owned();
+        let name = format!("mailwright_outcomes_{test}_{}", std::process::id());
+        administer(&server, format!("drop database if exists {name} with (force)"));
+        administer(&server, format!("create database {name}"));
+        let location = Location::Postgres {
+            url: format!("{server}/{name}"),
+            connections: 4,
+            lock_wait: Duration::from_millis(250),
+        };
+        Self::open(tempfile::tempdir().unwrap(), &location, Some((server, name))).await
+    }
+
+    async fn open(folder: tempfile::TempDir, location: &Location, server: Option<(String, String)>) -> Self {
+        let db = Db::open(location, StoreMetrics::default()).unwrap();
+        migrate::migrate(&db, NOW).await.unwrap();
+        Self { db, _folder: folder, server }
+    }
+
+    /// A mail that waits.
+    pub(super) async fn enqueue(&self) -> EmailId {
+        let id = EmailId::new(NOW, rand::random());
+        let mail = NewEmail {
+            project: PROJECT,
+            id,
+            contact: ContactId::new(NOW, rand::random()),
+            recipient: EmailAddress::parse("ada@example.com").unwrap(),
+            recipient_name: None,
+            from: EmailAddress::parse("hello@acme.test").unwrap(),
+            from_name: None,
+            reply_to: None,
+            subject: "Hi".into(),
+            content_hash: [0; 32],
+            variables: "{}".into(),
+            source: EmailSource::Transactional,
+            kind: TemplateType::Transactional,
+            lane: Lane::Transactional,
+            template: None,
+            message_id: format!("{id}@acme.test"),
+            at: NOW,
+        };
+        let enqueued = self.db.write(body!(async |tx| {
+            let mut deltas = Deltas::default();
+            email::enqueue(tx, &[mail], &mut deltas).await?;
+            deltas.save(tx).await
+        }));
+        enqueued.await.unwrap();
+        id
+    }
+
+    /// Claims what is due at `at`, milliseconds from the beginning, until a second later.
+    pub(super) async fn claim(&self, at: i64) -> Claimed {
+        let now = Timestamp(NOW.0 + at);
+        let until = now.plus(Duration::from_secs(1));
+        let claimed =
+            self.db
+                .write(body!(async |tx| email::claim(tx, PROJECT, Lane::Transactional, 1, now, until).await));
+        claimed.await.unwrap().mails.pop().expect("a mail that is due")
+    }
+
+    /// Notes that the content is about to be written; whether it may be.
+    pub(super) async fn mark(&self, mail: &Claimed, at: i64) -> bool {
+        let mark = Mark { claim: reference(mail), first_attempt_at: Timestamp(NOW.0 + at) };
+        let until = Timestamp(NOW.0 + at + 1000);
+        let marked = self.db.write(body!(async |tx| email::mark_sending(tx, &[mark], until).await));
+        !marked.await.unwrap().is_empty()
+    }
+
+    /// Stores an outcome; whether it changed where the mail stands.
+    pub(super) async fn conclude(&self, outcome: &Outcome) -> bool {
+        let outcome = outcome.clone();
+        let concluded = self.db.write(body!(async |tx| {
+            let mut deltas = Deltas::default();
+            let outcomes = [outcome];
+            let mut concluded = email::conclude(tx, &outcomes, &mut deltas, NOW).await?;
+            email::conclude_late(tx, &outcomes, &mut concluded, &mut deltas, NOW).await?;
+            deltas.save(tx).await?;
+            Ok::<_, mailwright_store::Error>(concluded.changed.len())
+        }));
+        concluded.await.unwrap() == 1
+    }
+
+    pub(super) async fn get(&self, id: EmailId) -> Email {
+        let found = self.db.read(body!(async |rx| email::get(rx, PROJECT, id).await));
+        found.await.unwrap().unwrap()
+    }
+
+    /// Stores what was learnt of a mail later, and when in milliseconds from the beginning.
+    pub(super) async fn learn(&self, id: EmailId, activity: Activity, at: i64) -> Received {
+        let at = Timestamp(NOW.0 + at);
+        let stored = self.db.write(body!(async |tx| {
+            let mut deltas = Deltas::default();
+            let received = news::store(tx, PROJECT, id, activity, at, &mut deltas).await?;
+            deltas.save(tx).await?;
+            Ok::<_, mailwright_store::Error>(received)
+        }));
+        stored.await.unwrap()
+    }
+
+    /// How many mails are counted under each status.
+    pub(super) async fn counted(&self) -> Vec<(String, i64)> {
+        let counts = self.db.read(body!(async |rx| counter::values(rx, PROJECT, Counter::Email).await));
+        let mut counts: Vec<_> = counts.await.unwrap().into_iter().filter(|(_, count)| *count != 0).collect();
+        counts.sort();
+        counts
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if let Some((server, name)) = &self.server {
+            administer(server, format!("drop database if exists {name} with (force)"));
+        }
+    }
+}
+
+/// Runs a statement on the server, on a thread and a runtime of its own.
+fn administer(server: &str, statement: String) {
+    let url = format!("{server}/postgres");
+    let run = std::thread::spawn(move || {
+        Runtime::new().unwrap().block_on(async move {
+            let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
+                .await
+                .unwrap_or_else(|error| panic!("MAILWRIGHT_TEST_POSTGRES is out of reach: {error}"));
+            tokio::spawn(connection);
+            client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        });
+    });
+    run.join().unwrap();
+}

@@ -1,0 +1,89 @@
+//! The database of the server, as whoever is not the program sees and changes it.
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+
+use crate::database::Held;
+use crate::net::TcpProxy;
+use crate::rows::{self, Rows};
+
+use super::{App, PATIENCE};
+
+impl App {
+    /// Everything that the database holds, as bytes to be searched for what must not be there. PostgreSQL shows blobs
+    /// as hexadecimal digits.
+    pub async fn stored(&self) -> Vec<u8> {
+        if let Some(database) = &self.database {
+            return database.contents().await.into_bytes();
+        }
+        let files = std::fs::read_dir(self.data_dir()).unwrap().map(|entry| entry.unwrap().path());
+        let database = files.filter(|path| path.to_string_lossy().contains("mailwright.sqlite"));
+        let mut stored: Vec<u8> = database.flat_map(|path| std::fs::read(path).unwrap()).collect();
+        // and in one piece what lies in several pages of the file
+        stored.extend(sqlite_values(&self.data_dir().join("mailwright.sqlite")));
+        stored
+    }
+
+    /// Every row of every table, as of one moment.
+    pub async fn rows(&self) -> Rows {
+        match &self.database {
+            Some(database) => database.rows().await,
+            None => rows::of_sqlite(&self.data_dir().join("mailwright.sqlite")),
+        }
+    }
+
+    fn data_dir(&self) -> &Path {
+        let of_server = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATA_DIR");
+        Path::new(&of_server.unwrap().1)
+    }
+
+    /// Changes the database behind the program's back, to a state that none of its doors leads to.
+    pub async fn tamper(&self, statements: &str) {
+        if let Some(database) = &self.database {
+            return database.run(statements).await;
+        }
+        let database = rusqlite::Connection::open(self.data_dir().join("mailwright.sqlite")).unwrap();
+        database.busy_timeout(PATIENCE).unwrap();
+        database.execute_batch(statements).unwrap_or_else(|error| panic!("{statements}: {error}"));
+    }
+
+    /// Has a transaction on PostgreSQL hold what these statements lock.
+    pub async fn hold(&self, statements: &str) -> Held {
+        self.database.as_ref().expect("PostgreSQL").hold(statements).await
+    }
+
+    /// The proxy asked for with [`AppBuilder::database_proxy`](super::AppBuilder::database_proxy).
+    pub fn database_proxy(&self) -> &TcpProxy {
+        self.proxy.as_ref().expect("the server was not started with `database_proxy()`")
+    }
+
+    /// The URL of the database the server uses (PostgreSQL only).
+    pub fn database_url(&self) -> &str {
+        let of_server = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATABASE_URL");
+        &of_server.expect("the server uses PostgreSQL").1
+    }
+}
+
+/// Every text and blob of every table, a line each.
+fn sqlite_values(path: &Path) -> Vec<u8> {
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.busy_timeout(PATIENCE).unwrap();
+    let mut tables = database.prepare("select name from sqlite_master where type = 'table'").unwrap();
+    let tables: Vec<String> = tables.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    let mut values = Vec::new();
+    for table in tables {
+        let mut select = database.prepare(&format!("select * from \"{table}\"")).unwrap();
+        let width = select.column_count();
+        let mut rows = select.query([]).unwrap();
+        while let Some(row) = rows.next().unwrap() {
+            for column in 0..width {
+                if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = row.get_ref(column).unwrap() {
+                    values.extend_from_slice(bytes);
+                    values.push(b'\n');
+                }
+            }
+        }
+    }
+    values
+}

@@ -1,0 +1,143 @@
+//! Servers with options.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::script::Answer;
+use super::server::ScriptedServer;
+use super::shared::{Options, Shared};
+use crate::net::free_port;
+use crate::tls::Certificate;
+
+/// What the server offers and demands.
+#[derive(Clone)]
+#[must_use = "nothing listens until `start`"]
+pub struct ServerBuilder {
+    port: Option<u16>,
+    options: Options,
+}
+
+impl fmt::Debug for ServerBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerBuilder").finish_non_exhaustive()
+    }
+}
+
+impl ScriptedServer {
+    /// Starts a server without TLS and AUTH.
+    ///
+    /// The script is asked once per RCPT TO with the recipient (in lower case) and how often that address has been
+    /// seen, this time included. It is also asked at MAIL FROM with the envelope sender and its count; only
+    /// [`Answer::RefuseMail`] means something there, and only there.
+    pub async fn start(script: impl Fn(&str, u32) -> Answer + Send + Sync + 'static) -> Self {
+        Self::builder().start(script).await
+    }
+
+    /// A server with options.
+    pub fn builder() -> ServerBuilder {
+        ServerBuilder {
+            port: None,
+            options: Options {
+                pipelining: true,
+                starttls: None,
+                implicit_tls: None,
+                auth: None,
+                greeting: None,
+                keeps_contents: true,
+                most_connections: usize::MAX,
+                mails_per_connection: usize::MAX,
+                mails_per_window: None,
+                size: 52_428_800,
+            },
+        }
+    }
+}
+
+impl ServerBuilder {
+    /// Listens on this port of 127.0.0.1 instead of a free one.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = Some(port);
+        self
+    }
+
+    /// Advertises PIPELINING (the default) or not; what comes pipelined unasked is then an error of the client.
+    pub fn pipelining(mut self, advertised: bool) -> Self {
+        self.options.pipelining = advertised;
+        self
+    }
+
+    /// Advertises STARTTLS.
+    pub fn starttls(mut self, certificate: &Certificate) -> Self {
+        self.options.starttls = Some(certificate.clone());
+        self
+    }
+
+    /// Speaks TLS from the first byte.
+    pub fn implicit_tls(mut self, certificate: &Certificate) -> Self {
+        self.options.implicit_tls = Some(certificate.clone());
+        self
+    }
+
+    /// Takes mail only after AUTH PLAIN or LOGIN with these credentials.
+    pub fn auth(mut self, user: &str, password: &str) -> Self {
+        self.options.auth = Some((user.to_owned(), password.to_owned()));
+        self
+    }
+
+    /// Keeps of each message only who got it, for tests with more mail than should be in memory.
+    pub fn without_contents(mut self) -> Self {
+        self.options.keeps_contents = false;
+        self
+    }
+
+    /// Greets with this reply instead of 220 and closes, see also [`ScriptedServer::set_greeting`].
+    pub fn greeting(mut self, code: u16, text: &'static str) -> Self {
+        self.options.greeting = Some((code, text));
+        self
+    }
+
+    /// Takes this many connections at a time; further ones are greeted with 421 and closed.
+    pub fn most_connections(mut self, connections: usize) -> Self {
+        self.options.most_connections = connections;
+        self
+    }
+
+    /// Takes this many mails on a connection; further ones are refused with 452 at MAIL FROM.
+    pub fn mails_per_connection(mut self, mails: usize) -> Self {
+        self.options.mails_per_connection = mails;
+        self
+    }
+
+    /// Takes this many mails in each stretch of time of this length; further ones are refused with 450 at MAIL FROM.
+    pub fn mails_per_window(mut self, mails: usize, window: Duration) -> Self {
+        self.options.mails_per_window = Some((mails, window));
+        self
+    }
+
+    /// Announces this as the largest message, and refuses with 552 at MAIL FROM what is announced as larger; 0
+    /// announces no limit.
+    pub fn size(mut self, bytes: usize) -> Self {
+        self.options.size = bytes;
+        self
+    }
+
+    /// Starts the server, see [`ScriptedServer::start`].
+    pub async fn start(self, script: impl Fn(&str, u32) -> Answer + Send + Sync + 'static) -> ScriptedServer {
+        let port = self.port.unwrap_or_else(free_port);
+        let shared = Arc::new(Shared {
+            script: Box::new(script),
+            greeting: Mutex::new(self.options.greeting),
+            auth: Mutex::new(self.options.auth.clone()),
+            open: AtomicUsize::new(0),
+            busiest: AtomicUsize::new(0),
+            options: self.options,
+            connections: AtomicU64::new(0),
+            log: Mutex::default(),
+        });
+        let mut server = ScriptedServer { port, shared, accepting: None };
+        server.start_again().await;
+        server
+    }
+}

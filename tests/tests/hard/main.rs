@@ -1,0 +1,7 @@
+//! The tests that load both processors: kills, faults, several processes, and the API document held against the program.
+
+mod campaign_crash;
+mod cluster;
+mod crash;
+mod document;
+mod faults;

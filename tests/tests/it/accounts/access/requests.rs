@@ -1,0 +1,96 @@
+//! A request to each endpoint, as each caller makes it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mailwright_testkit::{OWNER, Request};
+use mailwright_tests::UNKNOWN_ID;
+use mailwright_tests::browser::Browser;
+use serde_json::{Value, json};
+
+use super::world::World;
+
+/// Makes names that nothing has yet.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+impl World {
+    pub(super) fn request(&self, method: &str, path: &str, project: &str) -> Request {
+        self.request_about(method, path, project, UNKNOWN_ID)
+    }
+
+    /// A request about something of the project.
+    pub(super) fn request_about(&self, method: &str, path: &str, project: &str, id: &str) -> Request {
+        let request = self.app.request(&method.to_uppercase(), &filled(path, project, id));
+        if method == "get" { request } else { request.json(&self.body(method, path)) }
+    }
+
+    /// What an endpoint of a project takes.
+    pub(in crate::accounts) fn body(&self, method: &str, path: &str) -> Value {
+        let name = format!("n{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let address = format!("{name}@example.com");
+        match (method, path) {
+            ("post", "/contacts" | "/projects/{id}/members") => json!({"email": address}),
+            ("post", "/contacts/lookup") => json!({"emails": [address]}),
+            ("post", path) if path.starts_with("/contacts/bulk-") => json!({"contactIds": [UNKNOWN_ID]}),
+            ("patch", "/contacts/{id}") => json!({"data": {"plan": name}}),
+            ("post", "/segments") => json!({"name": name, "type": "STATIC"}),
+            ("patch", "/segments/{id}" | "/templates/{id}") | ("put", "/campaigns/{id}") => {
+                json!({"name": name})
+            }
+            (_, "/segments/{id}/members") => json!({"emails": [address]}),
+            ("post", "/campaigns") => {
+                json!({"name": name, "subject": "s", "body": "b", "from": self.app.from(), "audienceType": "ALL"})
+            }
+            ("post", "/campaigns/{id}/test") => json!({"email": OWNER.0}),
+            ("post", "/templates") => {
+                json!({"name": name, "subject": "s", "body": "b", "from": self.app.from()})
+            }
+            ("post", "/events/track") => json!({"name": "signup", "email": address}),
+            ("post", "/domains") => json!({"domain": format!("{name}.example")}),
+            _ => json!({}),
+        }
+    }
+}
+
+/// A path about a project and something of it.
+pub(in crate::accounts) fn filled(path: &str, project: &str, id: &str) -> String {
+    let names_project = path.starts_with("/projects/")
+        || path.starts_with("/users/@me/projects/")
+        || path.contains("{projectId}");
+    let mut first = names_project;
+    let filled: Vec<&str> = path
+        .split('/')
+        .map(|segment| match segment {
+            "{field}" => "data.plan",
+            "{eventName}" => "signup",
+            _ if segment.starts_with('{') && std::mem::take(&mut first) => project,
+            _ if segment.starts_with('{') => id,
+            plain => plain,
+        })
+        .collect();
+    filled.join("/")
+}
+
+/// A request of a caller.
+pub(super) fn as_caller(world: &World, who: &str, request: Request) -> Request {
+    let cookie = |browser: &Browser| request.clone().header("cookie", &browser.cookie);
+    let with_project = |request: Request| request.header("x-project-id", &world.project);
+    match who {
+        "nobody" => request,
+        "member" => with_project(cookie(&world.people[0])),
+        "admin" => with_project(cookie(&world.people[1])),
+        "owner" => with_project(cookie(&world.people[2])),
+        "outsider" => with_project(cookie(&world.outsider)),
+        "no project" => cookie(&world.people[0]),
+        "forged cookie" => {
+            let (signed, _) = world.people[2].cookie.rsplit_once('.').expect("a signature");
+            with_project(request.header("cookie", &format!("{signed}.{}", "A".repeat(43))))
+        }
+        "public key" => request.bearer(&world.public),
+        "secret key" => request.bearer(&world.secret),
+        "foreign key" => request.bearer(&world.foreign.secret_key),
+        scope => {
+            let key = world.scoped.iter().find(|(name, _)| *name == scope).expect("a key of that scope");
+            request.bearer(&key.1)
+        }
+    }
+}

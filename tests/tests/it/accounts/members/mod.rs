@@ -1,0 +1,7 @@
+//! Members, invitations and ownership.
+
+mod invitations;
+mod joining;
+mod keys;
+mod roles;
+mod team;

@@ -1,0 +1,85 @@
+//! Refusals about projects and their keys.
+
+use mailwright_testkit::{OWNER, Value, json};
+use mailwright_tests::browser::Browser;
+
+use super::refusal::Refusal;
+use super::world::World;
+
+pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
+    let parts = [settings(world), what_cannot_be_undone(world), keys(world)];
+    parts.into_iter().flatten().collect()
+}
+
+fn settings(world: &World) -> Vec<Refusal> {
+    let project = world.project.as_str();
+    let patch = |browser: &Browser, project: &str, body: Value| {
+        world.by(browser, "patch /users/@me/projects/{id}", &[project]).json(&body)
+    };
+    vec![
+        patch(&world.member, project, json!({"name": "Mine"})).refused("a member", 403, "FORBIDDEN"),
+        patch(&world.banned, world.id("banned"), json!({"name": "Mine"})).refused(
+            "the project is disabled",
+            403,
+            "PROJECT_DISABLED",
+        ),
+        patch(&world.free, project, json!({"name": "Mine"})).refused("a stranger", 404, "RESOURCE_NOT_FOUND"),
+        patch(&world.owner, project, json!({"name": "Changed", "sendingPerSecond": 0})).refused(
+            "the last field is wrong",
+            422,
+            "VALIDATION_ERROR",
+        ),
+    ]
+}
+
+fn what_cannot_be_undone(world: &World) -> Vec<Refusal> {
+    let project = world.project.as_str();
+    let mut refusals = Vec::new();
+    for operation in [
+        "delete /users/@me/projects/{id}",
+        "post /users/@me/projects/{id}/regenerate-keys",
+        "post /users/@me/projects/{id}/reset",
+    ] {
+        let ask = |browser: &Browser, project: &str, password: Value| {
+            world.by(browser, operation, &[project]).json(&json!({"password": password}))
+        };
+        refusals.extend([
+            ask(&world.owner, project, json!(null)).refused("no password", 403, "PASSWORD_REQUIRED"),
+            ask(&world.owner, project, json!("the password of somebody else"))
+                .refused("a wrong password", 401, "INVALID_CREDENTIALS")
+                .counted(),
+            ask(&world.owner, project, json!(5)).refused("no text", 422, "VALIDATION_ERROR"),
+            ask(&world.member, project, json!(OWNER.1)).refused("a member", 403, "FORBIDDEN"),
+            ask(&world.free, project, json!(OWNER.1)).refused("a stranger", 404, "RESOURCE_NOT_FOUND"),
+        ]);
+    }
+    refusals
+}
+
+/// That there are too many keys is in `limits.rs`.
+fn keys(world: &World) -> Vec<Refusal> {
+    let project = world.project.as_str();
+    let create = |browser: &Browser, scopes: Value| {
+        let body = json!({"name": "New", "scopes": scopes});
+        world.by(browser, "post /projects/{id}/keys", &[project]).json(&body)
+    };
+    vec![
+        create(&world.member, json!(["read"])).refused("a member", 403, "FORBIDDEN"),
+        create(&world.owner, json!(["send", "fly"])).refused(
+            "the last scope is wrong",
+            422,
+            "VALIDATION_ERROR",
+        ),
+        create(&world.owner, json!([])).refused("no scope", 422, "VALIDATION_ERROR"),
+        world
+            .by(&world.member, "delete /projects/{id}/keys/{keyId}", &[project, world.id("id of a key")])
+            .refused("a member", 403, "FORBIDDEN"),
+        world
+            .by(
+                &world.admin,
+                "delete /projects/{id}/keys/{keyId}",
+                &[world.id("side"), world.id("id of a key")],
+            )
+            .refused("a key of another project", 404, "RESOURCE_NOT_FOUND"),
+    ]
+}

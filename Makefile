@@ -22,12 +22,12 @@ setup:
 # Format, lints, dependencies, documents, and every test on both databases.
 test: setup check
 	cargo build --bin mailwright
-	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres $(NEXTEST) --workspace
+	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --workspace
 
 # The tests that take long, at their full size: kills, faults, the API document.
 test-large: setup
 	cargo build --bin mailwright
-	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres $(NEXTEST) -p mailwright-tests --test hard
+	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) -p mailwright-tests --test hard
 
 check:
 	cargo fmt --all --check

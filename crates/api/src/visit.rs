@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request};
-use axum::http::HeaderMap;
 use axum::http::header::HeaderName;
+use axum::http::{HeaderMap, HeaderValue};
 use mailwright_app::App;
 use mailwright_app::account::client_key::ClientKey;
 use mailwright_app::project::rate_limit::Allowance;
@@ -103,15 +103,22 @@ pub(crate) fn client_address(headers: &HeaderMap, peer: Option<IpAddr>, proxies:
     if proxies == 0 {
         return peer;
     }
-    let lines = headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<&str> = lines.flat_map(|line| line.split(',')).map(str::trim).collect();
-    named.len().checked_sub(proxies).and_then(|at| named[at].parse().ok()).unwrap_or(peer)
+    // anybody may have written bytes that are no text, so each address is looked at by itself
+    let lines = headers.get_all(FORWARDED_FOR).iter().map(HeaderValue::as_bytes);
+    let named: Vec<&[u8]> = lines.flat_map(|line| line.split(|byte| *byte == b',')).collect();
+    named.len().checked_sub(proxies).and_then(|at| forwarded_address(named[at])).unwrap_or(peer)
+}
+
+/// An address as proxies write it, some of them with the port of the connection: `192.0.2.1`, `192.0.2.1:4711`,
+/// `2001:db8::1`, `[2001:db8::1]:4711`.
+fn forwarded_address(named: &[u8]) -> Option<IpAddr> {
+    let text = std::str::from_utf8(named).ok()?.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -134,5 +141,24 @@ mod tests {
         assert_eq!(of(&forged, 2), "2.2.2.2");
         assert_eq!(of(&forged, 9), "10.0.0.1");
         assert_eq!(of(&[("x-forwarded-for", "nonsense")], 1), "10.0.0.1");
+        for (written, meant) in [
+            ("192.0.2.1:4711", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("[2001:db8::1]:4711", "2001:db8::1"),
+        ] {
+            assert_eq!(client_address(&one_line(written.as_bytes()), Some(peer), 1).to_string(), meant);
+        }
+    }
+
+    #[test]
+    fn what_a_client_writes_before_it_does_not_hide_what_the_proxy_wrote() {
+        let peer: IpAddr = "10.0.0.1".parse().unwrap();
+        let headers = one_line(b"\xff\xfe, 3.3.3.3");
+        assert_eq!(client_address(&headers, Some(peer), 1).to_string(), "3.3.3.3");
+    }
+
+    fn one_line(value: &[u8]) -> HeaderMap {
+        HeaderMap::from_iter([(FORWARDED_FOR, HeaderValue::from_bytes(value).unwrap())])
     }
 }

@@ -57,6 +57,8 @@ pub struct Settings {
 pub struct RequestLimits {
     /// Requests a minute of a project, with its secret keys and by its members; 0 switches all of these limits off.
     pub per_project: i64,
+    /// Requests a minute that a member may make after others have used up the project's limit.
+    pub member_share: i64,
     /// Requests a minute of a project with its public key.
     pub public: i64,
     /// Requests a minute that one client may make with the public key after others have used up the project's limit.

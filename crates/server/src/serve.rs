@@ -1,7 +1,8 @@
 //! `mailwright serve`.
 //!
 //! On `SIGTERM` `/ready` answers 503 and background tasks stop at once. Requests are accepted for `drain_ms` more, so
-//! that a load balancer has time to notice.
+//! that a load balancer has time to notice. When a task panics that the service cannot do without, the process stops in
+//! the same way and exits with an error, so that whatever supervises it starts another.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -93,7 +94,10 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     let mut server = Server::new(listener, mailwright_api::router(app.clone()), &limits);
     let mut signals = Signals::new()?;
     let mut asked = SignalKind::interrupt();
-    server.accept_until(async { asked = signals.next().await }).await;
+    let asked_or_failed = async {
+        tokio::select! { signal = signals.next() => asked = signal, () = tasks.failed() => {} }
+    };
+    server.accept_until(asked_or_failed).await;
     app.leave();
     tracing::info!("the service stops");
     let requests = async {
@@ -114,6 +118,9 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     }
     drop(app);
     setup.db.close();
+    if tasks.have_failed() {
+        return Err(anyhow!("a task that the service cannot do without panicked; the log says which"));
+    }
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use mailwright_app::project::key::Identity;
 use mailwright_app::{App, KeyKind};
+use mailwright_core::audit::Actor;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder};
 
@@ -47,9 +48,10 @@ pub(super) fn refuse_disabled(writes: bool, project: &Project) -> Result<(), Api
 /// Counts a request, and refuses what is beyond the limit.
 pub(super) async fn count(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiError> {
     let (limiter, project) = (app.limiter(), caller.project.number);
-    let taken = match caller.kind {
-        KeyKind::Secret => limiter.take(project).await,
-        KeyKind::Public => limiter.take_public(project, visit(parts)?.client).await,
+    let taken = match (caller.kind, &caller.actor) {
+        (KeyKind::Secret, Actor::User { id, .. }) => limiter.take_member(project, *id).await,
+        (KeyKind::Secret, _) => limiter.take(project).await,
+        (KeyKind::Public, _) => limiter.take_public(project, visit(parts)?.client).await,
     };
     if let Some(allowance) = taken {
         if let Some(limit) = parts.extensions.get::<RequestLimit>() {

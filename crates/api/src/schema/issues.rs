@@ -40,7 +40,7 @@ pub(super) fn document<T: ToSchema + Any>() -> Arc<Document> {
 }
 
 impl Document {
-    fn resolve<'s>(&'s self, schema: &'s Value) -> &'s Value {
+    pub(super) fn resolve<'s>(&'s self, schema: &'s Value) -> &'s Value {
         match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
             Some(name) => self.definitions.get(name).unwrap_or(&Value::Null),
             None => schema,
@@ -207,7 +207,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn types(schema: &Value) -> Vec<&str> {
+pub(super) fn types(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(one) => vec![one],
         Value::Array(many) => many.iter().filter_map(Value::as_str).collect(),

@@ -10,6 +10,7 @@ mod issues;
 mod parse;
 mod payload;
 mod read;
+mod stand_in;
 #[cfg(test)]
 mod tests;
 

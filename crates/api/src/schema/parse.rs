@@ -7,6 +7,7 @@ use super::count::has_more_values;
 use super::deserialize::Object;
 use super::issues::{MAX_ISSUES, document};
 use super::payload::Payload;
+use super::stand_in::is_within;
 use crate::error::{ApiError, Failure};
 
 /// How many values a body consists of at most. In memory each takes many times the two bytes that it can have in JSON.
@@ -19,7 +20,7 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
     if let Ok(Object(value)) = serde_json::from_slice::<Object<T>>(bytes) {
         return checked(value);
     }
-    let body: Value = serde_json::from_slice(bytes).map_err(|error| {
+    let mut body: Value = serde_json::from_slice(bytes).map_err(|error| {
         if is_form(bytes) {
             ApiError::form_instead_of_json()
         } else {
@@ -39,6 +40,11 @@ pub(crate) fn parse<T: Payload>(bytes: &[u8]) -> Result<T, Failure> {
             // serde and the schema disagree: say what serde says rather than nothing
             Err(error) => issues.push(Issue::new("", "custom", error.to_string())),
         }
+    } else if document.stand_in(&mut body, &issues)
+        && let Ok(Object(value)) = serde_json::from_value::<Object<T>>(body)
+    {
+        let others = value.check().into_iter().filter(|issue| !is_within(&issue.field, &issues));
+        issues.extend(others.collect::<Vec<_>>());
     }
     issues.truncate(MAX_ISSUES);
     Err(ApiError::invalid(issues).into())
@@ -53,6 +59,9 @@ fn is_form(body: &[u8]) -> bool {
 
 fn checked<T: Payload>(value: T) -> Result<T, Failure> {
     let mut issues = value.check();
+    if issues.is_empty() {
+        issues.extend(value.check_across());
+    }
     if issues.is_empty() {
         return Ok(value);
     }

@@ -10,9 +10,14 @@ pub(crate) trait Payload: DeserializeOwned + ToSchema + Send + 'static {
     /// Most bytes of the body: 1 MB where nothing is said, well above the largest `data`.
     const MAX_BODY: usize = 1024 * 1024;
 
-    /// Rules across fields, and rules that a schema cannot say.
+    /// Rules on single fields that a schema cannot say.
     fn check(&self) -> Vec<Issue> {
         Vec::new()
+    }
+
+    /// Rules across fields, which are looked at once each field is good (reference 1.1).
+    fn check_across(&self) -> Option<Issue> {
+        None
     }
 
     /// The message of the legacy error that the contract has for a body that is not valid; `None` if it has none.

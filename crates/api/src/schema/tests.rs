@@ -1,5 +1,6 @@
 use axum::extract::Request;
 use axum::http::header::CONTENT_LENGTH;
+use mailwright_core::issue::Issue;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -70,6 +71,58 @@ struct Sample {
 }
 
 impl Payload for Sample {}
+
+/// Its rules go beyond the schema.
+#[derive(Debug, Deserialize, ToSchema)]
+struct Ruled {
+    #[expect(dead_code, reason = "only parsed")]
+    to: To,
+    subject: Option<Subject>,
+    files: Vec<Subject>,
+    notes: Option<std::collections::BTreeMap<String, Subject>>,
+}
+
+impl Payload for Ruled {
+    fn check(&self) -> Vec<Issue> {
+        let mut issues = Vec::new();
+        for (name, _) in self.notes.iter().flatten().filter(|(name, _)| name.contains('!')) {
+            issues.push(Issue::new(format!("notes.{name}"), "custom", "Must have a quiet name."));
+        }
+        if self.subject.is_none() {
+            issues.push(Issue::new("subject", "custom", "Pass a subject."));
+        }
+        if self.files.len() == 2 {
+            issues.push(Issue::new("files", "custom", "Must not be a pair."));
+        }
+        issues
+    }
+}
+
+#[test]
+fn rules_beyond_the_schema_are_applied_to_the_fields_that_it_allows() {
+    use serde_json::json;
+    for (body, wanted) in [
+        (json!({"to": "a@b.co", "files": [], "notes": {"a!": "b"}}), vec!["notes.a!", "subject"]),
+        (
+            json!({"to": 5, "files": ["a", "b"], "notes": {"a!": "b"}}),
+            vec!["files", "notes.a!", "subject", "to"],
+        ),
+        (json!({"files": ["a", "b"], "subject": 1}), vec!["files", "subject", "to"]),
+        (json!({"to": ["nope"], "subject": "a", "files": [1, "b"]}), vec!["files", "files.0", "to.0"]),
+        (
+            json!({"to": "a@b.co", "subject": "a", "files": 5, "notes": {"a": "b\nc"}}),
+            vec!["files", "notes.a"],
+        ),
+        (json!({"to": "a@b.co", "subject": "a", "files": [], "notes": {"a!": 1}}), vec!["notes.a!"]),
+        (json!([]), vec![""]),
+    ] {
+        let error = refused(parse::<Ruled>(body.to_string().as_bytes()));
+        let named = error["errors"].as_array().unwrap().iter().map(|issue| issue["field"].as_str().unwrap());
+        let mut named: Vec<_> = named.collect();
+        named.sort_unstable();
+        assert_eq!(named, wanted, "{body}");
+    }
+}
 
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

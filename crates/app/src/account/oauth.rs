@@ -236,7 +236,7 @@ impl App {
         path: &str,
         token: &str,
     ) -> Result<Value> {
-        let request = Request::get(address(provider, &settings.api_url, path)?);
+        let request = Request::get(address(provider, &settings.api_url, path)?).may_repeat();
         let bearer = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| failed(provider, "its token cannot be in a header"))?;
         self.ask(provider, request.header(AUTHORIZATION, bearer)).await

@@ -72,7 +72,7 @@ impl App {
         if !self.compare_clocks().await {
             self.0.background.watch.is_right.store(false, Ordering::SeqCst);
         }
-        tasks.spawn("clock", watch(self.clone(), tasks.clone()));
+        tasks.keep("clock", watch(self.clone(), tasks.clone()));
     }
 
     /// How far the clocks may be apart.

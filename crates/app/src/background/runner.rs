@@ -101,7 +101,7 @@ impl Runner {
     /// Runs rounds in a task until the service stops.
     pub(crate) fn start(mut self, tasks: &Tasks, mut work: impl Work) {
         let stop = tasks.clone();
-        tasks.spawn(self.name, async move {
+        tasks.keep(self.name, async move {
             let rounds = stop.enter(self.name);
             let begins_at = stop.after(self.begins);
             rounds.waits_until(begins_at);

@@ -3,8 +3,10 @@
 //! Their pauses are measured with [`Clock::steady`], so that a test that moves the clock ends them.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use mailwright_core::time::Clock;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -19,6 +21,7 @@ const FOR_EVER: Duration = Duration::from_hours(24 * 365 * 10);
 pub struct Tasks {
     tracker: TaskTracker,
     stop: CancellationToken,
+    failed: CancellationToken,
     clock: Clock,
     due: Due,
 }
@@ -29,7 +32,29 @@ impl Tasks {
         Self { clock: clock.clone(), ..Self::default() }
     }
 
-    /// Starts a task. It should end soon after [`Tasks::stopping`] resolves.
+    /// Starts a task that the service cannot do without. Its loop catches the panics of single pieces of work, so one
+    /// that panics itself has a defect: the process then stops, and whatever supervises it starts another.
+    pub(crate) fn keep(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let failed = self.failed.clone();
+        self.spawn(name, async move {
+            if AssertUnwindSafe(task).catch_unwind().await.is_err() {
+                tracing::error!(task = name, "a task that the service cannot do without panicked");
+                failed.cancel();
+            }
+        });
+    }
+
+    /// Resolves when a task that the service cannot do without has ended by a panic.
+    pub async fn failed(&self) {
+        self.failed.cancelled().await;
+    }
+
+    /// Whether that happened.
+    pub fn have_failed(&self) -> bool {
+        self.failed.is_cancelled()
+    }
+
+    /// Starts a task. It should end soon after [`Tasks::stopping`] resolves. A panic ends it alone.
     pub fn spawn(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         self.tracker.spawn(async move {
             task.await;
@@ -112,6 +137,19 @@ mod tests {
     use super::*;
 
     const DAY: Duration = Duration::from_hours(24);
+
+    #[tokio::test]
+    async fn a_panic_is_told_of_a_task_that_is_needed_only() {
+        let tasks = Tasks::default();
+        tasks.spawn("one of many", async { panic!("as the test wants it") });
+        tasks.keep("ends by itself", async {});
+        assert!(tasks.stop(DAY).await);
+        assert!(!tasks.have_failed());
+        let tasks = Tasks::default();
+        tasks.keep("needed", async { panic!("as the test wants it") });
+        tasks.failed().await;
+        assert!(tasks.have_failed());
+    }
 
     #[tokio::test]
     async fn a_move_ends_the_pauses_that_are_over_by_then() {

@@ -171,17 +171,17 @@ pub(crate) fn start(app: &App, tasks: &Tasks) {
     if settings.instance_per_second > 0 {
         app.0.delivery.dispatcher.limit();
         let instance_rate = instance_rate::run(Arc::clone(&delivery), settings.instance_per_second);
-        tasks.spawn("instance rate", instance_rate);
+        tasks.keep("instance rate", instance_rate);
     }
     for lane in Lane::ALL {
         feeder::start(&delivery, lane);
     }
-    tasks.spawn("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
+    tasks.keep("delivery heartbeat", heartbeat(Arc::clone(&delivery)));
     if let Transport::Smtp(relay) = &app.0.delivery.transport {
-        tasks.spawn("next hop", next_hop::keep_informed(Arc::clone(&delivery), relay.name()));
+        tasks.keep("next hop", next_hop::keep_informed(Arc::clone(&delivery), relay.name()));
     }
     for _ in 0..settings.connections.max(1) {
-        tasks.spawn("delivery worker", worker::run(Arc::clone(&delivery)));
+        tasks.keep("delivery worker", worker::run(Arc::clone(&delivery)));
     }
 }
 

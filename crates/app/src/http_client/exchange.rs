@@ -32,6 +32,7 @@ pub(super) struct Message {
     pub(super) method: Method,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    pub(super) may_repeat: bool,
 }
 
 /// An answer.

@@ -7,7 +7,8 @@
 //! address that was checked is the one that is connected to (`connector.rs`).
 //!
 //! **Outcome.** An [`Error`] says whether the request certainly was not sent, or whether that is in doubt. Nothing is
-//! sent twice: a request that a connection began with is not repeated.
+//! sent twice: a request that a connection began with is not repeated, unless it says that it
+//! [`may_repeat`](Request::may_repeat).
 //!
 //! **Redirects** are an answer like any other, unless a request asks to follow them. A target is named by a server, so
 //! that one with another host is treated like an address of a user.
@@ -69,12 +70,14 @@ pub struct Request<D> {
     headers: HeaderMap,
     body: Bytes,
     follows_redirects: bool,
+    may_repeat: bool,
 }
 
 impl<D: Destination> Request<D> {
     /// A request without a body.
     pub fn new(method: Method, to: D) -> Self {
-        Self { to, method, headers: HeaderMap::new(), body: Bytes::new(), follows_redirects: false }
+        let (headers, body) = (HeaderMap::new(), Bytes::new());
+        Self { to, method, headers, body, follows_redirects: false, may_repeat: false }
     }
 
     /// GET.
@@ -100,6 +103,13 @@ impl<D: Destination> Request<D> {
     pub fn following_redirects(self) -> Self {
         Self { follows_redirects: true, ..self }
     }
+
+    /// May be sent again when its connection ended before an answer began. Only for requests that change nothing at the
+    /// server: a server often closes a kept connection in the moment in which it is used again.
+    #[must_use]
+    pub fn may_repeat(self) -> Self {
+        Self { may_repeat: true, ..self }
+    }
 }
 
 impl HttpClient {
@@ -119,8 +129,8 @@ impl HttpClient {
 
     /// Makes a request.
     pub async fn send<D: Destination>(&self, request: Request<D>) -> Result<Answer, Error> {
-        let Request { to, method, headers, body, follows_redirects } = request;
-        let message = Message { url: to.url().clone(), method, headers, body };
+        let Request { to, method, headers, body, follows_redirects, may_repeat } = request;
+        let message = Message { url: to.url().clone(), method, headers, body, may_repeat };
         Box::pin(self.deliver(D::NAMED_BY, message, follows_redirects)).await
     }
 
@@ -185,6 +195,14 @@ impl Lane {
         message.check(&self.limits)?;
         let turn = self.hosts.turn(&destination::host(&message.url)).await?;
         let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.limits.whole);
-        exchange(turn.pool(), message, &self.limits, deadline).await
+        // each of the connections that are kept may have ended
+        let mut repeats = if message.may_repeat { self.limits.idle_per_host } else { 0 };
+        loop {
+            let answer = exchange(turn.pool(), message, &self.limits, deadline).await;
+            if repeats == 0 || !matches!(answer, Err(Error::InDoubt(Failure::Exchange(_)))) {
+                return answer;
+            }
+            repeats -= 1;
+        }
     }
 }

@@ -8,7 +8,7 @@ pub mod member;
 pub mod rate_limit;
 
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{ProjectId, ProjectNumber};
+use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Role};
@@ -110,16 +110,7 @@ impl App {
             .write(body!(async |tx| {
                 // so that projects made at the same time are counted one after the other
                 user::lock(tx, owner.id).await?.ok_or(Error::SignedOut)?;
-                let (count, disabled) = store::standing(tx, owner.id).await?;
-                if disabled {
-                    return Err(Error::ProjectDisabled);
-                }
-                if most > 0 && count >= most {
-                    return Err(Error::Conflict(format!(
-                        "You own {count} projects, and {most} is the maximum. Delete one before you create another, or \
-                         ask the operator of this instance to raise projects_per_user."
-                    )));
-                }
+                room_for_project(tx, owner.id, most).await?;
                 let made = store::create(tx, &name, LANGUAGE, now).await?;
                 store::member::add(tx, made.number, owner.id, Role::Owner, true, now).await?;
                 for key in &keys {
@@ -249,6 +240,22 @@ fn given(value: Value) -> Value {
 fn with(mut object: Value, name: &str, value: Value) -> Value {
     object[name] = value;
     object
+}
+
+/// Refuses another project of a user who owns as many as allowed, or one that is disabled. The caller has locked the
+/// user.
+pub(crate) async fn room_for_project(tx: &mut Tx<'_>, owner: UserId, most: i64) -> Result<()> {
+    let (count, disabled) = store::standing(tx, owner).await?;
+    if disabled {
+        return Err(Error::ProjectDisabled);
+    }
+    if most > 0 && count >= most {
+        return Err(Error::Conflict(format!(
+            "You own {count} projects, and {most} is the maximum. Delete one first, or ask the operator of this \
+             instance to raise projects_per_user."
+        )));
+    }
+    Ok(())
 }
 
 /// Locks a project that must be there; its number by then.

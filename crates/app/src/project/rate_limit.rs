@@ -4,7 +4,7 @@
 //! requests at a time and counts them down in memory. The handful shrinks towards the limit, so the limit is exact.
 //! When there are so many projects that one is forgotten, its handful is lost: it gets less, and never more. Requests
 //! with the public key, which anybody can read in a web page, are counted in a bucket of their own and cannot use up
-//! those of the project's servers.
+//! those of the project's servers. A member has a share beyond the project's limit, so that keys cannot keep people out.
 //!
 //! Clients are counted in memory, by each process. A client that is forgotten begins anew. That takes requests of as
 //! many others as are remembered ([`REMEMBERED`]), and whoever has so many addresses has an allowance for each of them
@@ -15,7 +15,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::{ContactId, ProjectNumber, UserId};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::body;
 use mailwright_store::project::rate_limit::{self, Bucket};
@@ -54,6 +54,8 @@ pub struct Limiter {
     limits: RequestLimits,
     projects: Shared,
     public: Shared,
+    /// What members take beyond the limit of a project.
+    members: Counts<(ProjectNumber, UserId)>,
     /// What clients take beyond the limit of a public key, and how much of that there was for each project.
     shares: Counts<(ProjectNumber, ClientKey)>,
     shared_out: Counts<ProjectNumber>,
@@ -68,6 +70,7 @@ impl Limiter {
             clock,
             projects: Shared::new(db, Bucket::Secret, limits.per_project),
             public: Shared::new(db, Bucket::Public, limits.public),
+            members: Counts::new(limits.member_share, MINUTE_MS),
             shares: Counts::new(limits.public_share, MINUTE_MS),
             shared_out: Counts::new(limits.public, MINUTE_MS),
             keyless: Counts::new(limits.keyless, MINUTE_MS),
@@ -81,7 +84,7 @@ impl Limiter {
         self.limits.per_project <= 0
     }
 
-    /// Counts a request of a project with a secret key, or by a member. `None` when limits are switched off.
+    /// Counts a request of a project with a secret key. `None` when limits are switched off.
     ///
     /// A request is let through when the count cannot be read: if the database is gone, the request itself will say so.
     pub async fn take(&self, project: ProjectNumber) -> Option<Allowance> {
@@ -89,6 +92,17 @@ impl Limiter {
             return None;
         }
         Some(self.projects.take(project, self.clock.now()).await)
+    }
+
+    /// Counts a request of a project by a member. If others have used up the limit, a member who made few requests may
+    /// go on, so that a stolen key that floods the project can be revoked.
+    pub async fn take_member(&self, project: ProjectNumber, member: UserId) -> Option<Allowance> {
+        let allowance = self.take(project).await?;
+        if allowance.allowed {
+            return Some(allowance);
+        }
+        let share = self.members.take((project, member), self.clock.now());
+        Some(if share.allowed { share } else { allowance })
     }
 
     /// Counts a request with a project's public key. If others have used up the limit, a client that made few requests

@@ -21,6 +21,7 @@ use tokio::sync::OnceCell;
 use crate::App;
 use crate::sending::campaign::runner::Hints;
 use crate::sending::content::Contents;
+use crate::sending::domain::AskedLookUps;
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
 
@@ -30,6 +31,7 @@ pub(crate) struct State {
     contents: Contents,
     illegible: Told,
     key_pool: KeyPool,
+    asked_look_ups: AskedLookUps,
     campaigns: Hints,
     /// The project of system mail, once it is known.
     system_project: OnceCell<Project>,
@@ -44,6 +46,7 @@ impl State {
             contents: Contents::new(db.clone()),
             illegible: Told::default(),
             key_pool: KeyPool::default(),
+            asked_look_ups: AskedLookUps::default(),
             campaigns: Hints::default(),
             system_project: OnceCell::new(),
             domain_changes: AtomicU64::new(0),

@@ -47,6 +47,7 @@ pub(crate) struct Config {
     base_url: String,
     transport: Hidden,
     rate_limit_per_minute: i64,
+    member_share_per_minute: i64,
     public_rate_limit_per_minute: i64,
     public_share_per_minute: i64,
     keyless_requests_per_minute: i64,
@@ -255,6 +256,7 @@ impl Config {
         Ok(Settings {
             requests: RequestLimits {
                 per_project: self.rate_limit_per_minute,
+                member_share: self.member_share_per_minute,
                 public: self.public_rate_limit_per_minute,
                 public_share: self.public_share_per_minute,
                 keyless: self.keyless_requests_per_minute,

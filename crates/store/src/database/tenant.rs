@@ -7,7 +7,7 @@
 /// What happens to a table's rows when the number of their project is retired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retirement {
-    /// The rows are purged in the background. A reset first copies the rows of `domains` and `counters` that it keeps.
+    /// The rows are purged in the background. A reset first copies the rows that it keeps.
     Purged(Rows),
     /// The rows are moved in the background to the number that the project has after a reset, and purged after a
     /// deletion.

@@ -44,9 +44,9 @@ async fn retire(tx: &mut Tx<'_>, number: ProjectNumber, now: Timestamp) -> Resul
     }
 }
 
-/// Resets a project: its number is retired with its rows, and keys, members, invitations, suspensions, domains and the
-/// sums of reputation move to another number, which is returned. The sums move so that a reset does not clear a bad
-/// reputation.
+/// Resets a project: its number is retired with its rows, and keys, members, invitations, suspensions, domains, the
+/// sums of reputation and what was used of the limits move to another number, which is returned. Sums and limits move
+/// so that a reset neither clears a bad reputation nor gives a new allowance.
 pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Result<ProjectNumber> {
     let found = project::get(tx, old).await?.ok_or(Error::NotFound)?;
     if found.disabled {
@@ -82,6 +82,19 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         args![old, new],
     )
     .await?;
+    for (table, columns) in [
+        ("rate_windows", "started_at, used"),
+        ("public_rate_windows", "started_at, used"),
+        ("throttles", "millitokens, refilled_at"),
+    ] {
+        tx.execute(
+            format!(
+                "insert into {table} (project_id, {columns}) select $2, {columns} from {table} where project_id = $1"
+            ),
+            args![old, new],
+        )
+        .await?;
+    }
     Ok(new)
 }
 

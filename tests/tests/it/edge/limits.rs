@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mailwright_testkit::{App, Engine, Request, Response, both_engines};
+use mailwright_testkit::{App, Engine, OWNER, Request, Response, both_engines};
+use mailwright_tests::browser::Browser;
 use mailwright_tests::{contact_by_email, early_in_a_minute, required_header, text};
 use serde_json::{Value, json};
 
@@ -57,6 +58,30 @@ both_engines! {
             assert_eq!(required_header(&answer, "ratelimit-remaining"), left.to_string());
         }
         assert_limited(&app.get("/contacts").send().await, "8");
+    }
+
+    async fn a_key_that_floods_a_project_can_be_revoked_at_once(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "3")
+            .env("MAILWRIGHT_MEMBER_SHARE_PER_MINUTE", "2")
+            .start()
+            .await;
+        let (owner, grace) =
+            (Browser::log_in(&app, OWNER.0, OWNER.1).await, Browser::sign_up(&app, "grace@example.com").await);
+        owner.add_member(&app, app.project_id(), &grace, "MEMBER").await;
+        early_in_a_minute(&app).await;
+        while app.get("/contacts").send().await.status == 200 {}
+        assert_limited(&app.get("/contacts").send().await, "3");
+        let contacts = |user: &Browser| user.in_project(&app, app.project_id(), "GET", "/contacts").send();
+        let heard = contacts(&grace).await.assert_status(200);
+        assert_eq!(required_header(&heard, "ratelimit-limit"), "2");
+        assert_eq!(required_header(&heard, "ratelimit-remaining"), "1");
+        contacts(&grace).await.assert_status(200);
+        assert_limited(&contacts(&grace).await, "3");
+        // each member has a share of his own
+        let keys = format!("/users/@me/projects/{}/regenerate-keys", app.project_id());
+        owner.request(&app, "POST", &keys).send().await.assert_status(200);
+        app.get("/contacts").send().await.assert_error(401, "INVALID_API_KEY");
     }
 
     async fn who_goes_on_asking_beyond_a_limit_is_slowed_down(engine: Engine) {

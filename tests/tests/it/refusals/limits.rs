@@ -256,6 +256,7 @@ pub(crate) async fn check_requests(world: &mut World, seen: &mut Seen) {
     world
         .restart(&[
             ("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "1"),
+            ("MAILWRIGHT_MEMBER_SHARE_PER_MINUTE", "0"),
             ("MAILWRIGHT_KEYLESS_REQUESTS_PER_MINUTE", "1"),
         ])
         .await;

@@ -52,6 +52,22 @@ async fn the_operator_says_which_headers_are_reserved() {
 }
 
 one_engine! {
+    async fn every_failing_field_is_named_whichever_rule_it_breaks(engine: Engine) {
+        let app = App::start(engine).await;
+        let body = json!({
+            "to": "nope", "subject": 5, "from": {"email": "x"}, "headers": {"Not A Name": "a"},
+            "data": {"": 1}, "attachments": [{"filename": "a", "content": "aGVsbG8=", "contentType": "text/plain",
+            "disposition": "inline"}],
+        });
+        let answer = app.post("/v1/send").json(&body).send().await;
+        let mut named: Vec<String> = issues(&answer).into_iter().map(|(field, _)| field).collect();
+        named.sort();
+        assert_eq!(
+            named,
+            ["attachments.0.contentId", "data.", "from.email", "headers.Not A Name", "subject", "to"]
+        );
+    }
+
     async fn recipients_and_sender_must_be_addresses(engine: Engine) {
         let app = App::start(engine).await;
         let split = "Ann\r\nBcc: x@example.com";

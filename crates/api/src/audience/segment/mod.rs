@@ -102,7 +102,8 @@ impl Payload for CreateRequest {
         if !body.is_object() {
             return None;
         }
-        (body["type"] != "STATIC" && !body["condition"].is_object()).then_some(CONDITION_REQUIRED)
+        let is_dynamic = body["type"].is_null() || body["type"] == "DYNAMIC";
+        (is_dynamic && !body["condition"].is_object()).then_some(CONDITION_REQUIRED)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The codes of errors, with what they mean.
 
-use super::model::Callers;
+use super::model::Operation;
 
 /// A code that an error can have.
 pub(super) struct Code {
@@ -76,21 +76,24 @@ pub(super) const CODES: [Code; 27] = [
     code("DATABASE_ERROR", &["503"], "The database cannot be reached, or has too much to do."),
 ];
 
-/// The codes that an answer with a status can have, by who calls.
-pub(super) fn of(status: &str, callers: Callers) -> impl Iterator<Item = &'static str> {
-    let fits = move |code: &&Code| match code.name {
+/// The codes that an answer of an operation with a status can have.
+pub(super) fn of(status: &str, operation: &Operation) -> impl Iterator<Item = &'static str> {
+    let callers = operation.callers;
+    let is_about = |names: &[&str]| names.iter().any(|name| operation.path.contains(name));
+    let fits = |code: &&Code| match code.name {
+        "CONTACT_NOT_FOUND" => is_about(&["/contacts", "/manage", "/subscribe", "/unsubscribe", "/track"]),
+        "TEMPLATE_NOT_FOUND" => is_about(&["/templates", "/send", "/campaigns"]),
+        "CAMPAIGN_NOT_FOUND" => is_about(&["/campaigns"]),
+        "IDEMPOTENCY_KEY_REUSED" => operation.parameters.iter().any(|one| one.name == "Idempotency-Key"),
+        "INTERNAL_SERVER_ERROR" if status == "403" => is_about(&["/send", "/campaigns", "/emails"]),
         "MISSING_AUTH" | "INVALID_API_KEY" => callers.key(),
         "UNAUTHORIZED" | "EMAIL_VERIFICATION_REQUIRED" => callers.session,
         "INVALID_CREDENTIALS" | "TOTP_REQUIRED" | "TOTP_INVALID" | "PASSWORD_REQUIRED" => !callers.key(),
         "PROJECT_ACCESS_DENIED" | "PROJECT_DISABLED" => callers.key() || callers.session,
         _ => true,
     };
-    let status = status.to_owned();
-    CODES
-        .iter()
-        .filter(move |code| code.statuses.contains(&status.as_str()))
-        .filter(fits)
-        .map(|code| code.name)
+    let found: Vec<_> = CODES.iter().filter(|code| code.statuses.contains(&status)).filter(fits).collect();
+    found.into_iter().map(|code| code.name)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::codes;
 use super::fields;
 use super::language::LANGUAGES;
-use super::model::{Answer, Body, Callers, Operation};
+use super::model::{Answer, Body, Operation};
 use super::prose::{inline, paragraphs};
 use super::request::{Instance, Payload, Request};
 
@@ -37,7 +37,7 @@ pub(super) fn section(operation: &Operation, instance: Instance<'_>) -> Markup {
             div.told {
                 h3 id=(title) { a href={ "#" (operation.id) } { (operation.summary) } }
                 p.route { (method(&operation.method)) " " code { (operation.path) } }
-                p.callers { (callers(operation.callers)) }
+                p.callers { (callers(operation)) }
                 (paragraphs(&operation.about))
                 @for (place, heading) in PLACES {
                     (parameters(operation, place, heading))
@@ -77,7 +77,8 @@ pub(super) fn method(method: &str) -> Markup {
     html! { span.method.{ (method.to_lowercase()) } { (method) } }
 }
 
-fn callers(callers: Callers) -> Markup {
+fn callers(operation: &Operation) -> Markup {
+    let callers = operation.callers;
     let mut names = Vec::new();
     if callers.secret_key {
         names.push("a secret key");
@@ -88,12 +89,12 @@ fn callers(callers: Callers) -> Markup {
     if callers.session && !callers.nobody {
         names.push("a session");
     }
-    let project = callers.key() && callers.session;
+    let names_project = operation.parameters.iter().any(|parameter| parameter.name == "X-Project-Id");
     html! {
         @if callers.nobody {
             "Open to anybody" @if callers.session { "; a session is looked at where there is one" }
         } @else {
-            "Called with " (names.join(" or ")) @if project { " and " code { "X-Project-Id" } }
+            "Called with " (names.join(" or ")) @if names_project { " and " code { "X-Project-Id" } }
         }
         ". " a href="#authentication" { "Authentication" }
     }
@@ -131,7 +132,7 @@ fn answers(operation: &Operation) -> Markup {
                         tr {
                             th scope="row" { (answer.status) }
                             td { (inline(&answer.about)) }
-                            td { @for (at, code) in codes::of(&answer.status, operation.callers).enumerate() { @if at > 0 { ", " } code { (code) } } }
+                            td { @for (at, code) in codes::of(&answer.status, operation).enumerate() { @if at > 0 { ", " } code { (code) } } }
                         }
                     }
                 }

@@ -166,11 +166,12 @@ impl Payload for SendRequest {
                 issues.push(Issue::new(field, "custom", "An inline attachment needs a contentId."));
             }
         }
-        // rules across fields come after all rules on fields (reference 1.1)
-        if issues.is_empty() && self.template.is_none() && (self.subject.is_none() || self.body.is_none()) {
-            issues.push(Issue::new("template", "custom", "Pass a template, or both subject and body."));
-        }
         issues
+    }
+
+    fn check_across(&self) -> Option<Issue> {
+        let has_content = self.template.is_some() || (self.subject.is_some() && self.body.is_some());
+        (!has_content).then(|| Issue::new("template", "custom", "Pass a template, or both subject and body."))
     }
 }
 

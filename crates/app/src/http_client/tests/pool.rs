@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::server::{Net, Reply, Server, ok};
-use super::{OTHER, PUBLIC, SOON, client, configured, get, net_to};
+use super::{OTHER, PUBLIC, SOON, client, configured, get, given, net_to};
 use crate::http_client::{Error, Failure, Limits, Phase, Request};
 
 #[tokio::test]
@@ -18,6 +18,38 @@ async fn a_connection_is_used_again() {
     // another port is another server, and another name may be
     client.send(get("http://hook.example:8080/")).await.unwrap();
     assert_eq!(server.opened(), 2);
+}
+
+#[tokio::test]
+async fn what_changes_nothing_is_sent_again_over_a_connection_that_lives() {
+    let server =
+        Server::start(|seen| if seen.line().ends_with("again http/1.1") { Reply::Closing } else { ok("") });
+    let server = server.await;
+    let client = client(&net_to(&server), Limits::GIVEN);
+    let outcome = |line: &str, may_repeat: bool| {
+        let request = get(&format!("http://hook.example/{line}"));
+        let request = if may_repeat { request.may_repeat() } else { request };
+        client.send(request)
+    };
+    outcome("", false).await.unwrap();
+    assert!(matches!(outcome("again", false).await, Err(Error::InDoubt(Failure::Exchange(_)))));
+    assert_eq!(server.seen().len(), 2, "it was sent once");
+    assert!(matches!(outcome("again", true).await, Err(Error::InDoubt(Failure::Exchange(_)))));
+    assert_eq!(server.seen().len(), 3 + Limits::GIVEN.idle_per_host, "it was sent a bounded number of times");
+}
+
+#[tokio::test]
+async fn a_connection_that_ended_while_it_was_kept_costs_a_harmless_request_nothing() {
+    let server =
+        Server::start(
+            |seen| if seen.connection == 1 && seen.body == "second" { Reply::Closing } else { ok("") },
+        )
+        .await;
+    let client = client(&net_to(&server), Limits::GIVEN);
+    client.send(get("http://hook.example/")).await.unwrap();
+    let second = Request::post(given("http://hook.example/"), "second").may_repeat();
+    client.send(second).await.unwrap();
+    assert_eq!(server.seen().iter().map(|seen| seen.connection).collect::<Vec<_>>(), [1, 1, 2]);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use mailwright_store::account::user::{self, User};
 use mailwright_store::body;
 use mailwright_store::project::api_key::KeyHash;
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::project::member::{self as store, Invitation, Member};
+use mailwright_store::project::member::{self as store, Invitation, Inviter, Member};
 use mailwright_store::{Tx, project};
 use serde_json::json;
 
@@ -221,19 +221,24 @@ async fn invite(
     Wanted { id, email, role, token_hash, mail }: Wanted,
     now: Timestamp,
 ) -> Result<Option<Invitation>> {
-    let key = if let Actor::Key { id, .. } = &manager.actor { Some(*id) } else { None };
+    let inviter = match &manager.actor {
+        Actor::User { id, .. } => Inviter::Member(*id),
+        Actor::Key { id, .. } => Inviter::Key(*id),
+        Actor::Operator | Actor::Service => Inviter::Instance,
+    };
+    let by_key = manager.is_key();
     // what keys ask for must not leave persons without a place; one to the same address makes room for this one
     let (of_persons, of_keys) = store::count_invitations(tx, number, &email).await?;
-    if key.is_none() && of_persons >= MOST {
+    if !by_key && of_persons >= MOST {
         return Ok(None);
     }
-    if key.is_some() && of_keys >= MOST_OF_KEYS {
+    if by_key && of_keys >= MOST_OF_KEYS {
         return Err(Error::Conflict(format!(
             "{MOST_OF_KEYS} invitations that keys asked for wait to be confirmed, which is the maximum. An \
              administrator or the owner has to confirm or withdraw some of them."
         )));
     }
-    if key.is_some() && store::is_invited_by_person(tx, number, &email, now).await? {
+    if by_key && store::is_invited_by_person(tx, number, &email, now).await? {
         return Err(Error::Conflict("A member has invited this address already.".into()));
     }
     let invitation = Invitation {
@@ -243,9 +248,9 @@ async fn invite(
         invited_by: manager.label(),
         created_at: now,
         expires_at: now.plus(INVITED_FOR),
-        confirmed: key.is_none(),
+        confirmed: !by_key,
     };
-    store::invite(tx, number, &invitation, &token_hash, key).await?;
+    store::invite(tx, number, &invitation, &token_hash, inviter).await?;
     let told = json!({ "role": role.as_str() });
     let entry = Entry::new(Action::MemberInvited, invitation.email.to_string()).with(told);
     audit::record(tx, number, &manager.actor, &entry, now).await?;
@@ -274,23 +279,6 @@ async fn responsible_user(tx: &mut Tx<'_>, actor: &Actor) -> Result<Option<UserI
     let Actor::User { id, .. } = actor else { return Ok(None) };
     let person = user::get(tx, *id).await?.filter(|user| user.email_verified);
     person.map(|user| Some(user.id)).ok_or_else(unproven)
-}
-
-/// Withdraws invitations that revoked keys asked for and nobody confirmed, so that a stolen key has no effect after its
-/// revocation. Returns the addresses.
-pub(crate) async fn withdraw_of_revoked(
-    tx: &mut Tx<'_>,
-    number: ProjectNumber,
-    actor: &Actor,
-    now: Timestamp,
-) -> mailwright_store::Result<Vec<EmailAddress>> {
-    let mut withdrawn = store::withdraw_of_revoked(tx, number).await?;
-    withdrawn.sort();
-    for email in &withdrawn {
-        let entry = Entry::new(Action::InvitationRevoked, email.to_string());
-        audit::record(tx, number, actor, &entry, now).await?;
-    }
-    Ok(withdrawn)
 }
 
 fn unproven() -> Error {

@@ -13,6 +13,7 @@ use mailwright_store::{Tx, project};
 use serde_json::json;
 
 use super::manager::{Manager, renew};
+use super::withdrawal::withdraw_of_member;
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
@@ -72,6 +73,7 @@ async fn remove(
         store::authorize(tx, number, user).await?;
     }
     store::remove(tx, number, user).await?;
+    withdraw_of_member(tx, number, user, &manager.actor, now).await?;
     let told = json!({ "role": member.role.as_str(), "left": leaves });
     let entry = Entry::new(Action::MemberRemoved, member.email.to_string()).with(told);
     Ok(audit::record(tx, number, &manager.actor, &entry, now).await?)

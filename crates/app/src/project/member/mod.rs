@@ -10,12 +10,13 @@ mod mail_limit;
 mod manager;
 mod membership;
 mod role;
+mod withdrawal;
 
 pub use mailwright_store::project::member::{Invitation, Member, Opened};
 
 pub(crate) use acceptance::{accept_all, redeem, room};
 pub use invitation::Invited;
-pub(crate) use invitation::withdraw_of_revoked;
 pub use manager::Manager;
 pub(crate) use manager::still_may;
 pub use membership::MOST;
+pub(crate) use withdrawal::withdraw_of_revoked;

@@ -3,9 +3,10 @@
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ProjectNumber, UserId};
 use mailwright_core::project::Project;
-use mailwright_core::role::{Capability, Role};
+use mailwright_core::role::{Capability, Holder, Role};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
+use mailwright_store::account::user;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::project::member::{self as store, Member};
@@ -13,8 +14,10 @@ use serde_json::json;
 
 use super::manager::{Manager, renew};
 use super::membership::{last_owner, locked};
+use super::withdrawal::withdraw_of_member;
 use crate::App;
 use crate::error::{Error, Resource, Result};
+use crate::project::room_for_project;
 
 impl App {
     /// Changes what a member is. Making somebody the owner only offers the project, and the member hands it over by
@@ -28,14 +31,19 @@ impl App {
         role: Role,
     ) -> Result<Member> {
         let (number, now) = (project.number, self.0.clock.now());
+        let most = self.settings().accounts.projects_per_user;
         self.write(body!(async |tx| {
+            if role == Role::Owner && manager.is(user) {
+                // so that projects made and taken over at the same time are counted one after the other
+                user::lock(tx, user).await?.ok_or(Error::SignedOut)?;
+            }
             let (number, member) = locked(tx, number, user).await?;
             let manager = renew(tx, number, manager).await?;
             let before = member.role;
             if role != Role::Owner {
-                demote(tx, number, &manager, &member, role).await?;
+                demote(tx, number, &manager, &member, role, now).await?;
             } else if manager.is(user) {
-                take_over(tx, number, &manager, &member, now).await?;
+                take_over(tx, number, &manager, &member, most, now).await?;
             } else {
                 return offer(tx, number, &manager, &member, now).await;
             }
@@ -80,6 +88,7 @@ async fn take_over(
     number: ProjectNumber,
     manager: &Manager,
     to: &Member,
+    most: i64,
     now: Timestamp,
 ) -> Result<()> {
     if to.role == Role::Owner {
@@ -90,6 +99,7 @@ async fn take_over(
         None => None,
     };
     let Some(from) = from else { return manager.require(Role::Owner) };
+    room_for_project(tx, to.user, most).await?;
     store::set_role(tx, number, to.user, Role::Owner).await?;
     store::accept(tx, number, to.user).await?;
     store::set_role(tx, number, from.user, Role::Admin).await?;
@@ -104,6 +114,7 @@ async fn demote(
     manager: &Manager,
     member: &Member,
     role: Role,
+    now: Timestamp,
 ) -> Result<()> {
     if member.role == role && manager.is(member.user) {
         return Ok(store::accept(tx, number, member.user).await?);
@@ -114,6 +125,9 @@ async fn demote(
         }
     } else {
         manager.require(member.role.max(role))?;
+    }
+    if !Holder::Member(role).may(Capability::ManageMembers) {
+        withdraw_of_member(tx, number, member.user, &manager.actor, now).await?;
     }
     Ok(store::set_role(tx, number, member.user, role).await?)
 }

@@ -5,6 +5,7 @@
 //! key of its own for a domain, so several projects may add one name. A domain that `bootstrap` made is vouched for by
 //! the operator and stays verified.
 
+mod asked;
 mod recheck;
 mod records;
 mod rekeying;
@@ -26,6 +27,7 @@ use crate::error::{Error, Resource, Result};
 use crate::{App, Transport};
 use records::{findings, is_proven};
 
+pub(crate) use asked::AskedLookUps;
 pub(crate) use recheck::Rechecks;
 pub use records::{DomainWithRecords, Record};
 pub(crate) use sender::{Obstacle, check_may_send, required_sender, sender_refused};
@@ -108,11 +110,12 @@ impl App {
         }
     }
 
-    /// Checks a domain now.
+    /// Checks a domain now, unless the project has too many checks under way.
     pub async fn verify_domain(&self, project: &Project, id: DomainId) -> Result<DomainWithRecords> {
         let number = project.number;
         let domain = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
         let domain = domain.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
+        let _under_way = self.0.sending.asked_look_ups.begin(number)?;
         self.check_domain(number, &domain).await
     }
 

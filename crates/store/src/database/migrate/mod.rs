@@ -105,6 +105,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "plain names",
         sql: include_str!("../../../migrations/0021_plain_names.sql"),
     },
+    Migration { number: 22, name: "inviters", sql: include_str!("../../../migrations/0022_inviters.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use self::connection::{connect, refuse_foreign};
 use self::log::{LOG_PAGES, Log};
 use self::read::Readers;
-use self::thread::{QUEUE, caught, closed, poll_once, spawn};
+use self::thread::{QUEUE, caught, closed, kept_running, poll_once, spawn};
 use self::writer::{Job, Reply, write_loop};
 use crate::database::body::{ReadBody, WriteBody};
 use crate::database::dialect::{Dialect, Texts};
@@ -48,7 +48,7 @@ impl Sqlite {
     }
 
     fn start(path: &Path, slow_reads: SlowReads, metrics: StoreMetrics, log: Log) -> Result<Self> {
-        let writer = connect(path)?;
+        let mut writer = connect(path)?;
         refuse_foreign(path, &writer)?;
         writer.execute_batch(
             "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
@@ -61,9 +61,13 @@ impl Sqlite {
         let log = Arc::new(log);
         let (to_copy, to_restart) = (Arc::clone(&log), Arc::clone(&log));
         let mut threads = vec![
-            spawn("sqlite-log", move || log::copy_loop(&copier, &to_copy, &stopped))?,
+            spawn("sqlite-log", move || {
+                kept_running("sqlite-log", || log::copy_loop(&copier, &to_copy, &stopped));
+            })?,
             spawn("sqlite-writer", move || {
-                write_loop(writer, &interactive_jobs, &bulk_jobs, &to_restart, &metrics);
+                kept_running("sqlite-writer", || {
+                    write_loop(&mut writer, &interactive_jobs, &bulk_jobs, &to_restart, &metrics);
+                });
                 drop::<Sender<()>>(stop);
             })?,
         ];

@@ -12,7 +12,8 @@ use tokio::sync::oneshot;
 
 use super::connection::connect;
 use super::log::Log;
-use super::thread::{QUEUE, caught, closed, poll_once, spawn};
+use super::thread::{QUEUE, caught, closed, kept_running, poll_once, spawn};
+use super::writer::rollback;
 use crate::database::body::ReadBody;
 use crate::database::dialect::Texts;
 use crate::database::error::{Error, Result};
@@ -53,15 +54,17 @@ impl Readers {
         let (fast, fast_jobs) = bounded::<Job>(QUEUE);
         let (slow, slow_jobs) = bounded::<Job>(QUEUE);
         for _ in 0..READERS {
-            let (reader, jobs, log) = (connect_reader(path)?, fast_jobs.clone(), Arc::clone(log));
+            let (mut reader, jobs, log) = (connect_reader(path)?, fast_jobs.clone(), Arc::clone(log));
             let before = move || log.wait_for_fast_read();
-            threads.push(spawn("sqlite-reader", move || run(reader, &jobs, before))?);
+            threads.push(spawn("sqlite-reader", move || {
+                kept_running("sqlite-reader", || run(&mut reader, &jobs, &before));
+            })?);
         }
         for _ in 0..limits.at_once.max(1) {
-            let (reader, jobs) = (connect_reader(path)?, slow_jobs.clone());
+            let (mut reader, jobs) = (connect_reader(path)?, slow_jobs.clone());
             threads.push(spawn("sqlite-slow", move || {
                 give_way();
-                run(reader, &jobs, || ());
+                kept_running("sqlite-slow", || run(&mut reader, &jobs, || ()));
             })?);
         }
         let places = Places::new(limits.at_once);
@@ -123,10 +126,12 @@ fn connect_reader(path: &Path) -> Result<Connection> {
     Ok(reader)
 }
 
-fn run(mut connection: Connection, jobs: &Receiver<Job>, before: impl Fn()) {
+fn run(connection: &mut Connection, jobs: &Receiver<Job>, before: impl Fn()) {
+    // a panic may have left a transaction behind
+    rollback(connection);
     while let Ok(job) = jobs.recv() {
         before();
-        job(&mut connection);
+        job(connection);
     }
 }
 

@@ -20,17 +20,19 @@ pub(super) type Reply = Box<dyn FnOnce(Result<()>) + Send>;
 pub(super) type Job = Box<dyn FnOnce(Result<&mut Connection>) -> (bool, Reply) + Send>;
 
 pub(super) fn write_loop(
-    mut connection: Connection,
+    connection: &mut Connection,
     interactive: &Receiver<Job>,
     bulk: &Receiver<Job>,
     log: &Log,
     metrics: &StoreMetrics,
 ) {
+    // a panic may have left a transaction behind
+    rollback(connection);
     let mut groups: usize = 0;
     while let Some(first) = next_job(interactive, bulk, groups) {
         groups = groups.wrapping_add(1);
-        log.restart_if_wanted(&connection);
-        let (replies, outcome) = run_group(&mut connection, first, interactive);
+        log.restart_if_wanted(connection);
+        let (replies, outcome) = run_group(connection, first, interactive);
         metrics.group(replies.len());
         if let Err(error) = &outcome {
             tracing::error!(%error, jobs = replies.len(), "a group of writes was not committed");
@@ -117,7 +119,7 @@ fn cached(connection: &Connection, sql: &str) -> Result<()> {
     Ok(())
 }
 
-fn rollback(connection: &Connection) {
+pub(super) fn rollback(connection: &Connection) {
     if !connection.is_autocommit() {
         let _ = connection.execute_batch("rollback");
     }

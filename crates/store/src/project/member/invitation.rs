@@ -2,7 +2,7 @@
 //! `key_id is null`.
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::ids::{ApiKeyId, InvitationId, ProjectNumber};
+use mailwright_core::ids::{ApiKeyId, InvitationId, ProjectNumber, UserId};
 use mailwright_core::project::Project;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
@@ -46,20 +46,36 @@ fn read_invitation(row: &Row<'_>) -> Result<Invitation> {
     })
 }
 
-/// Stores an invitation; it takes the place of an earlier one to the same address. `key` is the key that made it, if
-/// no person did.
+/// Who makes an invitation, for as long as the invitation depends on somebody's rights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inviter {
+    /// A member.
+    Member(UserId),
+    /// A key.
+    Key(ApiKeyId),
+    /// The instance, whose invitations end by nobody's departure.
+    Instance,
+}
+
+/// Stores an invitation; it takes the place of an earlier one to the same address.
 pub async fn invite(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     invitation: &Invitation,
     token_hash: &[u8],
-    key: Option<ApiKeyId>,
+    inviter: Inviter,
 ) -> Result<()> {
+    let (key, member) = match inviter {
+        Inviter::Member(user) => (None, Some(user)),
+        Inviter::Key(key) => (Some(key), None),
+        Inviter::Instance => (None, None),
+    };
     tx.execute_one(
-        "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at, key_id) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (project_id, email) do update set id = excluded.id, \
+        "insert into invitations (id, project_id, email, role, token_hash, invited_by, created_at, expires_at, key_id, \
+         inviter_id) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (project_id, email) do update set id = excluded.id, \
          role = excluded.role, token_hash = excluded.token_hash, invited_by = excluded.invited_by, \
-         created_at = excluded.created_at, expires_at = excluded.expires_at, key_id = excluded.key_id",
+         created_at = excluded.created_at, expires_at = excluded.expires_at, key_id = excluded.key_id, \
+         inviter_id = excluded.inviter_id",
         args![
             invitation.id,
             project,
@@ -70,6 +86,7 @@ pub async fn invite(
             invitation.created_at,
             invitation.expires_at,
             key,
+            member,
         ],
     )
     .await
@@ -81,6 +98,20 @@ pub async fn withdraw_of_revoked(tx: &mut Tx<'_>, project: ProjectNumber) -> Res
         "delete from invitations where project_id = $1 and key_id in \
          (select id from api_keys where project_id = $1 and revoked_at is not null) returning email",
         args![project],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Withdraws the invitations that a member of a project made; the addresses they were for.
+pub async fn withdraw_of_member(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    user: UserId,
+) -> Result<Vec<EmailAddress>> {
+    tx.all(
+        "delete from invitations where project_id = $1 and inviter_id = $2 returning email",
+        args![project, user],
         |r| r.get(0),
     )
     .await

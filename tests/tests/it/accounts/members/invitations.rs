@@ -86,6 +86,43 @@ both_engines! {
         accept(&second["token"]).await.assert_error(404, "RESOURCE_NOT_FOUND");
     }
 
+    async fn what_somebody_invited_ends_with_the_right_to_invite(engine: Engine) {
+        let team = Team::new(engine).await;
+        let invite = async |by: &Browser, email: &str| {
+            let invited = team.invite(by, json!({"email": email})).await.assert_status(202).json();
+            text(&invited["token"]).to_owned()
+        };
+        let list = format!("/projects/{}/invitations", team.app.project_id());
+        let open = async || {
+            let open = team.owner.request(&team.app, "GET", &list).send().await.assert_status(200).json();
+            let mut open: Vec<_> = items(&open).iter().map(|one| text(&one["email"]).to_owned()).collect();
+            open.sort();
+            open
+        };
+        let second = Browser::sign_up(&team.app, "second@example.com").await;
+        team.owner.add_member(&team.app, team.app.project_id(), &second, "ADMIN").await;
+        let mine = invite(&team.admin, "mine@example.com").await;
+        invite(&second, "theirs@example.com").await;
+        // who makes an invitation again stands for it
+        invite(&team.admin, "both@example.com").await;
+        let both = invite(&team.owner, "both@example.com").await;
+        assert_eq!(open().await, ["both@example.com", "mine@example.com", "theirs@example.com"]);
+        team.remove(&team.owner, &team.admin).await.assert_status(200);
+        assert_eq!(open().await, ["both@example.com", "theirs@example.com"]);
+        team.set_role(&team.owner, &second, "ADMIN").await.assert_status(200);
+        assert_eq!(open().await.len(), 2, "the right is still there");
+        team.set_role(&team.owner, &second, "MEMBER").await.assert_status(200);
+        assert_eq!(open().await, ["both@example.com"]);
+        let accept = async |email: &str, token: &str| {
+            Browser::sign_up(&team.app, email).await.accept(&team.app, token).await
+        };
+        accept("mine@example.com", &mine).await.assert_error(404, "RESOURCE_NOT_FOUND");
+        accept("both@example.com", &both).await.assert_status(200);
+        let audit = team.owner.audit(&team.app, team.app.project_id()).await;
+        let withdrawn = audit.iter().filter(|entry| entry["action"] == "invitation.revoked").count();
+        assert_eq!(withdrawn, 2);
+    }
+
     async fn a_full_project_takes_nobody_more_and_keeps_the_invitations(engine: Engine) {
         let team = Team::new(engine).await;
         let app = &team.app;

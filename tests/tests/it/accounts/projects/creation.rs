@@ -45,6 +45,32 @@ both_engines! {
         assert!(text(&error["message"]).contains("projects_per_user"), "{error}");
     }
 
+    async fn a_project_that_is_taken_over_counts_as_one(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_PROJECTS_PER_USER", "2").start().await;
+        let (ada, grace) = (owner(&app).await, Browser::sign_up(&app, "grace@example.com").await);
+        let offered = async |project: &str| {
+            ada.add_member(&app, project, &grace, "ADMIN").await;
+            let path = format!("/projects/{project}/members/{}", grace.id);
+            ada.request(&app, "PATCH", &path).json(&json!({"role": "OWNER"})).send().await.assert_status(202);
+            path
+        };
+        let take = |path: &str| grace.request(&app, "PATCH", path).json(&json!({"role": "OWNER"})).send();
+        let (first, second) =
+            (offered(app.project_id()).await, offered(text(&ada.create_project(&app, "P").await["id"])).await);
+        grace.create_project(&app, "Q").await;
+        take(&first).await.assert_status(200);
+        let refused = take(&second).await;
+        let error = refused.assert_error(409, "CONFLICT");
+        assert!(text(&error["message"]).contains("projects_per_user"), "{error}");
+        // who owns a project that is disabled gets no other one
+        app.tamper("delete from memberships where role = 'OWNER' and project_id in (select number from projects where name = 'Q')")
+            .await;
+        app.tamper("update projects set disabled_at = 1 where name <> 'P'").await;
+        take(&second).await.assert_error(403, "PROJECT_DISABLED");
+        app.tamper("update projects set disabled_at = null").await;
+        take(&second).await.assert_status(200);
+    }
+
     async fn without_a_limit_projects_are_listed_in_pages(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_PROJECTS_PER_USER", "0").start().await;
         let ada = Browser::sign_up(&app, "ada@example.com").await;

@@ -2,7 +2,9 @@
 
 use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::browser::Browser;
-use mailwright_tests::{column, create_contact, create_template, items, read, text, track_ok};
+use mailwright_tests::{
+    column, create_contact, create_template, early_in_a_minute, items, read, text, track_ok,
+};
 use serde_json::json;
 
 use super::{mine, mine_path, owner};
@@ -66,6 +68,15 @@ both_engines! {
             })
             .await;
         assert_eq!(actions[0], "project.reset");
+    }
+
+    async fn a_reset_is_no_new_allowance(engine: Engine) {
+        let app = App::builder(engine).env("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "20").start().await;
+        let owner = owner(&app).await;
+        early_in_a_minute(&app).await;
+        while app.get("/contacts").send().await.status == 200 {}
+        owner.request(&app, "POST", &mine_path(&app, "/reset")).send().await.assert_status(200);
+        app.get("/contacts").send().await.assert_error(429, "RATE_LIMIT_EXCEEDED");
     }
 
     async fn a_reset_is_finished_after_a_crash(engine: Engine) {

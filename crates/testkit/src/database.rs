@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio_postgres::config::Host;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::{Client, Config, NoTls};
 
 use crate::app::{build, clear_environment, printed};
 use crate::prepared;
@@ -31,24 +31,30 @@ impl Database {
     /// Creates a database with the schema of this program.
     pub(crate) async fn create(binary: &Path) -> Self {
         let server = Server::from_environment();
-        let template = server.template(binary).await;
-        Self::copy(server, &template).await
+        let client = server.connect().await;
+        let template = server.template(&client, binary).await;
+        Self::copy(server, &client, &template).await
     }
 
     /// Creates a database that holds the project that tests begin with. What `bootstrap` printed of it comes along.
     pub(crate) async fn prepared(binary: &Path, env: &[(String, String)]) -> (Self, Value) {
         let server = Server::from_environment();
-        let (template, printed) = server.prepared(binary, env).await;
-        (Self::copy(server, &template).await, printed)
+        let client = server.connect().await;
+        let (template, printed) = server.prepared(&client, binary, env).await;
+        (Self::copy(server, &client, &template).await, printed)
     }
 
-    async fn copy(server: Server, template: &str) -> Self {
+    async fn copy(server: Server, client: &Client, template: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let unique = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("mailwright_test_{}_{unique}", std::process::id());
         // Left over when an earlier process with this id was killed.
-        server.execute(&format!("drop database if exists {name} with (force)")).await;
-        server.execute(&format!("create database {name} template {template}")).await;
+        for statement in [
+            format!("drop database if exists {name} with (force)"),
+            format!("create database {name} template {template}"),
+        ] {
+            client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+        }
         Self { server, name, reader: Mutex::default() }
     }
 
@@ -195,7 +201,7 @@ impl Server {
         format!("postgres://{}{password}@{address}/{database}", self.user)
     }
 
-    async fn connect(&self) -> tokio_postgres::Client {
+    async fn connect(&self) -> Client {
         let (client, connection) = self.config.connect(NoTls).await.unwrap_or_else(|error| {
             panic!(
                 "PostgreSQL at {}:{} (MAILWRIGHT_TEST_POSTGRES) is out of reach: {error}",
@@ -206,6 +212,14 @@ impl Server {
         client
     }
 
+    /// A connection that keeps other tests from making a template while it is open.
+    async fn alone(&self) -> Client {
+        let client = self.connect().await;
+        // Session-level: given back with the connection, also when this process dies.
+        client.execute("select pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await.unwrap();
+        client
+    }
+
     async fn execute(&self, statement: &str) {
         let client = self.connect().await;
         client.batch_execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
@@ -213,12 +227,14 @@ impl Server {
 
     /// The name of a database with the project that tests begin with, made when it is not there yet, and what `bootstrap`
     /// printed of it: the comment of the database.
-    async fn prepared(&self, binary: &Path, env: &[(String, String)]) -> (String, Value) {
-        let template = self.template(binary).await;
+    async fn prepared(&self, client: &Client, binary: &Path, env: &[(String, String)]) -> (String, Value) {
         let name = prepared::name(binary, env);
-        let client = self.connect().await;
-        client.execute("select pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await.unwrap();
         let find = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
+        if let Some(row) = client.query_opt(find, &[&name]).await.unwrap() {
+            return (name, serde_json::from_str(row.get(0)).unwrap());
+        }
+        let template = self.template(client, binary).await;
+        let client = self.alone().await;
         if let Some(row) = client.query_opt(find, &[&name]).await.unwrap() {
             return (name, serde_json::from_str(row.get(0)).unwrap());
         }
@@ -244,12 +260,13 @@ impl Server {
     }
 
     /// The name of a database migrated by this very program, made when it is not there yet.
-    async fn template(&self, binary: &Path) -> String {
+    async fn template(&self, client: &Client, binary: &Path) -> String {
         let name = template_name(binary);
-        let client = self.connect().await;
-        // Session-level: given back with the connection, also when this process dies.
-        client.execute("select pg_advisory_lock($1)", &[&TEMPLATE_LOCK]).await.unwrap();
         let exists = "select 1 from pg_database where datname = $1";
+        if !client.query(exists, &[&name]).await.unwrap().is_empty() {
+            return name;
+        }
+        let client = self.alone().await;
         if client.query(exists, &[&name]).await.unwrap().is_empty() {
             let making = format!("{name}_making");
             client.batch_execute(&format!("drop database if exists {making} with (force)")).await.unwrap();

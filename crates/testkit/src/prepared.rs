@@ -12,28 +12,23 @@ use serde_json::Value;
 
 use crate::app::{bootstrap_arguments, bootstrapped, build, clear_environment, printed};
 
-/// Variables that change nothing about what `bootstrap` stores.
-const IRRELEVANT: [&str; 8] = [
-    "MAILWRIGHT_DATABASE_",
-    "MAILWRIGHT_DATA_DIR",
-    "MAILWRIGHT_DELIVERY_",
-    "MAILWRIGHT_DRAIN_MS",
-    "MAILWRIGHT_JOBS_",
-    "MAILWRIGHT_LOG",
-    "MAILWRIGHT_RATE_LIMIT",
-    "MAILWRIGHT_TRANSPORT",
-];
+/// What the variables begin with that say what `bootstrap` stores.
+const RELEVANT: [&str; 3] = ["MAILWRIGHT_DOMAINS_", "MAILWRIGHT_PLATFORM_", "MAILWRIGHT_SECRET"];
+const TRANSPORT: &str = "MAILWRIGHT_TRANSPORT";
 /// How long a database that no test used is kept: another build made it.
 const KEPT: Duration = Duration::from_hours(24);
+
+fn is_relevant(key: &str) -> bool {
+    key == TRANSPORT || RELEVANT.iter().any(|prefix| key.starts_with(prefix))
+}
 
 /// A name that changes with the program and with what it is configured to store.
 pub(crate) fn name(binary: &Path, env: &[(String, String)]) -> String {
     let mut hasher = DefaultHasher::new();
     build(binary).hash(&mut hasher);
-    let is_relevant = |key: &str| !IRRELEVANT.iter().any(|prefix| key.starts_with(prefix));
-    let transport = env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_TRANSPORT");
-    transport.map(|(_, url)| url == "capture").hash(&mut hasher);
     for (key, value) in env.iter().filter(|(key, _)| is_relevant(key)) {
+        // all servers are alike
+        let value = if key == TRANSPORT && value != "capture" { "smtp" } else { value };
         (key, value).hash(&mut hasher);
     }
     format!("mailwright_prepared_{:016x}", hasher.finish())
@@ -43,7 +38,8 @@ pub(crate) fn name(binary: &Path, env: &[(String, String)]) -> String {
 pub(crate) fn bootstrap(binary: &Path, env: &[(String, String)], more: &[(&str, &str)]) -> Value {
     let mut command = Command::new(binary);
     clear_environment(&mut command);
-    command.envs(env.iter().map(|(key, value)| (key, value))).envs(more.iter().copied());
+    command.envs(env.iter().filter(|(key, _)| is_relevant(key)).map(|(key, value)| (key, value)));
+    command.envs(more.iter().copied());
     command.args(bootstrap_arguments("Acme", "acme.test")).args(["--language", "en"]);
     bootstrapped(&printed("bootstrap", &command.stdin(Stdio::null()).output().unwrap()))
 }

@@ -86,15 +86,23 @@ impl Requests {
     }
 }
 
+/// How many requests a service is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// At most so many made at random for each operation.
+    pub examples: u32,
+    /// Those at the edges of what is allowed as well.
+    pub edges: bool,
+}
+
 /// Panics unless a service does what its `OpenAPI` document says: sends it requests made from the document, with these
-/// headers, to these operations, at most so many for each beside those at the edges of what is allowed. They are the
-/// same in every run.
+/// headers, to these operations. They are the same in every run.
 pub fn assert_as_documented(
     base_url: &str,
     headers: &[(&str, &str)],
     operations: &[String],
     requests: Requests,
-    examples: u32,
+    effort: Effort,
 ) {
     let config = crate::workspace_root().join("tests/schemathesis.toml");
     let mut command = Command::new(interpreter());
@@ -106,16 +114,10 @@ pub fn assert_as_documented(
     for (name, value) in headers {
         command.args(["--header", &format!("{name}: {value}")]);
     }
-    let examples = examples.to_string();
+    let examples = effort.examples.to_string();
+    let phases = if effort.edges { "examples,coverage,fuzzing" } else { "examples,fuzzing" };
     command.args(["--mode", requests.mode(), "--max-examples", &examples, "--seed", "1"]);
-    command.args([
-        "--checks",
-        "all",
-        "--phases",
-        "examples,coverage,fuzzing",
-        "--suppress-health-check",
-        "all",
-    ]);
+    command.args(["--checks", "all", "--phases", phases, "--suppress-health-check", "all"]);
     command.args(["--workers", "1", "--request-timeout", "20", "--no-color", "--output-truncate", "false"]);
     // the folder for what it remembers of earlier runs, which must not matter
     let folder = tempfile::tempdir().unwrap();

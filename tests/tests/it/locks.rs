@@ -148,7 +148,7 @@ async fn leaves(app: &App, (key, from): (&str, &str), to: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_that_wait_for_a_row_leave_connections_to_others() {
-    let app = App::start(Engine::Postgres).await;
+    let app = App::builder(Engine::Postgres).env("MAILWRIGHT_DATABASE_CONNECTIONS", "16").start().await;
     let other = app.bootstrap("Other", "other.test").await;
     let template = json!({"name": "One", "subject": "One", "body": "<p>One</p>", "from": app.from(),
         "type": "TRANSACTIONAL"});

@@ -125,6 +125,8 @@ impl AppBuilder {
                 let proxy = if self.proxied { Some(TcpProxy::start(database.address()).await) } else { None };
                 let url = database.url(proxy.as_ref().map(TcpProxy::port));
                 env.push(("MAILWRIGHT_DATABASE_URL".to_owned(), url));
+                // a process of the server for each costs more than most tests
+                env.push(("MAILWRIGHT_DATABASE_CONNECTIONS".to_owned(), "6".to_owned()));
                 (Some(Arc::new(database)), proxy)
             }
         };

@@ -21,8 +21,11 @@ struct World {
 impl World {
     async fn new() -> Self {
         // who waits keeps its place
-        let app =
-            App::builder(Engine::Postgres).env("MAILWRIGHT_DATABASE_LOCK_WAIT_MS", "60000").start().await;
+        let app = App::builder(Engine::Postgres)
+            .env("MAILWRIGHT_DATABASE_LOCK_WAIT_MS", "60000")
+            .env("MAILWRIGHT_DATABASE_CONNECTIONS", "16")
+            .start()
+            .await;
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
         let (path, mine) =
             (format!("/projects/{}", app.project_id()), format!("/users/@me/projects/{}", app.project_id()));

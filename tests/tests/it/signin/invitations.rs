@@ -239,7 +239,11 @@ both_engines! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_added_while_proving_the_address_keeps_nobody_waiting() {
     // who waits keeps its place
-    let app = with_mail(Engine::Postgres).env("MAILWRIGHT_DATABASE_LOCK_WAIT_MS", "60000").start().await;
+    let app = with_mail(Engine::Postgres)
+        .env("MAILWRIGHT_DATABASE_LOCK_WAIT_MS", "60000")
+        .env("MAILWRIGHT_DATABASE_CONNECTIONS", "16")
+        .start()
+        .await;
     let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
     Browser::sign_up(&app, "ada@example.com").await;
     invite(&app, &owner, "ada@example.com", "ADMIN").await;

@@ -23,7 +23,11 @@ pub(in crate::accounts) struct World {
 impl World {
     pub(in crate::accounts) async fn new(engine: Engine) -> Self {
         // in tests that hold something up, who waits keeps its place
-        let app = App::builder(engine).env("MAILWRIGHT_DATABASE_LOCK_WAIT_MS", "60000").start().await;
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_DATABASE_LOCK_WAIT_MS", "60000")
+            .env("MAILWRIGHT_DATABASE_CONNECTIONS", "16")
+            .start()
+            .await;
         let owner = Browser::log_in(&app, OWNER.0, OWNER.1).await;
         let admin = Browser::sign_up(&app, "admin@example.com").await;
         let member = Browser::sign_up(&app, "member@example.com").await;

@@ -21,7 +21,7 @@ setup:
 
 # Format, lints, dependencies, documents, and every test on both databases.
 test: setup check
-	cargo build --bin mailwright
+	cargo build --workspace --bins --tests
 	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --workspace
 
 # The tests that take long, at their full size: kills, faults, the API document.

@@ -63,6 +63,8 @@ pub struct RequestLimits {
     pub public: i64,
     /// Requests a minute that one client may make with the public key after others have used up the project's limit.
     pub public_share: i64,
+    /// Requests a minute that a person makes about the own account.
+    pub person: i64,
     /// Requests a minute of a client without a key.
     pub keyless: i64,
     /// Requests a minute of a client with keys that are not valid.

@@ -17,7 +17,7 @@ use super::again::{Entrance, Need, note};
 use super::cookie::session_cookie;
 use super::key::{Remembered, bearer, guarded, keys_do_not_open, secret};
 use super::needs::{self, Needs};
-use super::permit::{admit, count, permit};
+use super::permit::{admit, count, count_person, permit};
 use super::place::{Place, of_place};
 use super::session::{as_member, comes_from_own_site, signed_in, whoever_signed_in};
 use crate::error::ApiError;
@@ -125,6 +125,7 @@ where
         let app = App::from_ref(state);
         keys_do_not_open(parts)?;
         let found = signed_in(&app, parts, None).await?;
+        count_person(&app, parts, found.user.id)?;
         note(parts, Entrance::User { session: found.id, verified: true });
         Ok(Self { user: found.user, session: found.id })
     }
@@ -139,7 +140,9 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         keys_do_not_open(parts)?;
-        let found = whoever_signed_in(&App::from_ref(state), parts, None).await?;
+        let app = App::from_ref(state);
+        let found = whoever_signed_in(&app, parts, None).await?;
+        count_person(&app, parts, found.user.id)?;
         note(parts, Entrance::User { session: found.id, verified: false });
         Ok(Self(found.user))
     }

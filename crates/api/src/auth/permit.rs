@@ -3,8 +3,10 @@
 use axum::http::Method;
 use axum::http::request::Parts;
 use mailwright_app::project::key::Identity;
+use mailwright_app::project::rate_limit::Allowance;
 use mailwright_app::{App, KeyKind};
 use mailwright_core::audit::Actor;
+use mailwright_core::ids::UserId;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder};
 
@@ -45,6 +47,19 @@ pub(super) fn refuse_disabled(writes: bool, project: &Project) -> Result<(), Api
     Ok(())
 }
 
+/// Counts a request of a person about the own account, and refuses what is beyond the limit.
+pub(super) fn count_person(app: &App, parts: &Parts, person: UserId) -> Result<(), ApiError> {
+    refuse_beyond(parts, app.limiter().take_person(person))
+}
+
+fn refuse_beyond(parts: &Parts, taken: Option<Allowance>) -> Result<(), ApiError> {
+    let Some(allowance) = taken else { return Ok(()) };
+    if let Some(limit) = parts.extensions.get::<RequestLimit>() {
+        limit.note(allowance);
+    }
+    if allowance.allowed { Ok(()) } else { Err(ApiError::rate_limited(allowance.reset, allowance.limit)) }
+}
+
 /// Counts a request, and refuses what is beyond the limit.
 pub(super) async fn count(app: &App, parts: &Parts, caller: &Identity) -> Result<(), ApiError> {
     let (limiter, project) = (app.limiter(), caller.project.number);
@@ -53,14 +68,7 @@ pub(super) async fn count(app: &App, parts: &Parts, caller: &Identity) -> Result
         (KeyKind::Secret, _) => limiter.take(project).await,
         (KeyKind::Public, _) => limiter.take_public(project, visit(parts)?.client).await,
     };
-    if let Some(allowance) = taken {
-        if let Some(limit) = parts.extensions.get::<RequestLimit>() {
-            limit.note(allowance);
-        }
-        if !allowance.allowed {
-            return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
-        }
-    }
+    refuse_beyond(parts, taken)?;
     let standing = match caller.kind {
         KeyKind::Secret => Standing::Known,
         KeyKind::Public => Standing::Public,

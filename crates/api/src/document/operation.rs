@@ -81,7 +81,7 @@ pub(super) struct Traits {
     manner: Manner,
     /// The project is named by a header, where a session opens it.
     project_in_header: bool,
-    /// Requests are counted by project.
+    /// Requests are counted by project or person.
     is_limited: bool,
     /// It reads a body, and fails when it cannot.
     takes_body: bool,
@@ -105,7 +105,7 @@ impl Traits {
         let names_project = path.contains("/projects/{id}") || path.contains("{projectId}");
         Self {
             project_in_header: opens.key && opens.session && !names_project,
-            is_limited: opens.key || (opens.session && names_project),
+            is_limited: opens.key || opens.session,
             // what recipients send counts as empty when it cannot be read
             takes_body: is_read && !manner.is_for_recipients,
             manner,

@@ -60,7 +60,7 @@ fn is_form(body: &[u8]) -> bool {
 fn checked<T: Payload>(value: T) -> Result<T, Failure> {
     let mut issues = value.check();
     if issues.is_empty() {
-        issues.extend(value.check_across());
+        issues = value.check_across();
     }
     if issues.is_empty() {
         return Ok(value);

@@ -16,8 +16,8 @@ pub(crate) trait Payload: DeserializeOwned + ToSchema + Send + 'static {
     }
 
     /// Rules across fields, which are looked at once each field is good (reference 1.1).
-    fn check_across(&self) -> Option<Issue> {
-        None
+    fn check_across(&self) -> Vec<Issue> {
+        Vec::new()
     }
 
     /// The message of the legacy error that the contract has for a body that is not valid; `None` if it has none.

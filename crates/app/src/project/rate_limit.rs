@@ -1,4 +1,5 @@
-//! The limits on requests a minute: of a project (contract, Limits), and of a client without a key or with a wrong one.
+//! The limits on requests a minute: of a project (contract, Limits), of a person about the own account, and of a client
+//! without a key or with a wrong one.
 //!
 //! The use of a project is counted in the database, so the limit holds across processes. A process takes a handful of
 //! requests at a time and counts them down in memory. The handful shrinks towards the limit, so the limit is exact.
@@ -6,7 +7,7 @@
 //! with the public key, which anybody can read in a web page, are counted in a bucket of their own and cannot use up
 //! those of the project's servers. A member has a share beyond the project's limit, so that keys cannot keep people out.
 //!
-//! Clients are counted in memory, by each process. A client that is forgotten begins anew. That takes requests of as
+//! People and clients are counted in memory, by each process. A client that is forgotten begins anew. That takes requests of as
 //! many others as are remembered ([`REMEMBERED`]), and whoever has so many addresses has an allowance for each of them
 //! anyway.
 
@@ -59,6 +60,7 @@ pub struct Limiter {
     /// What clients take beyond the limit of a public key, and how much of that there was for each project.
     shares: Counts<(ProjectNumber, ClientKey)>,
     shared_out: Counts<ProjectNumber>,
+    people: Counts<UserId>,
     keyless: Counts<ClientKey>,
     invalid_keys: Counts<ClientKey>,
     resubscriptions: Counts<ContactId>,
@@ -73,6 +75,7 @@ impl Limiter {
             members: Counts::new(limits.member_share, MINUTE_MS),
             shares: Counts::new(limits.public_share, MINUTE_MS),
             shared_out: Counts::new(limits.public, MINUTE_MS),
+            people: Counts::new(limits.person, MINUTE_MS),
             keyless: Counts::new(limits.keyless, MINUTE_MS),
             invalid_keys: Counts::new(limits.invalid_keys, MINUTE_MS),
             resubscriptions: Counts::new(RESUBSCRIPTIONS, HOUR_MS),
@@ -119,6 +122,11 @@ impl Limiter {
             return Some(allowance);
         }
         Some(share)
+    }
+
+    /// Counts a request of a signed-in person that is about no project.
+    pub fn take_person(&self, person: UserId) -> Option<Allowance> {
+        (!self.is_off()).then(|| self.people.take(person, self.clock.now()))
     }
 
     /// Counts a request of a client without a key.

@@ -14,11 +14,12 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 49] = [
+pub(super) const RANGES: [(&str, i64, i64); 50] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
     ("public_share_per_minute", 0, MANY),
+    ("person_requests_per_minute", 1, MANY),
     ("keyless_requests_per_minute", 1, MANY),
     ("invalid_keys_per_minute", 1, MANY),
     ("projects_per_user", 0, MANY),

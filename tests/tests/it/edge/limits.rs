@@ -84,6 +84,25 @@ both_engines! {
         app.get("/contacts").send().await.assert_error(401, "INVALID_API_KEY");
     }
 
+    async fn what_a_person_asks_about_the_account_is_limited(engine: Engine) {
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "1000")
+            .env("MAILWRIGHT_PERSON_REQUESTS_PER_MINUTE", "2")
+            .start()
+            .await;
+        let (owner, grace) =
+            (Browser::log_in(&app, OWNER.0, OWNER.1).await, Browser::sign_up(&app, "grace@example.com").await);
+        early_in_a_minute(&app).await;
+        let asked = |person: &Browser, path: &str| person.request(&app, "GET", path).send();
+        let heard = asked(&owner, "/users/@me").await.assert_status(200);
+        assert_eq!(required_header(&heard, "ratelimit-remaining"), "1");
+        asked(&owner, "/users/@me/projects").await.assert_status(200);
+        assert_limited(&asked(&owner, "/users/@me").await, "2");
+        // others, and projects, have limits of their own
+        asked(&grace, "/users/@me").await.assert_status(200);
+        asked(&owner, &format!("/projects/{}/members", app.project_id())).await.assert_status(200);
+    }
+
     async fn who_goes_on_asking_beyond_a_limit_is_slowed_down(engine: Engine) {
         let app = App::builder(engine).env("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "1").start().await;
         early_in_a_minute(&app).await;

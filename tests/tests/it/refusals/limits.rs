@@ -257,6 +257,7 @@ pub(crate) async fn check_requests(world: &mut World, seen: &mut Seen) {
         .restart(&[
             ("MAILWRIGHT_RATE_LIMIT_PER_MINUTE", "1"),
             ("MAILWRIGHT_MEMBER_SHARE_PER_MINUTE", "0"),
+            ("MAILWRIGHT_PERSON_REQUESTS_PER_MINUTE", "1"),
             ("MAILWRIGHT_KEYLESS_REQUESTS_PER_MINUTE", "1"),
         ])
         .await;
@@ -266,10 +267,14 @@ pub(crate) async fn check_requests(world: &mut World, seen: &mut Seen) {
         why: "too many requests",
         status: 429,
         causes: &[Cause::Limit],
-        applies: |it| !it.name.contains("/users/@me") || it.names_project(),
+        applies: |_| true,
         request: |world, it| as_caller(world, it, bare(world, it)).header("x-project-id", &world.project),
     };
-    for request in [world.app.get("/contacts"), world.app.request("GET", "/config")] {
+    for request in [
+        world.app.get("/contacts"),
+        world.app.request("GET", "/config"),
+        world.owner.request(&world.app, "GET", "/users/@me"),
+    ] {
         let request = || request.clone().send();
         world
             .app

@@ -70,7 +70,7 @@ pub(crate) enum VerifyAction {
 impl Payload for VerifyRequest {
     const MAX_BODY: usize = 16 * 1024;
 
-    fn check(&self) -> Vec<Issue> {
+    fn check_across(&self) -> Vec<Issue> {
         let given = [
             ("password", self.password.is_some()),
             ("newPassword", self.new_password.is_some()),

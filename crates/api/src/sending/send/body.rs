@@ -169,9 +169,11 @@ impl Payload for SendRequest {
         issues
     }
 
-    fn check_across(&self) -> Option<Issue> {
-        let has_content = self.template.is_some() || (self.subject.is_some() && self.body.is_some());
-        (!has_content).then(|| Issue::new("template", "custom", "Pass a template, or both subject and body."))
+    fn check_across(&self) -> Vec<Issue> {
+        if self.template.is_some() || (self.subject.is_some() && self.body.is_some()) {
+            return Vec::new();
+        }
+        vec![Issue::new("template", "custom", "Pass a template, or both subject and body.")]
     }
 }
 

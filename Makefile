@@ -12,7 +12,7 @@ run:
 
 # Builds what is meant to be installed: optimised, in target/release.
 build:
-	@echo "Building Mailwright, optimised. The first time this takes about ten minutes on two processors."
+	@echo "Building Mailwright, optimised. The first time this takes about five minutes on two processors."
 	cargo build --release
 
 # Installs what the tests need and this machine lacks.
@@ -39,7 +39,7 @@ check:
 # Measures throughput, latency and memory against limits measured in the same run.
 bench: setup
 	cargo build --release --workspace
-	./scripts/with-postgres cargo run --release --bin mailwright-bench
+	./scripts/with-postgres cargo run --release -p mailwright-bench --bin mailwright-bench
 
 clean:
 	cargo clean

@@ -103,7 +103,8 @@ impl Sqlite {
             TrySendError::Full(_) => Error::Busy,
             TrySendError::Disconnected(_) => closed(),
         })?;
-        answered.await.map_err(|_| closed())?
+        // the thread panicked, before or after the commit
+        answered.await.map_err(|_| Error::Unknown("the thread that writes panicked".into()))?
     }
 
     pub(crate) async fn read(&self, body: ReadBody) -> Result<Answer> {
@@ -167,6 +168,24 @@ mod tests {
     async fn write(engine: &Sqlite, sql: String) {
         let written = engine.write(false, write_body(body!(async |tx| tx.execute(sql, &[]).await)));
         written.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_panic_of_the_writer_costs_the_jobs_of_that_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open(&folder, SLOW, LOG_PAGES);
+        write(&engine, "create table kept (n integer)".into()).await;
+        // what the thread does itself, outside of a body
+        let panics: Job = Box::new(|connection| {
+            connection.unwrap().execute("insert into kept values (1)", []).unwrap();
+            panic!("as the test wants it")
+        });
+        engine.interactive.try_send(panics).unwrap();
+        write(&engine, "insert into kept values (2)".into()).await;
+        let sum = read_body(body!(async |rx| rx
+            .one("select sum(n) from kept", &[], |r| r.get::<i64>(0))
+            .await));
+        assert_eq!(*engine.read(sum).await.unwrap().downcast::<i64>().unwrap(), 2);
     }
 
     #[tokio::test]

@@ -25,7 +25,7 @@ pub(super) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<s
 }
 
 /// Runs the loop of a thread, and runs it again after a panic, which the bodies of jobs do not cause: [`caught`]. The
-/// queue outlives the panic. Whoever waited for the job of that moment gets [`closed`] as its answer.
+/// queue outlives the panic. Whoever waited for the jobs of that moment learns that nobody answers.
 pub(super) fn kept_running(thread: &'static str, mut run: impl FnMut()) {
     while catch_unwind(AssertUnwindSafe(&mut run)).is_err() {
         // what writes the log may be what panicked

@@ -182,9 +182,8 @@ mod tests {
         });
         engine.interactive.try_send(panics).unwrap();
         write(&engine, "insert into kept values (2)".into()).await;
-        let sum = read_body(body!(async |rx| rx
-            .one("select sum(n) from kept", &[], |r| r.get::<i64>(0))
-            .await));
+        let sum =
+            read_body(body!(async |rx| rx.one("select sum(n) from kept", &[], |r| r.get::<i64>(0)).await));
         assert_eq!(*engine.read(sum).await.unwrap().downcast::<i64>().unwrap(), 2);
     }
 

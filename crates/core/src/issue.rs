@@ -1,6 +1,7 @@
 //! What is wrong with an input: one element of the contract's `errors` array.
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// One failing field of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -14,6 +15,18 @@ pub struct Issue {
     /// What was received: the JSON type for `invalid_type`, the name for `reserved_event`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub received: Option<String>,
+}
+
+/// The type of a JSON value, as `received` of `invalid_type` names it.
+pub fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
 }
 
 impl Issue {

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use mailwright_core::issue::Issue;
+use mailwright_core::issue::{Issue, json_type};
 use mailwright_core::short_text::counted;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -53,7 +53,7 @@ impl Document {
             return;
         }
         let schema = self.resolve(schema);
-        if let Some(choices) = schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array) {
+        if let Some(choices) = choices(schema) {
             return self.walk_choices(choices, value, at, out);
         }
         if let Some(parts) = schema["allOf"].as_array() {
@@ -135,7 +135,7 @@ impl Document {
         at: &str,
         out: &mut Vec<Issue>,
     ) {
-        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for name in required(schema) {
             if !object.contains_key(name) {
                 out.push(self.missing(&schema["properties"][name], &join(at, name)));
             }
@@ -160,7 +160,7 @@ impl Document {
     /// A field that is not there: what its schema says about nothing.
     fn missing(&self, schema: &Value, at: &str) -> Issue {
         let schema = self.resolve(schema);
-        if schema.get("oneOf").or(schema.get("anyOf")).is_some() {
+        if choices(schema).is_some() {
             return Issue::new(at, "invalid_union", "Required.");
         }
         Issue::new(at, "invalid_type", "Required.").received("undefined")
@@ -196,15 +196,14 @@ fn join(at: &str, name: &str) -> String {
     if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
 }
 
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
+/// The shapes that a schema allows, if it names several.
+pub(super) fn choices(schema: &Value) -> Option<&Vec<Value>> {
+    schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array)
+}
+
+/// The members that an object must have.
+pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 pub(super) fn types(schema: &Value) -> Vec<&str> {
@@ -218,19 +217,18 @@ pub(super) fn types(schema: &Value) -> Vec<&str> {
 pub(super) fn has_type(schema: &Value, value: &Value) -> bool {
     let types = types(schema);
     let is_integer = value.as_f64().is_some_and(|number| number.fract() == 0.0);
-    types.is_empty() || types.iter().any(|t| *t == kind(value) || (*t == "integer" && is_integer))
+    types.is_empty() || types.iter().any(|t| *t == json_type(value) || (*t == "integer" && is_integer))
 }
 
 fn wrong_type(schema: &Value, value: &Value, at: &str) -> Issue {
     let wanted = types(schema).into_iter().filter(|t| *t != "null").collect::<Vec<_>>().join(" or ");
-    Issue::new(at, "invalid_type", format!("Expected {wanted}, received {}.", kind(value)))
-        .received(kind(value))
+    Issue::new(at, "invalid_type", format!("Expected {wanted}, received {}.", json_type(value)))
+        .received(json_type(value))
 }
 
 /// What a schema allows, in words: `a string`, or `an object with email`.
 fn shape(schema: &Value) -> String {
-    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let required = required.collect::<Vec<_>>().join(" and ");
+    let required = required(schema).collect::<Vec<_>>().join(" and ");
     let types = types(schema).into_iter().filter(|name| *name != "null").map(|name| match name {
         "object" if !required.is_empty() => format!("an object with {required}"),
         "array" | "integer" | "object" => format!("an {name}"),

@@ -4,7 +4,7 @@
 use mailwright_core::issue::Issue;
 use serde_json::{Map, Value, json};
 
-use super::issues::{Document, has_type, types};
+use super::issues::{Document, choices, has_type, required, types};
 use crate::fields;
 
 /// Texts of the kinds that fields take.
@@ -64,15 +64,14 @@ impl Document {
     /// The schema itself, or of several shapes the first one for values of this kind.
     fn fitting<'s>(&'s self, schema: &'s Value, value: &Value) -> &'s Value {
         let schema = self.resolve(schema);
-        let choices = schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array);
-        let fitting = choices.into_iter().flatten().map(|choice| self.fitting(choice, value));
+        let fitting = choices(schema).into_iter().flatten().map(|choice| self.fitting(choice, value));
         fitting.into_iter().find(|choice| has_type(choice, value)).unwrap_or(schema)
     }
 
     /// A value that a schema allows.
     fn sample(&self, schema: &Value) -> Option<Value> {
         let schema = self.resolve(schema);
-        if let Some(choices) = schema.get("oneOf").or(schema.get("anyOf")).and_then(Value::as_array) {
+        if let Some(choices) = choices(schema) {
             return choices
                 .iter()
                 .find(|choice| choice["type"] != "null")
@@ -91,9 +90,8 @@ impl Document {
                 (0..least).map(|_| self.sample(&schema["items"])).collect::<Option<_>>()?
             }
             "object" => {
-                let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
                 let sampled = |name: &str| Some((name.to_owned(), self.sample(&schema["properties"][name])?));
-                Value::Object(required.map(sampled).collect::<Option<Map<_, _>>>()?)
+                Value::Object(required(schema).map(sampled).collect::<Option<Map<_, _>>>()?)
             }
             _ => return None,
         })

@@ -40,10 +40,8 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Errors in the templates' language, named by field with line and column (reference 4.3).
-    fn syntax(&self) -> Result<()> {
-        let issues = syntax_issues(self.subject.as_deref(), self.body.as_deref());
-        if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
+    fn check_syntax(&self) -> Result<()> {
+        check_syntax(self.subject.as_deref(), self.body.as_deref())
     }
 
     fn apply(self, template: &mut Template) {
@@ -78,7 +76,7 @@ impl App {
 
     /// Creates a template.
     pub async fn create_template(&self, project: &Project, fields: Fields) -> Result<Template> {
-        fields.syntax()?;
+        fields.check_syntax()?;
         let now = self.0.clock.now();
         let mut template = blank(required_sender(fields.from.as_ref())?, now);
         fields.apply(&mut template);
@@ -92,7 +90,7 @@ impl App {
         id: TemplateId,
         fields: Fields,
     ) -> Result<Template> {
-        fields.syntax()?;
+        fields.check_syntax()?;
         let check_sender = fields.from.is_some();
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
         self.write(body!(async |tx| {
@@ -168,14 +166,15 @@ impl App {
     }
 }
 
-/// Errors in the templates' language, named by field with line and column.
-pub(crate) fn syntax_issues(subject: Option<&str>, body: Option<&str>) -> Vec<Issue> {
+/// Refuses errors in the templates' language, named by field with line and column (reference 4.3).
+pub(crate) fn check_syntax(subject: Option<&str>, body: Option<&str>) -> Result<()> {
     let fields = [("subject", subject), ("body", body)];
     let issue = |(name, source): (&str, Option<&str>)| {
         let error = template_language::Template::parse(source?).err()?;
         Some(Issue::new(name, "invalid_template", error.to_string()))
     };
-    fields.into_iter().filter_map(issue).collect()
+    let issues: Vec<_> = fields.into_iter().filter_map(issue).collect();
+    if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
 }
 
 fn blank(from: EmailAddress, now: Timestamp) -> Template {

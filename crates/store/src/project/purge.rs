@@ -26,6 +26,19 @@ use crate::project::audit;
 
 /// How long a retired number is looked through.
 const KEPT: Duration = Duration::from_hours(24);
+/// Rows of purged tables that a reset copies to the new number: the columns beside `project_id`, and which rows.
+const KEPT_ROWS: [(&str, &str, &str); 5] = [
+    (
+        "domains",
+        "id, name, verified, vouched, selector, key_type, public_key, private_key, last_check, check_at, \
+         created_at, updated_at",
+        "",
+    ),
+    ("counters", "kind, name, shard, value", " and kind = 'delivery_stats'"),
+    ("rate_windows", "started_at, used", ""),
+    ("public_rate_windows", "started_at, used", ""),
+    ("throttles", "millitokens, refilled_at", ""),
+];
 
 /// Takes the project away from its number: nothing finds it there any more. Fails with a conflict when another
 /// transaction did so already.
@@ -69,27 +82,11 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
         tx.execute(format!("update {table} set project_id = $2 where project_id = $1"), args![old, new])
             .await?;
     }
-    tx.execute(
-        "insert into domains (project_id, id, name, verified, vouched, selector, key_type, public_key, private_key, \
-         last_check, check_at, created_at, updated_at) select $2, id, name, verified, vouched, selector, key_type, \
-         public_key, private_key, last_check, check_at, created_at, updated_at from domains where project_id = $1",
-        args![old, new],
-    )
-    .await?;
-    tx.execute(
-        "insert into counters (project_id, kind, name, shard, value) select $2, kind, name, shard, value \
-         from counters where project_id = $1 and kind = 'delivery_stats'",
-        args![old, new],
-    )
-    .await?;
-    for (table, columns) in [
-        ("rate_windows", "started_at, used"),
-        ("public_rate_windows", "started_at, used"),
-        ("throttles", "millitokens, refilled_at"),
-    ] {
+    for (table, columns, which) in KEPT_ROWS {
         tx.execute(
             format!(
-                "insert into {table} (project_id, {columns}) select $2, {columns} from {table} where project_id = $1"
+                "insert into {table} (project_id, {columns}) select $2, {columns} from {table} \
+                 where project_id = $1{which}"
             ),
             args![old, new],
         )

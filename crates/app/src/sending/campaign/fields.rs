@@ -10,7 +10,7 @@ use mailwright_core::template::TemplateType;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::sending::template::syntax_issues;
+use crate::sending::template::check_syntax;
 
 /// Fields of a new campaign, or of a change to one.
 #[derive(Debug, Clone, Default)]
@@ -40,10 +40,8 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Errors in the templates' language, named by field with line and column (reference 4.3).
     pub(super) fn check_syntax(&self) -> Result<()> {
-        let issues = syntax_issues(self.subject.as_deref(), self.body.as_deref());
-        if issues.is_empty() { Ok(()) } else { Err(Error::Syntax(issues)) }
+        check_syntax(self.subject.as_deref(), self.body.as_deref())
     }
 
     /// The audience that the fields ask for; fields that are left out keep the values of the previous audience.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::issue::Issue;
+use crate::issue::{Issue, json_type};
 
 /// How many issues of one filter are reported.
 const MAX_ISSUES: usize = 100;
@@ -62,15 +62,7 @@ pub(super) fn missing(at: &str, message: impl Into<String>) -> Issue {
 }
 
 pub(super) fn wrong_type(at: &str, expected: &str, found: &Value) -> Issue {
-    let name = match found {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
-    Issue::new(at, "invalid_type", format!("Must be {expected}.")).received(name)
+    Issue::new(at, "invalid_type", format!("Must be {expected}.")).received(json_type(found))
 }
 
 pub(super) fn unknown(at: &str, message: impl Into<String>, found: &str) -> Issue {

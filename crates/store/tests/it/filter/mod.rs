@@ -7,6 +7,7 @@ mod bounds;
 mod strategies;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -16,8 +17,7 @@ use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber, SegmentId
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::filter::{self, EventCounts, FactsOf, Segments};
 use mailwright_store::body;
-use mailwright_store::database::migrate;
-use mailwright_store::{Arg, Db, Location, Result, StoreMetrics, json_text};
+use mailwright_store::{Arg, Db, Result, json_text};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
@@ -25,6 +25,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use uuid::Uuid;
 
+use crate::database::TestDatabase;
 use strategies::{EVENTS, dense, eventful, person, tree};
 
 /// 2025-03-10T12:00:00Z, a time at which days are half over.
@@ -32,69 +33,31 @@ const NOW: Timestamp = Timestamp(1_741_608_000_000);
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-/// A database of the engine under test, dropped with this value.
+/// A database of the engine under test, and what runs its futures.
 struct Database {
-    db: Db,
+    // dropped before the runtime
+    database: TestDatabase,
     runtime: Runtime,
-    _folder: tempfile::TempDir,
-    /// The server and the database's name, on PostgreSQL.
-    server: Option<(String, String)>,
+}
+
+impl Deref for Database {
+    type Target = TestDatabase;
+
+    fn deref(&self) -> &TestDatabase {
+        &self.database
+    }
 }
 
 impl Database {
     fn sqlite() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::Sqlite(folder.path().join("filter.db"));
-        Self::open(folder, &location, None)
+        let runtime = Runtime::new().unwrap();
+        Self { database: runtime.block_on(TestDatabase::sqlite(NOW)), runtime }
     }
 
     fn postgres(test: &str) -> Self {
-        let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
-        let server = server.expect(
-            "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be created, \
-             or run the tests through scripts/with-postgres",
-        );
-        let server = server.trim_end_matches('/').to_owned();
-        let name = format!("mailwright_filter_{test}_{}", std::process::id());
-        let location = Location::Postgres {
-            url: format!("{server}/{name}"),
-            connections: 4,
-            lock_wait: std::time::Duration::from_millis(250),
-        };
-        administer(&server, format!("drop database if exists {name} with (force)"));
-        administer(&server, format!("create database {name}"));
-        Self::open(tempfile::tempdir().unwrap(), &location, Some((server, name)))
-    }
-
-    fn open(folder: tempfile::TempDir, location: &Location, server: Option<(String, String)>) -> Self {
         let runtime = Runtime::new().unwrap();
-        let db = {
-            let _inside = runtime.enter();
-            Db::open(location, StoreMetrics::default()).unwrap()
-        };
-        runtime.block_on(migrate::migrate(&db, NOW)).unwrap();
-        Self { db, runtime, _folder: folder, server }
+        Self { database: runtime.block_on(TestDatabase::postgres(&format!("filter_{test}"), NOW)), runtime }
     }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        if let Some((server, name)) = &self.server {
-            administer(server, format!("drop database if exists {name} with (force)"));
-        }
-    }
-}
-
-/// Runs a statement on the server, outside of any runtime.
-fn administer(server: &str, statement: String) {
-    let url = format!("{server}/postgres");
-    Runtime::new().unwrap().block_on(async move {
-        let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
-            .await
-            .unwrap_or_else(|error| panic!("MAILWRIGHT_TEST_POSTGRES is out of reach: {error}"));
-        tokio::spawn(connection);
-        client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
-    });
 }
 
 /// A contact with everything a filter can look at.

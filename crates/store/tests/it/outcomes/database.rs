@@ -1,5 +1,6 @@
 //! A database with mails of one project.
 
+use std::ops::Deref;
 use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
@@ -9,52 +10,31 @@ use mailwright_core::ids::{ContactId, EmailId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
-use mailwright_store::database::migrate;
 use mailwright_store::insight::counter::{self, Counter, Deltas};
 use mailwright_store::sending::email::{self, Claimed, Email, Mark, NewEmail, Outcome};
 use mailwright_store::sending::news::{self, Received};
-use mailwright_store::{Db, Location, StoreMetrics};
-use tokio::runtime::Runtime;
 
 use super::{NOW, PROJECT, reference};
+use crate::database::TestDatabase;
 
-/// A database of the engine under test, dropped with this value.
-pub(super) struct Database {
-    pub(super) db: Db,
-    _folder: tempfile::TempDir,
-    /// The server and the database's name, on PostgreSQL.
-    server: Option<(String, String)>,
+/// A database of the engine under test.
+pub(super) struct Database(TestDatabase);
+
+impl Deref for Database {
+    type Target = TestDatabase;
+
+    fn deref(&self) -> &TestDatabase {
+        &self.0
+    }
 }
 
 impl Database {
     pub(super) async fn sqlite() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let location = Location::Sqlite(folder.path().join("outcomes.db"));
-        Self::open(folder, &location, None).await
+        Self(TestDatabase::sqlite(NOW).await)
     }
 
     pub(super) async fn postgres(test: &str) -> Self {
-        let server = std::env::var("MAILWRIGHT_TEST_POSTGRES").ok().filter(|url| !url.is_empty());
-        let server = server.expect(
-            "this test needs PostgreSQL: set MAILWRIGHT_TEST_POSTGRES to a server on which databases may be created, \
-             or run the tests through scripts/with-postgres",
-        );
-        let server = server.trim_end_matches('/').to_owned();
-        let name = format!("mailwright_outcomes_{test}_{}", std::process::id());
-        administer(&server, format!("drop database if exists {name} with (force)"));
-        administer(&server, format!("create database {name}"));
-        let location = Location::Postgres {
-            url: format!("{server}/{name}"),
-            connections: 4,
-            lock_wait: Duration::from_millis(250),
-        };
-        Self::open(tempfile::tempdir().unwrap(), &location, Some((server, name))).await
-    }
-
-    async fn open(folder: tempfile::TempDir, location: &Location, server: Option<(String, String)>) -> Self {
-        let db = Db::open(location, StoreMetrics::default()).unwrap();
-        migrate::migrate(&db, NOW).await.unwrap();
-        Self { db, _folder: folder, server }
+        Self(TestDatabase::postgres(&format!("outcomes_{test}"), NOW).await)
     }
 
     /// A mail that waits.
@@ -144,27 +124,4 @@ impl Database {
         counts.sort();
         counts
     }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        if let Some((server, name)) = &self.server {
-            administer(server, format!("drop database if exists {name} with (force)"));
-        }
-    }
-}
-
-/// Runs a statement on the server, on a thread and a runtime of its own.
-fn administer(server: &str, statement: String) {
-    let url = format!("{server}/postgres");
-    let run = std::thread::spawn(move || {
-        Runtime::new().unwrap().block_on(async move {
-            let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls)
-                .await
-                .unwrap_or_else(|error| panic!("MAILWRIGHT_TEST_POSTGRES is out of reach: {error}"));
-            tokio::spawn(connection);
-            client.batch_execute(&statement).await.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
-        });
-    });
-    run.join().unwrap();
 }

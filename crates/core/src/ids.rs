@@ -171,6 +171,16 @@ macro_rules! with_ids {
             AuditId,
             /// A link that proves an address.
             OneTimeLinkId,
+            /// A workflow.
+            WorkflowId,
+            /// A step of a workflow.
+            StepId,
+            /// A transition between two steps.
+            TransitionId,
+            /// A contact's way through a workflow.
+            ExecutionId,
+            /// A request of a WEBHOOK step.
+            WebhookId,
         }
     };
 }

@@ -178,6 +178,16 @@ fn one_off(mut value: Value) -> Result<Value, Value> {
     }
 }
 
+/// What a value of a payload says: the inner value of `{ value, persistent: false }` (rule 5), or the value itself.
+pub fn plain(value: &Value) -> &Value {
+    match value.as_object() {
+        Some(object) if object.get("persistent") == Some(&Value::Bool(false)) => {
+            object.get("value").unwrap_or(value)
+        }
+        _ => value,
+    }
+}
+
 /// Bytes of data as JSON, nearly: what the limits count.
 pub fn size(data: &Data) -> usize {
     data.iter().map(|(key, value)| entry_size(key, value)).sum()

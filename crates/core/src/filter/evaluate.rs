@@ -79,7 +79,7 @@ impl TimeTest {
 
 impl DataPath {
     /// The value at this place; `None` when there is none, or null.
-    pub(super) fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
+    pub(crate) fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
         let found = data.get(self.as_str()).or_else(|| {
             let mut keys = self.keys();
             let first = data.get(keys.next()?)?;

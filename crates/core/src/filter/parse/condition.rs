@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::field::Field;
-use super::issues::{Issues, join, missing, nul, unknown, wrong_type};
 use super::operator::Operator;
 use crate::address::EmailAddress;
 use crate::filter::date::Moment;
 use crate::filter::tree::{Condition, DataTest, EventTest, Operand, Ordered, TextTest, TimeTest};
 use crate::issue::Issue;
+use crate::reading::{Issues, join, missing, nul, unknown, wrong_type};
 use crate::time::Timestamp;
 
 /// The longest text to compare with, in characters.

@@ -1,12 +1,12 @@
 //! The field of a condition, and the operators that it takes.
 
-use super::issues::{Issues, nul, unknown};
 use super::operator::Operator;
 use crate::custom_data::MAX_KEY;
 use crate::event::{Activity, MAX_EVENT_NAME, is_too_long};
 use crate::filter::tree::{DataPath, TimeField};
 use crate::ids::SegmentId;
 use crate::issue::Issue;
+use crate::reading::{Issues, nul, unknown};
 use serde_json::Value;
 
 /// How deep a path into custom data can lead.

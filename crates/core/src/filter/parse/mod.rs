@@ -2,17 +2,16 @@
 
 mod condition;
 mod field;
-mod issues;
 mod operator;
 
 use serde_json::Value;
 
 pub use self::condition::MAX_TEXT;
 use self::condition::RawFilter;
-use self::issues::{Issues, holds_nul, join, nul, unknown};
 pub use self::operator::operator_names;
 use crate::filter::tree::{Condition, Filter, Group, Logic};
 use crate::issue::Issue;
+use crate::reading::{Issues, holds_nul, join, nul, unknown};
 
 /// How deep trees can be nested; the outermost counts.
 pub const MAX_DEPTH: usize = 10;

@@ -1,0 +1,37 @@
+//! The limits of workflows. They are in `docs/limits.md` as well.
+
+use std::time::Duration;
+
+/// The most workflows of a project.
+pub const MAX_WORKFLOWS: usize = 1000;
+/// The most steps of a workflow, its trigger included.
+pub const MAX_STEPS: usize = 500;
+/// The most transitions of a workflow.
+pub const MAX_TRANSITIONS: usize = 2000;
+/// The most branches of a step, the one called `default` not included.
+pub const MAX_BRANCHES: usize = 20;
+/// The longest name of a workflow, a step or a branch, in characters.
+pub const MAX_NAME: usize = 100;
+/// The longest id of a branch, in bytes.
+pub const MAX_BRANCH: usize = 100;
+/// The largest configuration of a step, in bytes of JSON.
+pub const MAX_CONFIG: usize = 64 * 1024;
+/// The largest workflow, in bytes of JSON: all that its steps are configured with.
+pub const MAX_GRAPH: usize = 1024 * 1024;
+/// The largest context of an execution, in bytes of JSON.
+pub const MAX_CONTEXT: usize = 64 * 1024;
+/// The most executions of one contact that are not over, of all workflows of a project.
+pub const MAX_ACTIVE_PER_CONTACT: usize = 100;
+/// The longest DELAY.
+pub const MAX_DELAY: Duration = Duration::from_hours(365 * 24);
+/// The longest time that a `WAIT_FOR_EVENT` step waits, unless it waits without end.
+pub const MAX_TIMEOUT: Duration = Duration::from_hours(365 * 24);
+/// The longest URL of a WEBHOOK, in bytes.
+pub const MAX_URL: usize = 4096;
+/// The most headers of a WEBHOOK.
+pub const MAX_HEADERS: usize = 50;
+/// The longest reason of an EXIT, in characters.
+pub const MAX_REASON: usize = 500;
+/// An execution counts from the instant at which a step was due, as long as the service is not later than this. After
+/// an outage it counts from the present, so that the steps that were due meanwhile do not follow one another at once.
+pub const PUNCTUAL: Duration = Duration::from_mins(1);

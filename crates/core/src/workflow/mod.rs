@@ -1,0 +1,25 @@
+//! Workflows: graphs of steps that contacts go through (contract, Workflow and other resources; reference 1).
+//!
+//! - What the owner edits is a [`graph`], whose steps have a configuration that [`config`] reads into an
+//!   [`action`](action::Action). [`edit`] has the rules for changing it.
+//! - A [`version`] is a graph that is in force. It never changes once somebody goes through it.
+//! - An [`execution`] is a contact's way through a version. [`advance`](mod@advance) says what becomes of it when
+//!   something happens, as a function of its arguments alone; [`run`](mod@run) gives it all that is due.
+//! - A [`world`] is what an execution needs to know, and what its steps do.
+
+pub mod action;
+pub mod advance;
+pub mod condition;
+pub mod config;
+pub mod edit;
+pub mod execution;
+pub mod graph;
+pub mod kind;
+pub mod limits;
+pub mod run;
+pub mod scope;
+#[cfg(test)]
+mod tests;
+pub mod version;
+pub mod wait_until;
+pub mod world;

@@ -1,0 +1,146 @@
+//! What holds for every graph and every history.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::stage::Board;
+use super::{Flow, HOUR, MINUTE, START, event, punctually};
+use crate::template::TemplateType;
+use crate::time::Timestamp;
+use crate::workflow::kind::StepType;
+use crate::workflow::kind::WaitOutcome::{Event, Timeout};
+use crate::workflow::run::run;
+use crate::workflow::world::Happening;
+
+/// A step of a random flow: what it does, and how far ahead its ways lead.
+type Part = (u8, u8, u8);
+
+/// Longer than all waits of a flow together that end by themselves.
+const FOREVER: i64 = 60 * 24 * HOUR;
+const NAMES: [&str; 3] = ["a", "b", "c"];
+
+fn config(kind: StepType, variant: u8, board: &mut Board) -> Value {
+    let name = NAMES[usize::from(variant) % NAMES.len()];
+    match kind {
+        StepType::SendEmail => board.template(TemplateType::ALL[usize::from(variant) % 3]),
+        StepType::Delay => json!({ "amount": i64::from(variant % 5) + 1, "unit": "minutes" }),
+        StepType::WaitForEvent => json!({ "eventName": name, "timeout": i64::from(variant % 4) * 300 }),
+        StepType::WaitUntil => json!({ "mode": "window", "from": "10:03", "to": "10:04" }),
+        StepType::Condition => json!({ "field": format!("event.{name}"), "operator": "exists" }),
+        StepType::RandomSplit => {
+            json!({ "branches": [{ "id": "x", "weight": 1 }, { "id": "y", "weight": 2 }] })
+        }
+        StepType::UpdateContact => {
+            json!({ "updates": { (name): variant }, "subscriptionAction": if variant.is_multiple_of(2) { "none" } else { "unsubscribe" } })
+        }
+        _ => json!({}),
+    }
+}
+
+/// A flow whose ways all lead ahead.
+fn flow(parts: &[Part], board: &mut Board) -> Flow {
+    const KINDS: [StepType; 8] = [
+        StepType::SendEmail,
+        StepType::Delay,
+        StepType::WaitForEvent,
+        StepType::WaitUntil,
+        StepType::Condition,
+        StepType::RandomSplit,
+        StepType::UpdateContact,
+        StepType::Exit,
+    ];
+    let kinds: Vec<_> = parts.iter().map(|(kind, ..)| KINDS[usize::from(*kind) % KINDS.len()]).collect();
+    let mut flow = Flow::new();
+    for (kind, (_, variant, _)) in kinds.iter().zip(parts) {
+        flow = flow.step(*kind, config(*kind, *variant, board));
+    }
+    flow = flow.link(0, 1);
+    for (index, (kind, (_, _, jump))) in kinds.iter().zip(parts).enumerate() {
+        let from = index + 1;
+        let (near, far) = (from + 1, from + 1 + usize::from(*jump % 3));
+        let last = parts.len();
+        let ways: &[_] = &[near, far];
+        for (number, to) in ways.iter().enumerate().filter(|(_, to)| **to <= last) {
+            flow = match (kind, number) {
+                (StepType::Condition, n) => flow.branch(from, *to, ["yes", "no"][n]),
+                (StepType::RandomSplit, n) => flow.branch(from, *to, ["x", "y"][n]),
+                (StepType::WaitForEvent, n) => flow.outcome(from, *to, [Event, Timeout][n]),
+                (StepType::Exit, _) | (_, 1) => flow,
+                _ => flow.link(from, *to),
+            };
+        }
+    }
+    flow
+}
+
+fn history(events: &[(u8, i64)]) -> Vec<Happening> {
+    let mut at = START.0;
+    let happening = |(name, after): &(u8, i64)| {
+        at += after;
+        let name = NAMES[usize::from(*name) % NAMES.len()];
+        event(name, Timestamp(at), json!({ (name): at }))
+    };
+    events.iter().map(happening).collect()
+}
+
+fn parts() -> impl Strategy<Value = Vec<Part>> {
+    prop::collection::vec(any::<Part>(), 1..14)
+}
+
+fn events() -> impl Strategy<Value = Vec<(u8, i64)>> {
+    prop::collection::vec((any::<u8>(), 0..400_000_i64), 0..20)
+}
+
+proptest! {
+    /// However often somebody looks, and as long as nobody looks more than a minute late, the log is the same.
+    #[test]
+    fn the_log_does_not_depend_on_when_somebody_looks(parts in parts(), events in events(), looks in 1..50_000_i64) {
+        let mut board = Board::new(json!({}));
+        let flow = flow(&parts, &mut board);
+        let version = flow.version();
+        let history = history(&events);
+        let end = Timestamp(history.last().map_or(START.0, |event| event.at.0) + FOREVER);
+
+        // as a rehearsal does: whenever something is due or happens
+        let (mut whole_board, mut whole) = (board.clone(), flow.begin(&board, json!({})));
+        punctually(&version, &mut whole, &history, &mut whole_board, end);
+
+        // as the engine does: whenever it comes to it
+        let mut real = flow.begin(&board, json!({}));
+        let mut rest = &history[..];
+        let mut at = START.0;
+        let mut turn = 0;
+        while real.status.is_active() && at < end.0 && (real.due_at.is_some() || !rest.is_empty()) {
+            // at random moments, but never a minute after something was due
+            turn += 1;
+            let next = real.due_at.map_or(i64::MAX, |due| due.0).min(rest.first().map_or(i64::MAX, |e| e.at.0));
+            at = next.max(at) + (looks * turn) % 59_000;
+            let (seen, later) = rest.split_at(rest.iter().take_while(|event| event.at.0 <= at).count());
+            run(&version, &mut real, seen, &mut board, Timestamp(at));
+            rest = later;
+        }
+        prop_assert_eq!(&real.log, &whole.log);
+        prop_assert_eq!((real.status, &real.context), (whole.status, &whole.context));
+        prop_assert_eq!(board.told, whole_board.told);
+    }
+
+    /// An execution takes each step once, in an order that time has, and ends or waits for something.
+    #[test]
+    fn each_step_is_taken_once(parts in parts(), events in events()) {
+        let mut board = Board::new(json!({}));
+        let flow = flow(&parts, &mut board);
+        let execution = flow.run(&mut board, json!({}), &history(&events), FOREVER / MINUTE);
+        let taken: BTreeSet<_> = execution.log.iter().map(|record| record.step).collect();
+        prop_assert_eq!(taken.len(), execution.log.len());
+        prop_assert!(execution.log.is_sorted_by_key(|record| record.started_at));
+        let closed = execution.log.iter().all(|record| record.completed_at.is_some());
+        prop_assert_eq!(closed, !execution.status.is_active());
+        if execution.status.is_active() {
+            prop_assert!(execution.due_at.is_none_or(|due| due > super::minutes(FOREVER / MINUTE)));
+        } else {
+            prop_assert_eq!(execution.due_at, None);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What an execution needs to know and can change, apart from itself.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::address::EmailAddress;
+use crate::custom_data::{Data, DataPatch};
+use crate::excess::Excess;
+use crate::filter::Facts;
+use crate::ids::{EventId, SegmentId, TemplateId};
+use crate::template::TemplateType;
+use crate::time::Timestamp;
+use crate::time_zone::Zone;
+use crate::workflow::action::Webhook;
+use crate::workflow::version::Place;
+
+/// What is known of the contact and its project.
+pub trait World: Facts {
+    /// The kind of mail that a template makes; `None` if the project has no such template.
+    fn template(&self, id: TemplateId) -> Option<TemplateType>;
+    /// Whether the contact's address refused mail for good, or complained.
+    fn is_suppressed(&self) -> bool;
+    /// When the project lets the contact get another marketing mail, after `now`; `None` if it does now.
+    fn capped_until(&self, now: Timestamp) -> Option<Timestamp>;
+    /// The time zone of the project.
+    fn zone(&self) -> &Zone;
+    /// Whether contact and project can hold what would be written.
+    fn fits(&self, patch: &DataPatch) -> Result<(), Excess>;
+    /// Whether the project has a static segment.
+    fn has_static_segment(&self, id: SegmentId) -> bool;
+}
+
+/// What happens to an execution.
+#[derive(Debug, Clone, Copy)]
+pub enum Input<'a> {
+    /// Its time has come.
+    Due,
+    /// The contact changed, and may have reached the goal.
+    Changed,
+    /// The contact has an event.
+    Event(&'a Happening),
+    /// The request of a WEBHOOK step came to an end.
+    Answered(&'a Answered),
+}
+
+/// An event of the contact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Happening {
+    /// Identifier.
+    pub id: EventId,
+    /// Name.
+    pub name: String,
+    /// Its data, as it was sent.
+    pub data: Data,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// How the request of a WEBHOOK step ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// What the step tells of it.
+    pub output: Value,
+    /// Why there is no answer; `None` if there is one.
+    pub error: Option<String>,
+}
+
+/// What a step does beyond its execution. It is written in the transaction that completes the step.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// A mail is put into the outbox.
+    Mail {
+        /// The step.
+        step: Place,
+        /// The record of the step in the log, which is told the id of the mail.
+        record: usize,
+        /// The template.
+        template: TemplateId,
+        /// Who gets it, if it is not the contact.
+        to: Option<EmailAddress>,
+        /// When it is sent.
+        at: Timestamp,
+    },
+    /// The contact changes.
+    Contact {
+        /// Custom fields that are written.
+        patch: Arc<DataPatch>,
+        /// The subscription from then on.
+        subscribed: Option<bool>,
+        /// When.
+        at: Timestamp,
+    },
+    /// The contact joins or leaves a static segment.
+    Segment {
+        /// The segment.
+        id: SegmentId,
+        /// Whether it joins.
+        adds: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// A request is made. The execution goes on with its answer.
+    Request {
+        /// The step.
+        step: Place,
+        /// What is asked.
+        webhook: Arc<Webhook>,
+        /// When it was asked for.
+        at: Timestamp,
+    },
+}

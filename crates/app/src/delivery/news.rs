@@ -226,6 +226,7 @@ mod tests {
                 subject: None,
                 sent_at: Some(NOW),
                 bounced_at: None,
+                has_left: true,
             };
             email::conclude(tx, &[outcome], &mut deltas, NOW).await?;
             deltas.save(tx).await?;

@@ -170,6 +170,7 @@ fn entry(
             subject: subject.map(str::to_owned),
             sent_at,
             bounced_at,
+            has_left: verdict.status == EmailStatus::Sent,
         },
         contact: mail.contact,
         recipient: mail.recipient.clone(),

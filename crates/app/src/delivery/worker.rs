@@ -245,6 +245,8 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
         size,
         created_at: delivery.now(),
     };
+    // nothing left: a claim that was lost meanwhile, as by a campaign that was cancelled, has the last word
+    record.outcome.has_left = false;
     record.captured = Some(Kept { mail: kept, raw, quota: delivery.app.settings().mailbox });
     delivery.record(record).await;
 }

@@ -53,6 +53,8 @@ pub struct Outcome {
     pub sent_at: Option<Timestamp>,
     /// When it was refused for good.
     pub bounced_at: Option<Timestamp>,
+    /// Whether the mail left the machine, so that it was sent even if the claim was lost meanwhile.
+    pub has_left: bool,
 }
 
 impl Outcome {
@@ -71,7 +73,7 @@ pub struct Concluded {
 }
 
 /// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
-/// meanwhile, changes nothing. There is one exception: that a mail was sent is stored even under an older claim, by
+/// meanwhile, changes nothing. There is one exception: that a mail left is stored even under an older claim, by
 /// [`conclude_late`](super::conclude_late) if the mail no longer waits. There must be one outcome per mail. It ends the
 /// claim, so that no late write can change the outcome.
 ///
@@ -97,16 +99,16 @@ pub async fn conclude(
              attempts = emails.attempts + 1, in_doubt = emails.in_doubt + r.doubts, \
              waited_ms = emails.waited_ms + r.waits, sent_claim = case when r.status = 'SENT' then r.claim end, \
              recipient_state = r.recipient_state, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
-             updated_at = $15, \
+             updated_at = $16, \
              variables = case when r.due_at is null and (r.status = 'SENT' or emails.campaign_id is null) \
-             then {json $16} else emails.variables end, \
+             then {json $17} else emails.variables end, \
              log = case when emails.recipient = '' then emails.log else {log_and} r.attempt {numbered} end, \
              error = case when emails.recipient = '' then null else r.error end, \
              subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, waits int, doubts int, \
-             attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text} \
+             attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text, has_left bool} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or r.status = 'SENT') returning id, recipient = ''",
+             and (emails.claim = r.claim or r.has_left) returning id, recipient = ''",
             &[
                 projects,
                 ids,
@@ -124,6 +126,7 @@ pub async fn conclude(
                     outcomes.iter().map(|o| o.campaign.map(|_| o.recipient_state().as_str().into())).collect(),
                 ),
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
+                Arg::Bools(outcomes.iter().map(|o| o.has_left).collect()),
                 now.into(),
                 Arg::Json("{}".into()),
             ],

@@ -36,7 +36,7 @@ pub async fn conclude_late(
 ) -> Result<()> {
     for outcome in outcomes {
         let (project, id) = (outcome.claim.project, outcome.claim.id);
-        if outcome.status != EmailStatus::Sent || concluded.changed.contains(&id) {
+        if !outcome.has_left || concluded.changed.contains(&id) {
             continue;
         }
         let Some(ended) = ended(tx, project, id).await? else { continue };

@@ -77,6 +77,7 @@ async fn sent_after(tx: &mut Tx<'_>, status: EmailStatus) -> Result<bool> {
         subject: None,
         sent_at: Some(NOW),
         bounced_at: None,
+        has_left: true,
     };
     conclude_late(tx, &[outcome], &mut Concluded::default(), &mut Deltas::default(), NOW).await?;
     keeps_values(tx, claim).await

@@ -41,6 +41,7 @@ fn outcome(mail: &Claimed, status: EmailStatus, came_to: AttemptOutcome) -> Outc
         subject: None,
         sent_at: (status == EmailStatus::Sent).then_some(NOW),
         bounced_at: None,
+        has_left: status == EmailStatus::Sent,
     }
 }
 
@@ -161,6 +162,23 @@ async fn one_owner_at_a_time_is_never_in_doubt(database: &Database) {
     assert_eq!((kept.len(), &kept[0]["attempt"], &kept[49]["attempt"]), (50, &12.into(), &61.into()));
 }
 
+async fn what_never_left_ends_with_its_claim(database: &Database) {
+    database.enqueue().await;
+    let first = database.claim(0).await;
+    let second = database.claim(2_000).await;
+    let kept = |mail| Outcome { has_left: false, ..sent(mail) };
+    assert!(!database.conclude(&kept(&first)).await, "the mail is another owner's");
+    assert_eq!(database.get(first.id).await.status, EmailStatus::Pending);
+    let failed = outcome(&second, EmailStatus::Failed, AttemptOutcome::Failed);
+    assert!(database.conclude(&failed).await);
+    for mail in [&first, &second] {
+        assert!(!database.conclude(&kept(mail)).await, "the mail is settled");
+    }
+    let known = database.get(first.id).await;
+    assert_eq!((known.status, history(&known)), (EmailStatus::Failed, (1, 0, log(&["failed"]))));
+    assert_eq!(database.counted().await, [("FAILED".to_owned(), 1)]);
+}
+
 async fn what_is_learnt_later_only_moves_a_mail_up(database: &Database) {
     let id = database.enqueue().await;
     let mail = database.claim(0).await;
@@ -243,6 +261,7 @@ both_engines! {
     the_new_owner_gave_it_up,
     the_former_owner_did_not_succeed,
     one_owner_at_a_time_is_never_in_doubt,
+    what_never_left_ends_with_its_claim,
     what_is_learnt_later_only_moves_a_mail_up,
     what_is_learnt_of_a_mail_that_waits_is_too_early,
     what_is_learnt_later_ends_a_doubt,

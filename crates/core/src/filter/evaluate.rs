@@ -10,7 +10,7 @@ use super::tree::{
     Comparison, Condition, DataPath, DataTest, EventTest, Filter, Group, Logic, Operand, Ordered, TextTest,
     TimeField, TimeTest,
 };
-use crate::custom_data::Data;
+use crate::custom_data::{Data, plain};
 use crate::time::Timestamp;
 
 const DAY: Duration = Duration::from_hours(24);
@@ -46,6 +46,9 @@ impl Condition {
                 test.matches(time, now)
             }
             Self::Data { path, test } => test.matches(path.find(&contact.data), now),
+            Self::Context { path, test } => {
+                test.matches(facts.context().and_then(|data| path.find_plain(data)), now)
+            }
             Self::Event { name, test } => test.matches(facts.last_event(name), now),
             Self::Activity { kind, test } => test.matches(facts.last_activity(*kind), now),
             Self::Segment { id, member } => facts.is_member(*id) == *member,
@@ -83,6 +86,16 @@ impl DataPath {
         let found = data.get(self.as_str()).or_else(|| {
             let mut keys = self.keys();
             let first = data.get(keys.next()?)?;
+            keys.try_fold(first, |value, key| value.as_object()?.get(key))
+        });
+        found.filter(|value| !value.is_null())
+    }
+
+    /// The same in the data of an event, where `{ value, persistent: false }` stands for its value.
+    pub(crate) fn find_plain<'d>(&self, data: &'d Data) -> Option<&'d Value> {
+        let found = data.get(self.as_str()).map(plain).or_else(|| {
+            let mut keys = self.keys();
+            let first = plain(data.get(keys.next()?)?);
             keys.try_fold(first, |value, key| value.as_object()?.get(key))
         });
         found.filter(|value| !value.is_null())

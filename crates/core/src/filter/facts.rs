@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::tree::Filter;
 use crate::contact::Contact;
+use crate::custom_data::Data;
 use crate::event::Activity;
 use crate::ids::SegmentId;
 use crate::time::Timestamp;
@@ -20,6 +21,10 @@ pub trait Facts {
     fn last_activity(&self, activity: Activity) -> Option<Timestamp>;
     /// Whether it is in a segment.
     fn is_member(&self, segment: SegmentId) -> bool;
+    /// The data of the event that is being handled.
+    fn context(&self) -> Option<&Data> {
+        None
+    }
 }
 
 /// A contact's facts, with untracked segments evaluated on first use and cached.
@@ -49,6 +54,10 @@ impl<F: Facts> Facts for Resolved<'_, F> {
 
     fn last_activity(&self, activity: Activity) -> Option<Timestamp> {
         self.facts.last_activity(activity)
+    }
+
+    fn context(&self) -> Option<&Data> {
+        self.facts.context()
     }
 
     /// Segments that refer to each other in a circle are refused when they are saved; here such a reference is false.

@@ -45,6 +45,7 @@ impl Condition {
             Self::Subscribed(_) => drop(references.fields.insert("subscribed".to_owned())),
             Self::Time { field, .. } => drop(references.fields.insert(field.as_str().to_owned())),
             Self::Data { path, .. } => drop(references.fields.insert(format!("data.{}", path.as_str()))),
+            Self::Context { .. } => {}
             Self::Event { name, .. } => drop(references.events.insert(name.clone())),
             Self::Activity { kind, .. } => drop(references.activities.insert(*kind)),
             Self::Segment { id, .. } => drop(references.segments.insert(*id)),

@@ -56,6 +56,13 @@ pub enum Condition {
         /// What must hold of it.
         test: DataTest,
     },
+    /// On the data of the event that is being handled, where there is one: no audience has such a condition.
+    Context {
+        /// Where in the data.
+        path: DataPath,
+        /// What must hold of it.
+        test: DataTest,
+    },
     /// On the events of a name.
     Event {
         /// The name.

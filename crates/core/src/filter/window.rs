@@ -64,6 +64,7 @@ impl Condition {
             | Self::Subscribed(_)
             | Self::Time { .. }
             | Self::Data { .. }
+            | Self::Context { .. }
             | Self::Segment { .. } => return None,
         };
         Some(Window { source, length })

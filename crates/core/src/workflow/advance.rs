@@ -22,7 +22,7 @@ use crate::workflow::kind::{ExecutionStatus, OverCap, StepStatus, WaitOutcome};
 use crate::workflow::scope::Scope;
 use crate::workflow::version::{Goal, Place, Planned, Version};
 use crate::workflow::wait_until::Until;
-use crate::workflow::world::{Answered, Effect, Happening, Input, World};
+use crate::workflow::world::{Answered, Effect, Happening, Input, WithContext, World};
 
 /// The reason of an execution that ended because the contact reached the goal.
 pub const GOAL_REASON: &str = "goal";
@@ -164,7 +164,8 @@ impl<'a, W: World> Turn<'a, W> {
                 self.complete(output, next);
             }
             Action::Filter(filter) => {
-                let holds = filter.matches(self.world, self.now);
+                let known = WithContext { world: self.world, context: &self.execution.context };
+                let holds = filter.matches(&known, self.now);
                 let branch = if holds { crate::workflow::action::YES } else { crate::workflow::action::NO };
                 self.complete(json!({ "branch": branch }), step.next(Some(branch)));
             }

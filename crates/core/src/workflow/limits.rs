@@ -1,4 +1,4 @@
-//! The limits of workflows. They are in `docs/limits.md` as well.
+//! The limits of workflows.
 
 use std::time::Duration;
 

@@ -16,10 +16,13 @@ pub mod execution;
 pub mod graph;
 pub mod kind;
 pub mod limits;
+pub mod output;
 pub mod run;
+pub mod schedule;
 pub mod scope;
 #[cfg(test)]
 mod tests;
+pub mod trigger;
 pub mod version;
 pub mod wait_until;
 pub mod world;

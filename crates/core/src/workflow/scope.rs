@@ -92,19 +92,9 @@ impl Scope<'_> {
             Field::UpdatedAt => Some(contact.updated_at.to_string().into()),
             Field::Id => Some(contact.id.to_string().into()),
             Field::Data(path) => path.find(&contact.data).cloned(),
-            Field::Context(path) => of_context(self.context, path).cloned(),
+            Field::Context(path) => path.find_plain(self.context).cloned(),
         }
     }
-}
-
-fn of_context<'c>(context: &'c Data, path: &DataPath) -> Option<&'c Value> {
-    let whole = context.get(path.as_str()).map(plain);
-    let found = whole.or_else(|| {
-        let mut keys = path.keys();
-        let first = plain(context.get(keys.next()?)?);
-        keys.try_fold(first, |value, key| value.as_object()?.get(key))
-    });
-    found.filter(|value| !value.is_null())
 }
 
 /// A context as its values are meant: what was sent as `{ value, persistent: false }` is its inner value.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::address::EmailAddress;
+use crate::contact::Contact;
 use crate::custom_data::{Data, DataPatch};
 use crate::excess::Excess;
-use crate::filter::Facts;
+use crate::filter::{Activity, Facts};
 use crate::ids::{EventId, SegmentId, TemplateId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
@@ -29,6 +30,34 @@ pub trait World: Facts {
     fn fits(&self, patch: &DataPatch) -> Result<(), Excess>;
     /// Whether the project has a static segment.
     fn has_static_segment(&self, id: SegmentId) -> bool;
+}
+
+/// What is known of the contact, with the context of its execution.
+pub(crate) struct WithContext<'a, W> {
+    pub(crate) world: &'a W,
+    pub(crate) context: &'a Data,
+}
+
+impl<W: Facts> Facts for WithContext<'_, W> {
+    fn contact(&self) -> &Contact {
+        self.world.contact()
+    }
+
+    fn last_event(&self, name: &str) -> Option<Timestamp> {
+        self.world.last_event(name)
+    }
+
+    fn last_activity(&self, activity: Activity) -> Option<Timestamp> {
+        self.world.last_activity(activity)
+    }
+
+    fn is_member(&self, segment: SegmentId) -> bool {
+        self.world.is_member(segment)
+    }
+
+    fn context(&self) -> Option<&Data> {
+        Some(self.context)
+    }
 }
 
 /// What happens to an execution.

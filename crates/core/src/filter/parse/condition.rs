@@ -39,6 +39,7 @@ impl<'j> RawFilter<'_, 'j> {
             }
             Field::Time(field) => Condition::Time { field, test: self.time()? },
             Field::Data(path) => Condition::Data { path, test: self.data()? },
+            Field::Context(path) => Condition::Context { path, test: self.data()? },
             Field::Event(name) => Condition::Event { name, test: self.event()? },
             Field::Activity(kind) => Condition::Activity { kind, test: self.event()? },
             Field::Segment(id) => {

@@ -19,6 +19,7 @@ pub(super) enum Field {
     Subscribed,
     Time(TimeField),
     Data(DataPath),
+    Context(DataPath),
     Event(String),
     Activity(Activity),
     Segment(SegmentId),
@@ -34,7 +35,7 @@ impl Field {
             Self::Time(_) => {
                 matches!(operator, O::Equals | O::NotEquals | O::Compare(_) | O::Within | O::OlderThan)
             }
-            Self::Data(_) => !operator.is_for_events() && !operator.is_for_segments(),
+            Self::Data(_) | Self::Context(_) => !operator.is_for_events() && !operator.is_for_segments(),
             Self::Event(_) | Self::Activity(_) => operator.is_for_events(),
             Self::Segment(_) => operator.is_for_segments(),
         }
@@ -51,11 +52,13 @@ pub(super) fn operator(issues: &mut Issues, json: Option<&Value>, at: &str) -> O
     operator
 }
 
-/// The field; a name by itself is an event's when the operator is one for events.
+/// The field; a name by itself is an event's when the operator is one for events. With a context, `event.<field>` is a
+/// value of the event's data for the other operators.
 pub(super) fn field(
     issues: &mut Issues,
     json: Option<&Value>,
     operator: Option<Operator>,
+    has_context: bool,
     at: &str,
 ) -> Option<Field> {
     let name = issues.text(json, at)?;
@@ -63,9 +66,12 @@ pub(super) fn field(
         return issues.note(nul(at));
     }
     if let Some(path) = name.strip_prefix("data.") {
-        return path_of(issues, path, at);
+        return path_of(issues, path, at).map(Field::Data);
     }
     if let Some(event_name) = name.strip_prefix("event.") {
+        if has_context && operator.is_some_and(|operator| !operator.is_for_events()) {
+            return path_of(issues, event_name, at).map(Field::Context);
+        }
         return event(issues, event_name, at);
     }
     let known = match name {
@@ -89,15 +95,15 @@ pub(super) fn field(
     issues.note(unknown(at, message, name))
 }
 
-fn path_of(issues: &mut Issues, path: &str, at: &str) -> Option<Field> {
+fn path_of(issues: &mut Issues, path: &str, at: &str) -> Option<DataPath> {
     if path.is_empty() {
-        return issues.note(Issue::new(at, "too_small", "The name of a field is missing after data."));
+        return issues.note(Issue::new(at, "too_small", "The name of a field is missing after the dot."));
     }
     if path.len() > MAX_KEY || path.split('.').count() > MAX_KEYS {
         let message = format!("A path has at most {MAX_KEY} bytes and {MAX_KEYS} levels.");
         return issues.note(Issue::new(at, "too_big", message));
     }
-    Some(Field::Data(DataPath::new(path)))
+    Some(DataPath::new(path))
 }
 
 fn event(issues: &mut Issues, name: &str, at: &str) -> Option<Field> {

@@ -22,7 +22,17 @@ impl Filter {
     /// Reads a filter. Every issue names its path inside of the filter (`groups.0.filters.1.operator`); the path of the
     /// filter itself is empty.
     pub fn parse(json: &Value) -> Result<Self, Vec<Issue>> {
-        let mut reader = Reader { issues: Issues::default(), conditions: 0 };
+        Self::parse_for(json, false)
+    }
+
+    /// The same where an event is being handled: `event.total`, with an operator that is not one for events, is a value
+    /// of its data.
+    pub fn parse_with_context(json: &Value) -> Result<Self, Vec<Issue>> {
+        Self::parse_for(json, true)
+    }
+
+    fn parse_for(json: &Value, has_context: bool) -> Result<Self, Vec<Issue>> {
+        let mut reader = Reader { issues: Issues::default(), conditions: 0, has_context };
         let tree = reader.tree(json, "", 1);
         // a filter is stored as it was given, with what is not looked at
         let issues = reader.issues.found();
@@ -40,6 +50,7 @@ impl Filter {
 struct Reader {
     issues: Issues,
     conditions: usize,
+    has_context: bool,
 }
 
 impl Reader {
@@ -112,7 +123,8 @@ impl Reader {
     fn condition(&mut self, json: &Value, at: &str) -> Option<Condition> {
         let object = self.issues.object(json, at)?;
         let operator = field::operator(&mut self.issues, object.get("operator"), &join(at, "operator"));
-        let field = field::field(&mut self.issues, object.get("field"), operator, &join(at, "field"));
+        let place = join(at, "field");
+        let field = field::field(&mut self.issues, object.get("field"), operator, self.has_context, &place);
         let (operator, field) = (operator?, field?);
         if !field.takes(operator) {
             let message = format!("{} cannot be used with this field.", operator.as_str());

@@ -98,7 +98,7 @@ impl Reader {
         let Some(json) = member(object, "condition") else {
             return self.issues.note(missing(&at("condition"), "Required."));
         };
-        match Filter::parse(json) {
+        match Filter::parse_with_context(json) {
             Ok(filter) => Some(Action::Filter(Arc::new(filter))),
             Err(found) => {
                 for issue in found {

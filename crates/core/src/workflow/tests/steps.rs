@@ -12,6 +12,7 @@ use crate::workflow::kind::ExecutionStatus as Status;
 use crate::workflow::kind::StepType::{
     AddToSegment, Condition, Delay, Exit, RandomSplit, RemoveFromSegment, SendEmail, UpdateContact, Webhook,
 };
+use crate::workflow::output::shown;
 use crate::workflow::run::{run, take};
 use crate::workflow::world::{Answered, Input};
 
@@ -233,4 +234,40 @@ fn a_request_is_awaited_and_its_answer_ends_the_step() {
         take(&version, &mut execution, Input::Answered(&answered), &mut board, minutes(63));
         assert_eq!(execution, before);
     }
+}
+
+#[test]
+fn what_a_step_did_is_told_as_its_configuration_says_it() {
+    let filter = json!({ "logic": "AND", "groups": [{ "filters": [
+        { "field": "event.total", "operator": "greaterThan", "value": 3 },
+        { "field": "event.signup", "operator": "notTriggered" }] }] });
+    let mut board = Board::new(json!({ "plan": "pro" }));
+    let mail = board.template(Transactional);
+    let flow = Flow::new()
+        .then(SendEmail, mail)
+        .then(Condition, json!({ "field": "data.plan", "operator": "equals", "value": "free" }))
+        .step(Condition, json!({ "condition": filter }))
+        .branch(2, 3, "no")
+        .step(UpdateContact, json!({ "updates": { "seen": true } }))
+        .branch(3, 4, "yes")
+        .then(Delay, json!({ "amount": 2, "unit": "hours" }));
+    let execution = flow.run(&mut board, json!({ "total": 5 }), &[], 0);
+    let told: Vec<_> = execution
+        .log
+        .iter()
+        .map(|record| shown(&execution, &flow.graph.steps[record.step], record).unwrap())
+        .collect();
+    let now = START.to_string();
+    let expected = [
+        json!({ "triggered": true, "eventName": "manual", "timestamp": now }),
+        json!({ "emailId": "a mail", "sentAt": now, "recipientType": "CONTACT" }),
+        json!({
+            "field": "data.plan", "operator": "equals", "expectedValue": "free", "actualValue": "pro",
+            "result": false, "branch": "no", "value": "pro",
+        }),
+        json!({ "mode": "filter", "result": true, "branch": "yes" }),
+        json!({ "updated": true, "updates": { "seen": true }, "subscriptionAction": "none" }),
+        json!({ "delayAmount": 2, "delayUnit": "hours", "resumeAt": minutes(120) }),
+    ];
+    assert_eq!(told, expected);
 }

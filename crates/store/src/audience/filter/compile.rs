@@ -92,6 +92,8 @@ impl Compiler<'_, '_> {
             Condition::Subscribed(wanted) => format!("c.subscribed = {}", self.values.bind(*wanted)),
             Condition::Time { field, test } => self.time(*field, *test),
             Condition::Data { path, test } => custom_data::condition(path, test, self.now, self.values),
+            // audiences have no event that is being handled
+            Condition::Context { .. } => "false".to_owned(),
             Condition::Event { name, test } => {
                 let found = self.event(name, *test);
                 self.apart(found)
@@ -259,7 +261,10 @@ fn times(test: EventTest, ever: &mut impl FnMut(Option<Duration>) -> String) -> 
 /// What is to be judged first: columns, then custom data, then other tables.
 fn cost(condition: &Condition) -> u8 {
     match condition {
-        Condition::Email(_) | Condition::Subscribed(_) | Condition::Time { .. } => 0,
+        Condition::Email(_)
+        | Condition::Subscribed(_)
+        | Condition::Time { .. }
+        | Condition::Context { .. } => 0,
         Condition::Data { .. } => 1,
         Condition::Event { .. } | Condition::Activity { .. } | Condition::Segment { .. } => 2,
     }

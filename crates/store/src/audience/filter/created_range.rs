@@ -56,6 +56,7 @@ impl CreatedRange {
             | Condition::Subscribed(_)
             | Condition::Time { .. }
             | Condition::Data { .. }
+            | Condition::Context { .. }
             | Condition::Event { .. }
             | Condition::Activity { .. }
             | Condition::Segment { .. } => Self::ALL,

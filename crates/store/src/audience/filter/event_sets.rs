@@ -72,6 +72,7 @@ fn add_leaves<'t>(tree: &'t Filter, leaves: &mut Vec<Leaf<'t>>) -> bool {
             | Condition::Subscribed(_)
             | Condition::Time { .. }
             | Condition::Data { .. }
+            | Condition::Context { .. }
             | Condition::Activity { .. }
             | Condition::Segment { .. } => false,
         });

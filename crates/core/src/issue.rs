@@ -29,10 +29,22 @@ pub fn json_type(value: &Value) -> &'static str {
     }
 }
 
+/// The path of a member of what is at `at`; `at` is empty for the body itself.
+pub fn join(at: &str, name: &str) -> String {
+    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
+}
+
 impl Issue {
     /// An issue without `received`.
     pub fn new(field: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into(), code, received: None }
+    }
+
+    /// The issue of a part, as one of the whole in which the part is at `at`.
+    #[must_use]
+    pub fn within(mut self, at: &str) -> Self {
+        self.field = if self.field.is_empty() { at.to_owned() } else { join(at, &self.field) };
+        self
     }
 
     /// The same issue with the received value.

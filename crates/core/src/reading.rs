@@ -1,9 +1,21 @@
 //! Reading JSON of a shape that depends on itself, such as filters and the configuration of steps: everything that is wrong
 //! with it is found, and named by its path.
 
+use std::str::FromStr;
+
 use serde_json::{Map, Value};
 
+use crate::event::{MAX_EVENT_NAME, is_too_long};
+pub(crate) use crate::issue::join;
 use crate::issue::{Issue, json_type};
+
+/// A JSON object.
+pub(crate) type Object = Map<String, Value>;
+
+/// A member of an object; null counts as missing.
+pub(crate) fn member<'j>(object: &'j Object, name: &str) -> Option<&'j Value> {
+    object.get(name).filter(|value| !value.is_null())
+}
 
 /// How many issues of one text are reported.
 const MAX_ISSUES: usize = 100;
@@ -16,9 +28,16 @@ pub(crate) struct Noted;
 pub(crate) struct Issues(Vec<Issue>);
 
 impl Issues {
-    /// All of them.
-    pub(crate) fn found(self) -> Vec<Issue> {
-        self.0
+    /// What was read from `json`, or everything that is wrong with it. What is stored as it was given, with members that
+    /// are not looked at, must not hold the NUL character anywhere.
+    pub(crate) fn finish<T>(self, read: Option<T>, json: &Value, at: &str) -> Result<T, Vec<Issue>> {
+        if !self.0.is_empty() {
+            return Err(self.0);
+        }
+        if holds_nul(json) {
+            return Err(vec![nul(at)]);
+        }
+        read.ok_or_else(Vec::new)
     }
 
     /// Whether there are as many as are reported.
@@ -33,7 +52,7 @@ impl Issues {
         None
     }
 
-    pub(crate) fn object<'j>(&mut self, json: &'j Value, at: &str) -> Option<&'j Map<String, Value>> {
+    pub(crate) fn object<'j>(&mut self, json: &'j Value, at: &str) -> Option<&'j Object> {
         match json {
             Value::Object(object) => Some(object),
             other => self.note(wrong_type(at, "an object", other)),
@@ -55,10 +74,57 @@ impl Issues {
             None => self.note(missing(at, "Required.")),
         }
     }
-}
 
-pub(crate) fn join(at: &str, name: &str) -> String {
-    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
+    /// A text that may be missing.
+    pub(crate) fn optional_text<'j>(
+        &mut self,
+        json: Option<&'j Value>,
+        at: &str,
+    ) -> Result<Option<&'j str>, Noted> {
+        match json {
+            None => Ok(None),
+            found => self.text(found, at).map(Some).ok_or(Noted),
+        }
+    }
+
+    /// A number that must be there.
+    pub(crate) fn number(&mut self, json: Option<&Value>, at: &str) -> Option<f64> {
+        match json {
+            Some(Value::Number(number)) => number.as_f64(),
+            Some(other) => self.note(wrong_type(at, "a number", other)),
+            None => self.note(missing(at, "Required.")),
+        }
+    }
+
+    /// An identifier that must be there.
+    pub(crate) fn id<T: FromStr>(&mut self, json: Option<&Value>, at: &str) -> Option<T> {
+        let text = self.text(json, at)?;
+        text.parse().ok().or_else(|| self.note(Issue::new(at, "invalid_string", "Must be a UUID.")))
+    }
+
+    /// The name of an event.
+    pub(crate) fn event_name(&mut self, name: &str, at: &str) -> Option<String> {
+        if name.is_empty() {
+            return self.note(Issue::new(at, "too_small", "Name an event."));
+        }
+        if is_too_long(name) {
+            let message = format!("The name of an event has at most {MAX_EVENT_NAME} characters.");
+            return self.note(Issue::new(at, "too_big", message));
+        }
+        Some(name.to_owned())
+    }
+
+    /// What was read of the part at `at`, whose issues are noted as those of the whole.
+    pub(crate) fn part<T>(&mut self, read: Result<T, Vec<Issue>>, at: &str) -> Option<T> {
+        let found = match read {
+            Ok(read) => return Some(read),
+            Err(found) => found,
+        };
+        for issue in found {
+            self.note::<()>(issue.within(at));
+        }
+        None
+    }
 }
 
 pub(crate) fn missing(at: &str, message: impl Into<String>) -> Issue {
@@ -74,7 +140,7 @@ pub(crate) fn unknown(at: &str, message: impl Into<String>, found: &str) -> Issu
     Issue::new(at, "invalid_enum_value", message).received(short)
 }
 
-pub(crate) fn holds_nul(json: &Value) -> bool {
+fn holds_nul(json: &Value) -> bool {
     match json {
         Value::String(text) => text.contains('\0'),
         Value::Array(elements) => elements.iter().any(holds_nul),

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use mailwright_core::issue::{Issue, json_type};
+use mailwright_core::issue::{Issue, join, json_type};
 use mailwright_core::short_text::counted;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -190,10 +190,6 @@ fn unknown_field<'k>(at: &str, name: &str, known: impl Iterator<Item = &'k str>)
 fn is_near(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     strsim::osa_distance(&plain(one), &plain(other)) <= 2
-}
-
-fn join(at: &str, name: &str) -> String {
-    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
 }
 
 /// The shapes that a schema allows, if it names several.

@@ -166,26 +166,19 @@ impl DataPatch {
     }
 }
 
+/// Whether a value has the form `{ value, persistent: false }` (rule 5).
+fn is_one_off(value: &Value) -> bool {
+    value.get("persistent") == Some(&Value::Bool(false)) && value.get("value").is_some()
+}
+
 /// Rule 5: the inner value of `{ value, persistent: false }`, or the value as it came.
 fn one_off(mut value: Value) -> Result<Value, Value> {
-    match value.as_object_mut() {
-        Some(object)
-            if object.get("persistent") == Some(&Value::Bool(false)) && object.contains_key("value") =>
-        {
-            Ok(object["value"].take())
-        }
-        _ => Err(value),
-    }
+    if is_one_off(&value) { Ok(value["value"].take()) } else { Err(value) }
 }
 
 /// What a value of a payload says: the inner value of `{ value, persistent: false }` (rule 5), or the value itself.
 pub fn plain(value: &Value) -> &Value {
-    match value.as_object() {
-        Some(object) if object.get("persistent") == Some(&Value::Bool(false)) => {
-            object.get("value").unwrap_or(value)
-        }
-        _ => value,
-    }
+    if is_one_off(value) { &value["value"] } else { value }
 }
 
 /// Bytes of data as JSON, nearly: what the limits count.
@@ -194,7 +187,7 @@ pub fn size(data: &Data) -> usize {
 }
 
 /// Bytes of one key and its value as JSON, nearly.
-fn entry_size(key: &str, value: &Value) -> usize {
+pub(crate) fn entry_size(key: &str, value: &Value) -> usize {
     key.len() + 4 + value_size(value)
 }
 

@@ -83,19 +83,19 @@ impl TimeTest {
 impl DataPath {
     /// The value at this place; `None` when there is none, or null.
     pub(crate) fn find<'d>(&self, data: &'d Data) -> Option<&'d Value> {
-        let found = data.get(self.as_str()).or_else(|| {
-            let mut keys = self.keys();
-            let first = data.get(keys.next()?)?;
-            keys.try_fold(first, |value, key| value.as_object()?.get(key))
-        });
-        found.filter(|value| !value.is_null())
+        self.look_up(data, |value| value)
     }
 
     /// The same in the data of an event, where `{ value, persistent: false }` stands for its value.
     pub(crate) fn find_plain<'d>(&self, data: &'d Data) -> Option<&'d Value> {
-        let found = data.get(self.as_str()).map(plain).or_else(|| {
+        self.look_up(data, plain)
+    }
+
+    /// Looks a value up where `meant` is what a member of the data stands for.
+    fn look_up<'d>(&self, data: &'d Data, meant: fn(&'d Value) -> &'d Value) -> Option<&'d Value> {
+        let found = data.get(self.as_str()).map(meant).or_else(|| {
             let mut keys = self.keys();
-            let first = plain(data.get(keys.next()?)?);
+            let first = meant(data.get(keys.next()?)?);
             keys.try_fold(first, |value, key| value.as_object()?.get(key))
         });
         found.filter(|value| !value.is_null())

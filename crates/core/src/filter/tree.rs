@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::date::Moment;
+use crate::custom_data::MAX_KEY;
 use crate::event::Activity;
 use crate::ids::SegmentId;
 use crate::names;
@@ -208,6 +209,9 @@ pub enum EventTest {
     NotWithin(Duration),
 }
 
+/// How deep a path into custom data can lead.
+pub(crate) const MAX_PATH_KEYS: usize = 32;
+
 /// A place in the custom data: `plan`, or `address.city`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataPath(String);
@@ -226,6 +230,11 @@ impl DataPath {
     /// The keys that lead to a nested value; one alone when the path has no dot.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.split('.')
+    }
+
+    /// Whether the path is longer, or leads deeper, than custom data can be.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.0.len() > MAX_KEY || self.keys().count() > MAX_PATH_KEYS
     }
 
     /// Whether there is more than one way to read the path.

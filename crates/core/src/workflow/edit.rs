@@ -14,6 +14,9 @@ use crate::workflow::graph::{Graph, Position, Step, Transition};
 use crate::workflow::kind::{StepType, WaitOutcome};
 use crate::workflow::limits::{MAX_GRAPH, MAX_STEPS, MAX_TRANSITIONS};
 
+/// What a step counts for beside its configuration, in bytes.
+const STEP_SIZE: usize = 200;
+
 /// Why a change is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -87,28 +90,33 @@ impl Graph {
         if new.kind == StepType::Trigger {
             return structure("A workflow has one TRIGGER step, which is created with it.");
         }
-        self.check_room()?;
-        let step = checked(new, now)?;
+        let (step, _) = self.fitting(new, now)?;
         let id = step.id;
         let loose = link.and_then(|_| self.loose_end());
         self.steps.push(step);
-        self.check_size().inspect_err(|_| drop(self.steps.pop()))?;
         if let (Some(link), Some(from)) = (link, loose) {
             self.transitions.push(plain(link, from, id, now));
         }
         Ok(id)
     }
 
-    fn check_room(&self) -> Result<()> {
+    /// A new step and what it does, if there is room for it and it can be run.
+    fn fitting(&self, new: NewStep, now: Timestamp) -> Result<(Step, Action)> {
         if self.steps.len() >= MAX_STEPS {
             return structure(format!("A workflow has at most {MAX_STEPS} steps."));
         }
-        Ok(())
+        let NewStep { id, kind, name, position, config, template } = new;
+        let action = Action::parse(kind, &config, template).map_err(Refusal::Invalid)?;
+        let step = Step { id, kind, name, position, config, template, created_at: now, updated_at: now };
+        self.check_size(&step)?;
+        Ok((step, action))
     }
 
-    fn check_size(&self) -> Result<()> {
-        let size: usize = self.steps.iter().map(|step| custom_data::value_size(&step.config) + 200).sum();
-        if size > MAX_GRAPH {
+    /// Whether the graph is small enough with a step, which takes the place of the one with its id.
+    fn check_size(&self, step: &Step) -> Result<()> {
+        let others = self.steps.iter().filter(|other| other.id != step.id);
+        let sizes = others.chain([step]).map(|step| custom_data::value_size(&step.config) + STEP_SIZE);
+        if sizes.sum::<usize>() > MAX_GRAPH {
             return structure(format!(
                 "The steps of a workflow have at most {MAX_GRAPH} bytes of configuration together."
             ));
@@ -126,8 +134,7 @@ impl Graph {
 
     /// Changes a step. Its type stays.
     pub fn change_step(&mut self, id: StepId, change: StepChange, now: Timestamp) -> Result<()> {
-        let before = self.step(id).ok_or(Refusal::NoStep)?.clone();
-        let mut step = before.clone();
+        let mut step = self.step(id).ok_or(Refusal::NoStep)?.clone();
         let touches_action = change.config.is_some() || change.template != Patch::Absent;
         step.name = change.name.unwrap_or(step.name);
         step.position = change.position.unwrap_or(step.position);
@@ -137,14 +144,11 @@ impl Graph {
         if touches_action {
             Action::parse(step.kind, &step.config, step.template).map_err(Refusal::Invalid)?;
         }
+        self.check_size(&step)?;
         if let Some(place) = self.step_mut(id) {
             *place = step;
         }
-        self.check_size().inspect_err(|_| {
-            if let Some(place) = self.steps.iter_mut().find(|step| step.id == id) {
-                *place = before;
-            }
-        })
+        Ok(())
     }
 
     /// Removes a step and every step that can be reached from it; or, when it is `spliced` out, only the step, with the
@@ -205,18 +209,13 @@ impl Graph {
 
     /// The transition with the branch or outcome that its step needs, if it is free.
     fn routed(&self, from: &Step, new: NewTransition, now: Timestamp) -> Result<Transition> {
-        let NewTransition { id, from: _, to, mut branch, mut outcome, priority } = new;
-        if from.kind == StepType::WaitForEvent && outcome.is_none() {
+        let NewTransition { id, from: _, to, branch, outcome, priority } = new;
+        let (branch, outcome) = match (from.kind, branch.as_deref(), outcome) {
             // as earlier clients wrote it
-            outcome = match branch.take().as_deref() {
-                Some("timeout") => Some(WaitOutcome::Timeout),
-                Some("event") => Some(WaitOutcome::Event),
-                other => {
-                    branch = other.map(str::to_owned);
-                    None
-                }
-            };
-        }
+            (StepType::WaitForEvent, Some("timeout"), None) => (None, Some(WaitOutcome::Timeout)),
+            (StepType::WaitForEvent, Some("event"), None) => (None, Some(WaitOutcome::Event)),
+            _ => (branch, outcome),
+        };
         check_branch(from, branch.as_deref())?;
         if outcome.is_some() && from.kind != StepType::WaitForEvent {
             let message = "Only transitions that leave a WAIT_FOR_EVENT step have an outcome.";
@@ -249,13 +248,10 @@ impl Graph {
         if matches!(new.kind, StepType::Trigger | StepType::Exit) {
             return structure(format!("A step of the type {} cannot stand between two others.", new.kind));
         }
-        self.check_room()?;
-        let step = checked(new, now)?;
-        let action = Action::parse(step.kind, &step.config, step.template).ok();
-        let first = action.as_ref().and_then(Action::branches).and_then(|known| known.first().copied());
+        let (step, action) = self.fitting(new, now)?;
+        let first = action.branches().and_then(|known| known.first().copied());
         let (id, branch) = (step.id, first.map(str::to_owned));
         self.steps.push(step);
-        self.check_size().inspect_err(|_| drop(self.steps.pop()))?;
         if let Some(transition) = self.transitions.iter_mut().find(|transition| transition.id == on) {
             (transition.to, transition.updated_at) = (id, now);
         }
@@ -268,12 +264,6 @@ impl Graph {
         let place = self.transitions.iter().position(|transition| transition.id == id);
         place.map(|place| self.transitions.remove(place)).ok_or(Refusal::NoTransition)
     }
-}
-
-fn checked(new: NewStep, now: Timestamp) -> Result<Step> {
-    let NewStep { id, kind, name, position, config, template } = new;
-    Action::parse(kind, &config, template).map_err(Refusal::Invalid)?;
-    Ok(Step { id, kind, name, position, config, template, created_at: now, updated_at: now })
 }
 
 fn plain(id: TransitionId, from: StepId, to: StepId, now: Timestamp) -> Transition {

@@ -100,9 +100,7 @@ impl Execution {
     pub(crate) fn add_to_context(&mut self, data: &Data) {
         let mut size = custom_data::size(&self.context);
         for (key, value) in data {
-            let mut one = Data::new();
-            one.insert(key.clone(), value.clone());
-            let added = custom_data::size(&one);
+            let added = custom_data::entry_size(key, value);
             if size + added <= MAX_CONTEXT {
                 self.context.insert(key.clone(), value.clone());
                 size += added;

@@ -25,4 +25,5 @@ mod tests;
 pub mod trigger;
 pub mod version;
 pub mod wait_until;
+mod weekdays;
 pub mod world;

@@ -4,14 +4,15 @@
 //! the zone of the schedule.
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeZone, Timelike};
-use jiff::civil::DateTime;
+use jiff::civil::{DateTime, Weekday};
 use rrule::{Frequency, NWeekday, RRule, RRuleSet, Tz, Unvalidated};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::issue::Issue;
-use crate::reading::{Issues, Noted, join, unknown};
+use crate::reading::{Issues, Noted, Object, join, member, unknown};
 use crate::time::Timestamp;
 use crate::time_zone::Zone;
+use crate::workflow::weekdays;
 
 /// The longest rule, in bytes.
 pub const MAX_RULE: usize = 500;
@@ -72,20 +73,9 @@ fn local(time: NaiveDateTime) -> Option<DateTime> {
     .ok()
 }
 
-/// The days of the week as RFC 5545 writes them.
-const DAYS: [(&str, chrono::Weekday); 7] = [
-    ("MO", chrono::Weekday::Mon),
-    ("TU", chrono::Weekday::Tue),
-    ("WE", chrono::Weekday::Wed),
-    ("TH", chrono::Weekday::Thu),
-    ("FR", chrono::Weekday::Fri),
-    ("SA", chrono::Weekday::Sat),
-    ("SU", chrono::Weekday::Sun),
-];
-
 impl Schedule {
     /// Reads a schedule from the configuration of a trigger. `None` means that an issue was noted.
-    pub(crate) fn read(issues: &mut Issues, object: &Map<String, Value>, at: &str) -> Option<Self> {
+    pub(crate) fn read(issues: &mut Issues, object: &Object, at: &str) -> Option<Self> {
         let mut reader = Reader { issues, object, at };
         let start = reader.start();
         let zone = reader.zone().ok();
@@ -102,13 +92,13 @@ impl Schedule {
 /// Reads the members of a configuration.
 struct Reader<'r, 'j> {
     issues: &'r mut Issues,
-    object: &'j Map<String, Value>,
+    object: &'j Object,
     at: &'r str,
 }
 
 impl<'j> Reader<'_, 'j> {
     fn member(&self, name: &str) -> Option<&'j Value> {
-        self.object.get(name).filter(|value| !value.is_null())
+        member(self.object, name)
     }
 
     fn place(&self, name: &str) -> String {
@@ -116,10 +106,7 @@ impl<'j> Reader<'_, 'j> {
     }
 
     fn optional_text(&mut self, name: &str) -> Result<Option<&'j str>, Noted> {
-        match self.member(name) {
-            None => Ok(None),
-            found => self.issues.text(found, &join(self.at, name)).map(Some).ok_or(Noted),
-        }
+        self.issues.optional_text(self.member(name), &self.place(name))
     }
 
     fn refused<T>(&mut self, name: &str, code: &'static str, message: impl Into<String>) -> Option<T> {
@@ -160,21 +147,9 @@ impl<'j> Reader<'_, 'j> {
     fn weekly(&mut self) -> Option<RRule<Unvalidated>> {
         let rule = RRule::new(Frequency::Weekly);
         let Some(days) = self.member("days") else { return Some(rule) };
-        let days = self.issues.list(Some(days), &self.place("days"))?;
-        if days.is_empty() || days.len() > DAYS.len() {
-            return self.refused("days", "too_small", "Name 1 to 7 days.");
-        }
-        let mut known = Vec::new();
-        for (index, day) in days.iter().enumerate() {
-            let place = join(&self.place("days"), &index.to_string());
-            let name = self.issues.text(Some(day), &place)?;
-            let Some((_, day)) = DAYS.iter().find(|(known, _)| *known == name) else {
-                let message = "Must be one of MO, TU, WE, TH, FR, SA, SU.";
-                return self.issues.note(unknown(&place, message, name));
-            };
-            known.push(NWeekday::Every(*day));
-        }
-        Some(rule.by_weekday(known))
+        let days = weekdays::read(self.issues, days, &self.place("days"))?;
+        let day = |day: Weekday| chrono::Weekday::try_from(day.to_monday_zero_offset() as u8).ok();
+        Some(rule.by_weekday(days.into_iter().filter_map(day).map(NWeekday::Every).collect()))
     }
 
     /// A rule as RFC 5545 writes it.
@@ -236,7 +211,7 @@ mod tests {
     fn schedule(config: Value) -> Result<Schedule, Vec<Issue>> {
         let mut issues = Issues::default();
         let read = Schedule::read(&mut issues, config.as_object().unwrap(), "triggerConfig");
-        read.ok_or_else(|| issues.found())
+        issues.finish(read, &config, "triggerConfig")
     }
 
     /// The next times, in the zone of Berlin.

@@ -9,11 +9,8 @@
 use serde_json::Value;
 
 use crate::contact::Contact;
-use crate::custom_data::{Data, MAX_KEY, plain};
+use crate::custom_data::{Data, plain};
 use crate::filter::DataPath;
-
-/// How deep a path can lead.
-const MAX_KEYS: usize = 32;
 
 /// A place that a condition looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,8 +36,10 @@ impl Field {
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.strip_prefix("contact.").unwrap_or(name);
         let path = |path: &str| {
-            let fits = !path.is_empty() && path.len() <= MAX_KEY && path.split('.').count() <= MAX_KEYS;
-            (fits && !path.contains('\0')).then(|| DataPath::new(path))
+            let path = DataPath::new(path);
+            let text = path.as_str();
+            let fits = !text.is_empty() && !text.contains('\0') && !path.is_too_long();
+            fits.then_some(path)
         };
         if let Some(rest) = name.strip_prefix("data.") {
             return path(rest).map(Self::Data);
@@ -108,6 +107,7 @@ mod tests {
 
     use super::*;
     use crate::address::EmailAddress;
+    use crate::custom_data::MAX_KEY;
     use crate::ids::ContactId;
     use crate::time::Timestamp;
 

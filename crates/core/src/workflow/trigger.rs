@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-use crate::event::{MAX_EVENT_NAME, is_too_long};
 use crate::filter::Filter;
 use crate::ids::SegmentId;
 use crate::issue::Issue;
-use crate::reading::{Issues, holds_nul, join, missing, nul};
+use crate::reading::{Issues, join, member};
 use crate::workflow::kind::TriggerType;
 use crate::workflow::schedule::Schedule;
 
@@ -40,15 +39,7 @@ impl Trigger {
     pub fn parse(kind: TriggerType, config: &Value) -> Result<Self, Vec<Issue>> {
         let mut issues = Issues::default();
         let trigger = read(&mut issues, kind, config);
-        let issues = issues.found();
-        if !issues.is_empty() {
-            return Err(issues);
-        }
-        // a configuration is stored as it was given, with what is not looked at
-        if holds_nul(config) {
-            return Err(vec![nul(AT)]);
-        }
-        trigger.ok_or_else(Vec::new)
+        issues.finish(trigger, config, AT)
     }
 }
 
@@ -57,47 +48,19 @@ fn read(issues: &mut Issues, kind: TriggerType, config: &Value) -> Option<Trigge
         return Some(Trigger::Manual);
     }
     let object = issues.object(config, AT)?;
-    let text = |issues: &mut Issues, name: &str| {
-        let value = object.get(name).filter(|value| !value.is_null());
-        issues.text(value, &join(AT, name)).map(str::to_owned)
-    };
+    let (value, place) = (|name| member(object, name), |name| join(AT, name));
     if kind == TriggerType::Schedule {
-        let segment = text(issues, "segmentId").and_then(|text| {
-            let message = "Must be a UUID.";
-            let place = join(AT, "segmentId");
-            text.parse().ok().or_else(|| issues.note(Issue::new(place, "invalid_string", message)))
-        });
+        let segment = issues.id(value("segmentId"), &place("segmentId"));
         let schedule = Schedule::read(issues, object, AT);
         return Some(Trigger::Schedule { segment: segment?, schedule: schedule? });
     }
-    let name = text(issues, "eventName").and_then(|name| event_name(issues, name.trim()));
-    let filter = match object.get("filter").filter(|filter| !filter.is_null()) {
+    let at = place("eventName");
+    let name = issues.text(value("eventName"), &at).and_then(|name| issues.event_name(name.trim(), &at));
+    let filter = match value("filter") {
         None => None,
-        Some(json) => match Filter::parse_with_context(json) {
-            Ok(filter) => Some(filter),
-            Err(found) => {
-                let at = join(AT, "filter");
-                for issue in found {
-                    let field = join(&at, &issue.field).trim_end_matches('.').to_owned();
-                    issues.note::<()>(Issue { field, ..issue });
-                }
-                return None;
-            }
-        },
+        Some(json) => Some(issues.part(Filter::parse_with_context(json), &place("filter"))?),
     };
     Some(Trigger::Event { name: name?, filter })
-}
-
-fn event_name(issues: &mut Issues, name: &str) -> Option<String> {
-    let place = join(AT, "eventName");
-    if name.is_empty() {
-        return issues.note(missing(&place, "Name an event."));
-    }
-    if is_too_long(name) {
-        let message = format!("The name of an event has at most {MAX_EVENT_NAME} characters.");
-        return issues.note(Issue::new(place, "too_big", message));
-    }
-    Some(name.to_owned())
 }
 
 #[cfg(test)]

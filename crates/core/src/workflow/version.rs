@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 use crate::workflow::action::Action;
 use crate::workflow::graph::{Graph, Step, Transition};
 use crate::workflow::kind::{StepType, WaitOutcome};
+use crate::workflow::wait_until::Until;
 
 /// The place of a step in its version, from 0.
 pub type Place = usize;
@@ -150,7 +151,6 @@ impl Version {
     /// The fields of contacts that steps look at or write, as `/contacts/fields` names them; those of filters are among
     /// the [references](Self::references).
     pub fn fields(&self) -> BTreeSet<String> {
-        use crate::workflow::wait_until::Until;
         let mut fields = BTreeSet::new();
         for action in self.actions() {
             match action {

@@ -22,9 +22,7 @@ pub(super) fn condition(json: &Value) -> Result<Filter> {
 }
 
 fn under_condition(issue: Issue) -> Issue {
-    let field =
-        if issue.field.is_empty() { "condition".to_owned() } else { format!("condition.{}", issue.field) };
-    Issue { field, ..issue }
+    issue.within("condition")
 }
 
 /// Checks what a condition says of other segments, given those of its project: they must exist.

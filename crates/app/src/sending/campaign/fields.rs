@@ -86,11 +86,7 @@ impl Fields {
 
 /// The issues of a filter tree, with paths from the root of the request.
 fn check_condition(tree: &Value) -> Result<()> {
-    let named = |mut issue: Issue| {
-        let dot = if issue.field.is_empty() { "" } else { "." };
-        issue.field = format!("audienceCondition{dot}{}", issue.field);
-        issue
-    };
+    let named = |issue: Issue| issue.within("audienceCondition");
     match Filter::parse(tree) {
         Ok(_) => Ok(()),
         Err(issues) => Err(Error::Invalid(issues.into_iter().map(named).collect())),

@@ -2,15 +2,12 @@
 
 use super::operator::Operator;
 use crate::custom_data::MAX_KEY;
-use crate::event::{Activity, MAX_EVENT_NAME, is_too_long};
-use crate::filter::tree::{DataPath, TimeField};
+use crate::event::Activity;
+use crate::filter::tree::{DataPath, MAX_PATH_KEYS, TimeField};
 use crate::ids::SegmentId;
 use crate::issue::Issue;
 use crate::reading::{Issues, nul, unknown};
 use serde_json::Value;
-
-/// How deep a path into custom data can lead.
-const MAX_KEYS: usize = 32;
 
 /// What a filter looks at.
 #[derive(Debug, Clone)]
@@ -72,7 +69,7 @@ pub(super) fn field(
         if has_context && operator.is_some_and(|operator| !operator.is_for_events()) {
             return path_of(issues, event_name, at).map(Field::Context);
         }
-        return event(issues, event_name, at);
+        return issues.event_name(event_name, at).map(Field::Event);
     }
     let known = match name {
         "email" => Some(Field::Email),
@@ -87,7 +84,7 @@ pub(super) fn field(
         return Some(field);
     }
     if operator.is_some_and(Operator::is_for_events) {
-        return event(issues, name, at);
+        return issues.event_name(name, at).map(Field::Event);
     }
     let message = "Must be email, subscribed, createdAt, updatedAt, data.<field>, event.<name>, \
                    segment.<id>, or one of email.sent, email.delivered, email.opened, email.clicked, \
@@ -99,20 +96,10 @@ fn path_of(issues: &mut Issues, path: &str, at: &str) -> Option<DataPath> {
     if path.is_empty() {
         return issues.note(Issue::new(at, "too_small", "The name of a field is missing after the dot."));
     }
-    if path.len() > MAX_KEY || path.split('.').count() > MAX_KEYS {
-        let message = format!("A path has at most {MAX_KEY} bytes and {MAX_KEYS} levels.");
+    let path = DataPath::new(path);
+    if path.is_too_long() {
+        let message = format!("A path has at most {MAX_KEY} bytes and {MAX_PATH_KEYS} levels.");
         return issues.note(Issue::new(at, "too_big", message));
     }
-    Some(DataPath::new(path))
-}
-
-fn event(issues: &mut Issues, name: &str, at: &str) -> Option<Field> {
-    if name.is_empty() {
-        return issues.note(Issue::new(at, "too_small", "Name an event."));
-    }
-    if is_too_long(name) {
-        let message = format!("The name of an event has at most {MAX_EVENT_NAME} characters.");
-        return issues.note(Issue::new(at, "too_big", message));
-    }
-    Some(Field::Event(name.to_owned()))
+    Some(path)
 }

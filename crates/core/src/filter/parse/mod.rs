@@ -11,7 +11,7 @@ use self::condition::RawFilter;
 pub use self::operator::operator_names;
 use crate::filter::tree::{Condition, Filter, Group, Logic};
 use crate::issue::Issue;
-use crate::reading::{Issues, holds_nul, join, nul, unknown};
+use crate::reading::{Issues, join, unknown};
 
 /// How deep trees can be nested; the outermost counts.
 pub const MAX_DEPTH: usize = 10;
@@ -34,15 +34,7 @@ impl Filter {
     fn parse_for(json: &Value, has_context: bool) -> Result<Self, Vec<Issue>> {
         let mut reader = Reader { issues: Issues::default(), conditions: 0, has_context };
         let tree = reader.tree(json, "", 1);
-        // a filter is stored as it was given, with what is not looked at
-        let issues = reader.issues.found();
-        if issues.is_empty() && holds_nul(json) {
-            return Err(vec![nul("")]);
-        }
-        match tree {
-            Some(tree) if issues.is_empty() => Ok(tree),
-            _ => Err(issues),
-        }
+        reader.issues.finish(tree, json, "")
     }
 }
 

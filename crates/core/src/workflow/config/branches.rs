@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Object, Reader, at, member};
+use super::{Reader, at};
 use crate::filter::Filter;
 use crate::issue::Issue;
-use crate::reading::{join, missing, unknown};
+use crate::reading::{Object, join, member, missing, unknown};
 use crate::workflow::action::{Action, DEFAULT, NO, Share, YES};
 use crate::workflow::condition::{Branch, Choice, Operator, Test};
 use crate::workflow::limits::{MAX_BRANCH, MAX_BRANCHES, MAX_NAME};
@@ -98,17 +98,8 @@ impl Reader {
         let Some(json) = member(object, "condition") else {
             return self.issues.note(missing(&at("condition"), "Required."));
         };
-        match Filter::parse_with_context(json) {
-            Ok(filter) => Some(Action::Filter(Arc::new(filter))),
-            Err(found) => {
-                for issue in found {
-                    let field = join(&at("condition"), &issue.field);
-                    let field = field.trim_end_matches('.').to_owned();
-                    self.issues.note::<()>(Issue { field, ..issue });
-                }
-                None
-            }
-        }
+        let filter = self.issues.part(Filter::parse_with_context(json), &at("condition"))?;
+        Some(Action::Filter(Arc::new(filter)))
     }
 
     pub(super) fn split(&mut self, object: &Object) -> Option<Action> {
@@ -124,7 +115,7 @@ impl Reader {
     }
 
     fn weight(&mut self, branch: &Object, place: &str) -> Option<u32> {
-        let weight = self.number(member(branch, "weight"), place)?;
+        let weight = self.issues.number(member(branch, "weight"), place)?;
         if !(1.0..=MAX_WEIGHT).contains(&weight) || weight.fract() != 0.0 {
             let message = format!("Must be a whole number from 1 to {MAX_WEIGHT}.");
             return self.issues.note(Issue::new(place, "custom", message));

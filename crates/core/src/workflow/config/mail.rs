@@ -1,10 +1,10 @@
 //! `SEND_EMAIL`.
 
-use super::{Object, Reader, at, member};
+use super::{Reader, at};
 use crate::address::EmailAddress;
 use crate::ids::TemplateId;
 use crate::issue::Issue;
-use crate::reading::{Noted, unknown};
+use crate::reading::{Noted, Object, member, unknown};
 use crate::workflow::action::{Action, SendEmail};
 use crate::workflow::kind::OverCap;
 

@@ -7,12 +7,12 @@ mod webhook;
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::custom_data::{self, DataPatch};
-use crate::ids::{SegmentId, TemplateId};
+use crate::ids::TemplateId;
 use crate::issue::Issue;
-use crate::reading::{Issues, Noted, holds_nul, join, missing, nul, unknown, wrong_type};
+use crate::reading::{Issues, Noted, Object, join, member, missing, unknown, wrong_type};
 use crate::workflow::action::Action;
 use crate::workflow::kind::StepType;
 use crate::workflow::limits::{MAX_CONFIG, MAX_REASON};
@@ -29,32 +29,18 @@ impl Action {
     pub fn parse(kind: StepType, config: &Value, template: Option<TemplateId>) -> Result<Self, Vec<Issue>> {
         let mut reader = Reader { issues: Issues::default() };
         let action = reader.action(kind, config, template);
-        let issues = reader.issues.found();
-        if !issues.is_empty() {
-            return Err(issues);
-        }
-        // a configuration is stored as it was given, with what is not looked at
-        if holds_nul(config) {
-            return Err(vec![nul(AT)]);
-        }
+        let action = reader.issues.finish(action, config, AT)?;
         if custom_data::value_size(config) > MAX_CONFIG {
             let message = format!("Must be at most {MAX_CONFIG} bytes of JSON.");
             return Err(vec![Issue::new(AT, "too_big", message)]);
         }
-        action.ok_or_else(Vec::new)
+        Ok(action)
     }
 }
 
 /// Reads a configuration. `None` means that an issue was noted; the reading goes on all the same.
 struct Reader {
     issues: Issues,
-}
-
-type Object = Map<String, Value>;
-
-/// A member of an object; null counts as missing.
-fn member<'j>(object: &'j Object, name: &str) -> Option<&'j Value> {
-    object.get(name).filter(|value| !value.is_null())
 }
 
 fn at(name: &str) -> String {
@@ -109,10 +95,7 @@ impl Reader {
     }
 
     fn segment(&mut self, object: &Object, adds: bool) -> Option<Action> {
-        let text = self.issues.text(member(object, "segmentId"), &at("segmentId"))?;
-        let Ok(id) = text.parse::<SegmentId>() else {
-            return self.issues.note(Issue::new(at("segmentId"), "invalid_string", "Must be a UUID."));
-        };
+        let id = self.issues.id(member(object, "segmentId"), &at("segmentId"))?;
         Some(Action::Segment { id, adds })
     }
 
@@ -125,10 +108,7 @@ impl Reader {
 
     /// A text that may be missing.
     fn optional_text<'j>(&mut self, object: &'j Object, name: &str) -> Result<Option<&'j str>, Noted> {
-        match member(object, name) {
-            None => Ok(None),
-            found => self.issues.text(found, &at(name)).map(Some).ok_or(Noted),
-        }
+        self.issues.optional_text(member(object, name), &at(name))
     }
 
     fn bounded(&mut self, text: &str, at: &str, most: usize) -> Option<()> {
@@ -137,14 +117,5 @@ impl Reader {
             return self.issues.note(Issue::new(at, "too_big", message));
         }
         Some(())
-    }
-
-    /// A number that must be there.
-    fn number(&mut self, json: Option<&Value>, at: &str) -> Option<f64> {
-        match json {
-            Some(Value::Number(number)) => number.as_f64(),
-            Some(other) => self.issues.note(wrong_type(at, "a number", other)),
-            None => self.issues.note(missing(at, "Required.")),
-        }
     }
 }

@@ -3,28 +3,17 @@
 use std::time::Duration;
 
 use jiff::SignedDuration;
-use jiff::civil::{Time, Weekday};
+use jiff::civil::Time;
 use serde_json::Value;
 
-use super::{Object, Reader, at, member};
-use crate::event::{MAX_EVENT_NAME, is_too_long};
+use super::{Reader, at};
 use crate::issue::Issue;
-use crate::reading::{join, unknown, wrong_type};
+use crate::reading::{Object, join, member, unknown};
 use crate::workflow::action::Action;
 use crate::workflow::limits::{MAX_DELAY, MAX_TIMEOUT};
 use crate::workflow::scope::Field;
 use crate::workflow::wait_until::{Date, Until, Window};
-
-/// The days of the week as RFC 5545 writes them.
-const DAYS: [(&str, Weekday); 7] = [
-    ("MO", Weekday::Monday),
-    ("TU", Weekday::Tuesday),
-    ("WE", Weekday::Wednesday),
-    ("TH", Weekday::Thursday),
-    ("FR", Weekday::Friday),
-    ("SA", Weekday::Saturday),
-    ("SU", Weekday::Sunday),
-];
+use crate::workflow::weekdays;
 
 impl Reader {
     pub(super) fn delay(&mut self, object: &Object) -> Option<Action> {
@@ -43,7 +32,7 @@ impl Reader {
 
     /// A number of units, and how many milliseconds a unit has.
     fn amount(&mut self, object: &Object, place: &str) -> Option<(f64, i64)> {
-        let amount = self.number(member(object, "amount"), &join(place, "amount"));
+        let amount = self.issues.number(member(object, "amount"), &join(place, "amount"));
         let unit = match self.issues.text(member(object, "unit"), &join(place, "unit")) {
             Some("minutes") => Some(60_000),
             Some("hours") => Some(3_600_000),
@@ -61,7 +50,7 @@ impl Reader {
         let name = self.event_name(object);
         let seconds = match member(object, "timeout") {
             None => Some(0.0),
-            found => self.number(found, &at("timeout")),
+            found => self.issues.number(found, &at("timeout")),
         };
         let timeout = self.timeout(seconds?)?;
         // 0 means without end, as the dashboard of the reference has it
@@ -73,15 +62,8 @@ impl Reader {
 
     fn event_name(&mut self, object: &Object) -> Option<String> {
         let place = at("eventName");
-        let name = self.issues.text(member(object, "eventName"), &place)?.trim();
-        if name.is_empty() {
-            return self.issues.note(Issue::new(place, "too_small", "Name an event."));
-        }
-        if is_too_long(name) {
-            let message = format!("The name of an event has at most {MAX_EVENT_NAME} characters.");
-            return self.issues.note(Issue::new(place, "too_big", message));
-        }
-        Some(name.to_owned())
+        let name = self.issues.text(member(object, "eventName"), &place)?;
+        self.issues.event_name(name.trim(), &place)
     }
 
     fn timeout(&mut self, seconds: f64) -> Option<Duration> {
@@ -151,9 +133,8 @@ impl Reader {
         let opens = self.time(object, "from");
         let closes = self.time(object, "to");
         let days = match member(object, "days") {
-            None => Some(DAYS.iter().map(|(_, day)| *day).collect()),
-            Some(Value::Array(names)) => self.days(names),
-            Some(other) => self.issues.note(wrong_type(&at("days"), "an array", other)),
+            None => Some(weekdays::all()),
+            Some(days) => weekdays::read(&mut self.issues, days, &at("days")),
         };
         Some(Until::Window(Window { opens: opens?, closes: closes?, days: days? }))
     }
@@ -166,23 +147,5 @@ impl Reader {
             return self.issues.note(Issue::new(at(name), "invalid_string", "Must be a time such as 09:00."));
         }
         time
-    }
-
-    fn days(&mut self, names: &[Value]) -> Option<Vec<Weekday>> {
-        let place = at("days");
-        if names.is_empty() || names.len() > DAYS.len() {
-            return self.issues.note(Issue::new(place, "too_small", "Name 1 to 7 days."));
-        }
-        let mut days = Vec::new();
-        for (index, name) in names.iter().enumerate() {
-            let place = join(&place, &index.to_string());
-            let name = self.issues.text(Some(name), &place)?;
-            let Some((_, day)) = DAYS.iter().find(|(known, _)| *known == name) else {
-                let message = "Must be one of MO, TU, WE, TH, FR, SA, SU.";
-                return self.issues.note(unknown(&place, message, name));
-            };
-            days.push(*day);
-        }
-        Some(days)
     }
 }

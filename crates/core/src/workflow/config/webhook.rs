@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Object, Reader, at, member};
+use super::{Reader, at};
 use crate::issue::Issue;
-use crate::reading::{join, unknown, wrong_type};
+use crate::reading::{Object, join, member, unknown, wrong_type};
 use crate::template_language::Template;
 use crate::workflow::action::{Action, Method, Webhook};
 use crate::workflow::limits::{MAX_HEADERS, MAX_URL};

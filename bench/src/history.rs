@@ -7,7 +7,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 
 use crate::people::People;
 use crate::random::Random;

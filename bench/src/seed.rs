@@ -13,7 +13,7 @@ use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::search;
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Db, project};
 use serde_json::Value;
 use uuid::Uuid;

@@ -12,7 +12,7 @@ use mailwright_core::ids::{EventId, ProjectNumber};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Coalescer, Tx};
 use tokio::task::JoinSet;
 

@@ -7,6 +7,7 @@ mod accept;
 mod account;
 mod audience;
 mod auth;
+mod automation;
 mod background;
 mod body;
 mod delivery;
@@ -38,6 +39,11 @@ use utoipa_axum::routes;
 use crate::account::{oauth, one_time_link, session, totp, user};
 use crate::audience::segment::members;
 use crate::audience::{bulk, contact, contact_field, event, import, segment, subscription, track};
+pub use crate::automation::simulation::Simulation;
+use crate::automation::{
+    enrolment, execution, fields as workflow_fields, list as workflows, simulation, stats, step, transition,
+    versions, webhook_secret, why, workflow,
+};
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
 use crate::instance::reference::{self, Facts};
@@ -49,6 +55,14 @@ use crate::sending::{campaign, domain, email, send, template};
 /// Every route, with its document.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(docs::Document::openapi())
+        .merge(content_routes())
+        .merge(workflow_routes())
+        .merge(account_routes())
+}
+
+/// The routes of what a project sends, and to whom.
+fn content_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         // public API
         .routes(routes!(send::send))
         .routes(routes!(track::track))
@@ -110,6 +124,39 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mailbox::list, mailbox::clear))
         .routes(routes!(mailbox::get, mailbox::delete))
         .routes(routes!(mailbox::raw))
+}
+
+/// The routes of workflows.
+fn workflow_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(workflows::list, workflow::create))
+        .routes(routes!(workflow_fields::fields))
+        .routes(routes!(workflows::bulk_update))
+        .routes(routes!(workflow::get, workflow::update, workflow::delete))
+        .routes(routes!(versions::duplicate))
+        .routes(routes!(step::add))
+        .routes(routes!(step::update, step::delete))
+        .routes(routes!(transition::add))
+        .routes(routes!(transition::delete))
+        .routes(routes!(transition::insert_step))
+        .routes(routes!(versions::publish))
+        .routes(routes!(versions::list))
+        .routes(routes!(versions::migrate))
+        .routes(routes!(versions::migration))
+        .routes(routes!(execution::list, execution::start))
+        .routes(routes!(execution::cancel_all))
+        .routes(routes!(execution::get, execution::cancel))
+        .routes(routes!(enrolment::enrol))
+        .routes(routes!(enrolment::status))
+        .routes(routes!(stats::stats))
+        .routes(routes!(why::why))
+        .routes(routes!(simulation::simulate))
+        .routes(routes!(simulation::status))
+}
+
+/// The routes of people, projects and the instance.
+fn account_routes() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         // accounts
         .routes(routes!(session::log_in))
         .routes(routes!(session::sign_up))
@@ -148,6 +195,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(key::list, key::create))
         .routes(routes!(key::revoke))
         .routes(routes!(audit::list))
+        .routes(routes!(webhook_secret::get, webhook_secret::regenerate))
         // recipients, without a key
         .routes(routes!(subscription::get))
         .routes(routes!(subscription::subscribe))

@@ -208,6 +208,21 @@ pub(crate) enum NamedSort {
     Name,
 }
 
+/// By what workflows are sorted.
+#[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(default = "createdAt")]
+pub(crate) enum WorkflowSort {
+    /// When it was created.
+    CreatedAt,
+    /// When it last changed.
+    UpdatedAt,
+    /// Its name.
+    Name,
+    /// The number of its steps.
+    Steps,
+}
+
 /// By what contacts are sorted.
 #[derive(Debug, Clone, Copy, serde::Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -228,6 +243,20 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
         match Path::from_request_parts(parts, state).await {
             Ok(Path(text)) => Ok(Self(text)),
+            Err(_) => Err(ApiError::no_such_route(parts.uri.path())),
+        }
+    }
+}
+
+/// The two parameters of a path.
+pub(crate) struct PathTexts(pub(crate) String, pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathTexts {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path((one, other))) => Ok(Self(one, other)),
             Err(_) => Err(ApiError::no_such_route(parts.uri.path())),
         }
     }

@@ -46,6 +46,14 @@ names! {
         Session = "Session",
         /// A background job.
         Job = "Job",
+        /// A workflow.
+        Workflow = "Workflow",
+        /// A step of a workflow.
+        Step = "Step",
+        /// A transition of a workflow.
+        Transition = "Transition",
+        /// An execution of a workflow.
+        Execution = "Execution",
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod audience;
+pub mod automation;
 pub mod background;
 pub mod cli;
 pub mod delivery;
@@ -33,6 +34,7 @@ use crate::audience::segment;
 use crate::background::runner::every;
 use crate::background::tasks::Tasks;
 use crate::background::{job, job_kinds, maintenance};
+use crate::http_client::HttpClient;
 use crate::metrics::Metrics;
 use crate::secret::InstanceSecret;
 use crate::sending::campaign;
@@ -53,6 +55,7 @@ struct Inner {
     project: project::State,
     audience: audience::State,
     sending: sending::State,
+    automation: automation::State,
     delivery: delivery::State,
     background: background::State,
 }
@@ -89,11 +92,13 @@ impl App {
     /// Puts the application together. It serves requests; background work starts with [`App::start_worker`].
     pub fn new(parts: Parts) -> Self {
         let Parts { db, clock, settings, secret, transport, dns, metrics } = parts;
+        let http = HttpClient::new(dns.clone(), settings.allow_private_networks);
         Self(Arc::new(Inner {
-            account: account::State::new(dns.clone(), settings.allow_private_networks),
+            account: account::State::new(http.clone()),
             project: project::State::new(&db, &clock, &settings),
             audience: audience::State::new(&db),
             sending: sending::State::new(&db),
+            automation: automation::State::new(http),
             delivery: delivery::State::new(transport),
             background: background::State::default(),
             db,
@@ -105,12 +110,13 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, campaigns, segments, jobs, domain checks, judging projects,
+    /// Starts the background work: delivery, campaigns, segments, workflows, jobs, domain checks, judging projects,
     /// maintenance.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
+        automation::start(self, tasks);
         maintenance::start(self, tasks);
         job::start(self, tasks, job_kinds::open);
         delivery::suspension::start(self, tasks);

@@ -53,6 +53,8 @@ names! {
         ProjectEnabled = "project.enabled",
         /// The project's own pair of keys was replaced.
         KeysRotated = "keys.rotated",
+        /// The secret that requests of workflows are signed with was replaced.
+        WebhookSecretRotated = "webhook_secret.rotated",
         /// A key was made.
         KeyCreated = "key.created",
         /// A key was revoked.
@@ -103,6 +105,20 @@ names! {
         CampaignCancelled = "campaign.cancelled",
         /// A campaign was deleted.
         CampaignDeleted = "campaign.deleted",
+        /// A workflow was enabled.
+        WorkflowEnabled = "workflow.enabled",
+        /// A workflow was disabled.
+        WorkflowDisabled = "workflow.disabled",
+        /// What was edited of a workflow came into force.
+        WorkflowPublished = "workflow.published",
+        /// A workflow was deleted.
+        WorkflowDeleted = "workflow.deleted",
+        /// The members of a segment were to be enrolled in a workflow.
+        SegmentEnrolled = "workflow.segment_enrolled",
+        /// Executions were to be moved to the version of a workflow that is in force.
+        ExecutionsMigrated = "workflow.executions_migrated",
+        /// All executions of a workflow were cancelled.
+        ExecutionsCancelled = "workflow.executions_cancelled",
         /// The captured mails were removed.
         MailboxCleared = "mailbox.cleared",
     }

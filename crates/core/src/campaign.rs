@@ -138,10 +138,7 @@ pub fn excluded(kind: TemplateType, subscribed: bool, suppressed: bool) -> Optio
     if suppressed {
         return Some(Reason::Suppressed);
     }
-    match kind {
-        TemplateType::Transactional => None,
-        TemplateType::Marketing | TemplateType::Headless => (!subscribed).then_some(Reason::Unsubscribed),
-    }
+    (kind.needs_subscription() && !subscribed).then_some(Reason::Unsubscribed)
 }
 
 /// The sums of a campaign: how many contacts its audience had, and how many mails are in each state.

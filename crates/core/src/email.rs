@@ -88,6 +88,8 @@ names_in_json! {
         Deleted = "deleted",
         /// The campaign has written to that address already.
         Duplicate = "duplicate",
+        /// The contact got as many marketing mails as the project allows in a period.
+        Capped = "capped",
         /// The campaign was cancelled.
         Cancelled = "cancelled",
         /// The mail cannot be rendered.

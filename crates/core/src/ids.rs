@@ -179,6 +179,8 @@ macro_rules! with_ids {
             TransitionId,
             /// A contact's way through a workflow.
             ExecutionId,
+            /// What the executions of a contact are told of.
+            SignalId,
             /// A request of a WEBHOOK step.
             WebhookId,
         }

@@ -13,6 +13,12 @@ names! {
         UnsubscribeContacts = "unsubscribe_contacts",
         /// Removes contacts.
         DeleteContacts = "delete_contacts",
+        /// Enrols the members of a segment in a workflow.
+        EnrolSegment = "enrol_segment",
+        /// Moves executions of a workflow to the version in force.
+        MigrateExecutions = "migrate_executions",
+        /// Rehearses a workflow with what a project recorded.
+        SimulateWorkflow = "simulate_workflow",
     }
 }
 

@@ -1,9 +1,12 @@
 //! Projects.
 
+use std::time::Duration;
+
 use uuid::Uuid;
 
 use crate::ids::{ProjectId, ProjectNumber};
 use crate::names::names_in_json;
+use crate::time::Timestamp;
 
 names_in_json! {
     /// Which mails are tracked.
@@ -14,6 +17,35 @@ names_in_json! {
         Disabled = "DISABLED",
         /// Mails of templates and campaigns of the type `MARKETING`.
         MarketingOnly = "MARKETING_ONLY",
+    }
+}
+
+/// How many marketing mails a contact of a project gets in a period, those of campaigns and workflows together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MarketingCap {
+    /// The most mails.
+    pub emails: u32,
+    /// The period, in hours.
+    pub hours: u32,
+}
+
+/// The most mails that a cap can allow.
+pub const MAX_CAP_EMAILS: u32 = 1000;
+/// The longest period of a cap, in hours: a year.
+pub const MAX_CAP_HOURS: u32 = 8760;
+
+impl MarketingCap {
+    /// The period.
+    pub fn period(self) -> Duration {
+        Duration::from_hours(self.hours.into())
+    }
+
+    /// When another mail is allowed after `now`, given when the contact got mails, the newest first; `None` if one is
+    /// allowed now.
+    pub fn until(self, got: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
+        let last = self.emails.checked_sub(1).and_then(|count| usize::try_from(count).ok())?;
+        let decisive = got.get(last)?;
+        Some(decisive.plus(self.period())).filter(|until| *until > now)
     }
 }
 
@@ -41,5 +73,26 @@ impl Project {
     /// Whether the instance's own mails are sent from it.
     pub fn is_system(&self) -> bool {
         self.id == system()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_allows_so_many_mails_in_its_period() {
+        let hour = |hours: i64| Timestamp(hours * 3_600_000);
+        let cap = MarketingCap { emails: 2, hours: 24 };
+        for (got, now, until) in [
+            (vec![], 30, None),
+            (vec![29], 30, None),
+            (vec![29, 10], 30, Some(34)),
+            (vec![29, 10], 34, None),
+            (vec![29, 20, 10], 30, Some(44)),
+        ] {
+            let got: Vec<Timestamp> = got.into_iter().map(hour).collect();
+            assert_eq!(cap.until(&got, hour(now)), until.map(hour), "{got:?} at {now}");
+        }
     }
 }

@@ -30,6 +30,8 @@ names_in_json! {
         Contacts = "contacts",
         /// Templates and campaigns: reading and changing.
         Campaigns = "campaigns",
+        /// Workflows and their executions: reading and changing.
+        Workflows = "workflows",
         /// Whatever a key can do.
         Everything = "everything",
     }
@@ -88,6 +90,10 @@ pub enum Capability {
     ReadCampaigns,
     /// Changing templates, campaigns and what belongs to them, and sending campaigns.
     WriteCampaigns,
+    /// Reading workflows and their executions.
+    ReadWorkflows,
+    /// Changing workflows, and beginning and cancelling executions.
+    WriteWorkflows,
     /// Sending single mails.
     Send,
     /// Recording events.
@@ -121,11 +127,13 @@ struct Rule {
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::ReadContacts,
         Self::WriteContacts,
         Self::ReadCampaigns,
         Self::WriteCampaigns,
+        Self::ReadWorkflows,
+        Self::WriteWorkflows,
         Self::Send,
         Self::Track,
         Self::ReadMail,
@@ -148,6 +156,8 @@ impl Capability {
             Self::WriteContacts => rule(Role::Member, &[Scope::Contacts]),
             Self::ReadCampaigns => rule(Role::Member, &[Scope::Read, Scope::Campaigns]),
             Self::WriteCampaigns => rule(Role::Member, &[Scope::Campaigns]),
+            Self::ReadWorkflows => rule(Role::Member, &[Scope::Read, Scope::Workflows]),
+            Self::WriteWorkflows => rule(Role::Member, &[Scope::Workflows]),
             Self::Send => rule(Role::Member, &[Scope::Send]),
             Self::Track => rule(Role::Member, &[Scope::Send, Scope::Contacts]),
             Self::ReadMail | Self::ReadProject => rule(Role::Member, &[Scope::Read]),
@@ -216,6 +226,7 @@ mod tests {
                 &[
                     Capability::ReadContacts,
                     Capability::ReadCampaigns,
+                    Capability::ReadWorkflows,
                     Capability::ReadMail,
                     Capability::ReadProject,
                 ][..],
@@ -223,6 +234,7 @@ mod tests {
             (Scope::Send, &[Capability::Send, Capability::Track]),
             (Scope::Contacts, &[Capability::ReadContacts, Capability::WriteContacts, Capability::Track]),
             (Scope::Campaigns, &[Capability::ReadCampaigns, Capability::WriteCampaigns]),
+            (Scope::Workflows, &[Capability::ReadWorkflows, Capability::WriteWorkflows]),
         ] {
             for capability in Capability::ALL {
                 assert_eq!(may(scope, capability), open.contains(&capability), "{scope:?} {capability:?}");

@@ -5,6 +5,11 @@ pub fn counted(number: u64, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
+/// The beginning of a text, of at most so many characters.
+pub fn shortened(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,16 @@ names_in_json! {
     }
 }
 
+impl TemplateType {
+    /// Whether such a mail is for subscribed contacts alone, and counts for the project's cap.
+    pub fn needs_subscription(self) -> bool {
+        match self {
+            Self::Transactional => false,
+            Self::Marketing | Self::Headless => true,
+        }
+    }
+}
+
 /// A reusable mail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Template {

@@ -11,6 +11,7 @@ mod moved_clock;
 mod operate;
 mod serve;
 mod setup;
+mod simulate;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -53,6 +54,8 @@ enum Command {
     Import(import::ImportArgs),
     /// Write every contact of a project as CSV or NDJSON.
     Export(export::ExportArgs),
+    /// Say what a workflow would do, with recorded events or those of a file. Nothing is sent or written.
+    Simulate(simulate::SimulateArgs),
     /// Manage accounts.
     #[command(subcommand)]
     User(operate::UserCommand),
@@ -142,6 +145,7 @@ fn run() -> Result<ExitCode> {
             Command::Bootstrap(args) => bootstrap(&config, args).await,
             Command::Import(args) => import::import(&config, args).await,
             Command::Export(args) => export::export(&config, args).await,
+            Command::Simulate(args) => simulate::simulate(&config, args).await,
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,

@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod audience;
+pub mod automation;
 pub mod background;
 pub mod database;
 pub mod delivery;

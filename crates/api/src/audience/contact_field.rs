@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use mailwright_app::App;
+use mailwright_app::automation::usage::NamedWorkflow;
 use mailwright_core::ids::CampaignId;
 use mailwright_core::segment::Segment;
 use serde::Serialize;
@@ -116,6 +117,11 @@ impl Reference {
         segments.into_iter().map(|s| Self { id: s.id.to_string(), name: s.name }).collect()
     }
 
+    /// Workflows by id and name.
+    pub(crate) fn workflows(workflows: Vec<NamedWorkflow>) -> Vec<Self> {
+        workflows.into_iter().map(|found| Self { id: found.id.to_string(), name: found.name }).collect()
+    }
+
     /// Campaigns by id and name.
     pub(crate) fn campaigns(campaigns: Vec<(CampaignId, String)>) -> Vec<Self> {
         campaigns.into_iter().map(|(id, name)| Self { id: id.to_string(), name }).collect()
@@ -154,7 +160,7 @@ pub(crate) async fn usage(
     Ok(Json(FieldUsage {
         used_in_segments: Reference::segments(app.segments_with_field(&project, &name).await?),
         used_in_campaigns: Reference::campaigns(app.campaigns_with_field(&project, &name).await?),
-        used_in_workflows: Vec::new(),
+        used_in_workflows: Reference::workflows(app.workflows_with_field(&project, &name).await?),
         contact_count,
         can_delete: custom.is_some(),
     }))

@@ -251,11 +251,12 @@ pub(crate) async fn usage(
     ProjectAccess(project, ..): ProjectAccess<ReadContacts>,
     PathText(name): PathText,
 ) -> Result<Json<EventUsage>> {
-    let usage = app.event_usage(&project, stored_name(&name)?).await?;
+    let name = stored_name(&name)?;
+    let usage = app.event_usage(&project, name).await?;
     Ok(Json(EventUsage {
         used_in_segments: Reference::segments(usage.segments),
         used_in_campaigns: Reference::campaigns(usage.campaigns),
-        used_in_workflows: Vec::new(),
+        used_in_workflows: Reference::workflows(app.workflows_with_event(&project, name).await?),
         total_count: usage.total,
         unique_contacts: usage.contacts,
         can_delete: usage.can_delete,

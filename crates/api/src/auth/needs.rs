@@ -26,6 +26,8 @@ needs!(
     WriteContacts,
     ReadCampaigns,
     WriteCampaigns,
+    ReadWorkflows,
+    WriteWorkflows,
     ReadMail,
     WriteMail,
     ReadProject,

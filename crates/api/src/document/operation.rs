@@ -7,7 +7,16 @@ use super::shared::{PAGES, SHARED, add_headers};
 use crate::middleware::Manner;
 
 /// The bodies of the legacy shape (contract, Errors) belong to these operations alone, beside the envelope.
-const LEGACY: [&str; 3] = ["upsertContact", "createTemplate", "createSegment"];
+const LEGACY: [&str; 8] = [
+    "upsertContact",
+    "createTemplate",
+    "createSegment",
+    "createWorkflow",
+    "addStep",
+    "insertStep",
+    "addTransition",
+    "startExecution",
+];
 
 /// What opens an operation.
 pub(super) struct Opens {

@@ -228,6 +228,7 @@ impl ApiError {
             Resource::Contact => "CONTACT_NOT_FOUND",
             Resource::Template => "TEMPLATE_NOT_FOUND",
             Resource::Campaign => "CAMPAIGN_NOT_FOUND",
+            Resource::Workflow => "WORKFLOW_NOT_FOUND",
             Resource::Domain
             | Resource::Project
             | Resource::Email
@@ -239,7 +240,10 @@ impl ApiError {
             | Resource::Invitation
             | Resource::Key
             | Resource::Session
-            | Resource::Job => "RESOURCE_NOT_FOUND",
+            | Resource::Job
+            | Resource::Step
+            | Resource::Transition
+            | Resource::Execution => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));

@@ -11,7 +11,7 @@ pub(crate) use self::answer::{ApiError, ErrorEnvelope, Result};
 pub(crate) use self::failure::{Failure, LegacyError};
 
 /// The codes of errors. A unit test holds them against this folder.
-pub(crate) const CODES: [&str; 27] = [
+pub(crate) const CODES: [&str; 28] = [
     "BAD_REQUEST",
     "CAMPAIGN_NOT_FOUND",
     "CONFLICT",
@@ -39,4 +39,5 @@ pub(crate) const CODES: [&str; 27] = [
     "UNAUTHORIZED",
     "UNKNOWN_HOST",
     "VALIDATION_ERROR",
+    "WORKFLOW_NOT_FOUND",
 ];

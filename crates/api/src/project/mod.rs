@@ -13,9 +13,10 @@ use mailwright_app::project::WithKeys;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
-use mailwright_core::project::Tracking;
+use mailwright_core::project::{MAX_CAP_EMAILS, MAX_CAP_HOURS, MarketingCap, Tracking};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
+use mailwright_core::time_zone::Zone;
 use mailwright_store::project::{Change, Details};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -24,12 +25,25 @@ use crate::account::user::Done;
 use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
 use crate::auth::{MemberAccess, PathAccess, ProofRequest, RecentProof, SignedInUser};
 use crate::error::{ErrorEnvelope, Failure, Result};
-use crate::fields::{Language, PlainName};
+use crate::fields::{Language, PlainName, ShortText, clip};
 use crate::params::{PageNumber, Params, ProjectsPageSize};
 use crate::schema::{Body, Payload, WholeNumber};
 
 /// Most mails a second that a project can ask for.
 pub(crate) const MOST_PER_SECOND: i64 = 100_000;
+
+/// How many marketing mails a contact gets in a period, those of campaigns and workflows together.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+pub(crate) struct MarketingCapView {
+    emails: u32,
+    hours: u32,
+}
+
+impl MarketingCapView {
+    fn new(cap: MarketingCap) -> Self {
+        Self { emails: cap.emails, hours: cap.hours }
+    }
+}
 
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,6 +66,10 @@ pub(crate) struct ProjectView {
     sending_per_second: Option<i64>,
     /// Whether an event with the public key may subscribe a contact again that is not subscribed.
     public_key_may_resubscribe: bool,
+    /// The zone of dates without an offset in workflows.
+    timezone: String,
+    /// How many marketing mails a contact gets in a period; null for as many as there are.
+    marketing_cap: Option<MarketingCapView>,
     /// Your role in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -77,6 +95,8 @@ impl ProjectView {
             language: details.project.language,
             sending_per_second: details.sending_per_second,
             public_key_may_resubscribe: details.public_key_may_resubscribe,
+            timezone: details.automation.timezone.unwrap_or_else(|| Zone::UTC.name().to_owned()),
+            marketing_cap: details.automation.marketing_cap.map(MarketingCapView::new),
             role,
             created_at: details.created_at,
             updated_at: details.updated_at,
@@ -166,6 +186,43 @@ pub(crate) struct ProjectChange {
     /// Whether an event with the public key, which is visible in web pages, may subscribe an unsubscribed contact
     /// again. If false, `subscribed: true` with the public key has an effect only for new contacts.
     public_key_may_resubscribe: Option<bool>,
+    /// The zone of dates without an offset in workflows, such as `Europe/Berlin`. Null: UTC.
+    #[serde(default)]
+    #[schema(value_type = Option<ShortText>)]
+    timezone: Patch<ShortText>,
+    /// How many marketing mails a contact gets in a period, those of campaigns and workflows together. Null: as many as
+    /// there are.
+    #[serde(default)]
+    #[schema(value_type = Option<MarketingCapChange>)]
+    marketing_cap: Patch<MarketingCapChange>,
+}
+
+/// A new cap on marketing mails.
+#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
+pub(crate) struct MarketingCapChange {
+    /// The most mails, 1 to 1,000.
+    #[schema(value_type = i64)]
+    emails: WholeNumber,
+    /// The period in hours, 1 to 8,760.
+    #[schema(value_type = i64)]
+    hours: WholeNumber,
+}
+
+impl MarketingCapChange {
+    fn cap(self) -> MarketingCap {
+        let number = |number: WholeNumber| u32::try_from(number.0).unwrap_or(1);
+        MarketingCap { emails: number(self.emails), hours: number(self.hours) }
+    }
+}
+
+/// The issue of a number that is not from 1 to `most`.
+fn range(field: &str, number: WholeNumber, most: u32) -> Option<Issue> {
+    let (code, text) = match number.0 {
+        ..1 => ("too_small", "Must be at least 1.".to_owned()),
+        found if found > i64::from(most) => ("too_big", format!("Must be at most {most}.")),
+        _ => return None,
+    };
+    Some(Issue::new(field, code, text).received(number.0.to_string()))
 }
 
 impl Payload for ProjectChange {
@@ -183,6 +240,16 @@ impl Payload for ProjectChange {
                 issues.push(Issue::new("sendingPerSecond", code, text).received(rate.to_string()));
             }
             Patch::Absent | Patch::Null | Patch::Value(_) => {}
+        }
+        if let Patch::Value(zone) = &self.timezone
+            && Zone::parse(&zone.0).is_none()
+        {
+            let text = "Must be a time zone of the IANA database, such as Europe/Berlin.";
+            issues.push(Issue::new("timezone", "custom", text).received(clip(&zone.0)));
+        }
+        if let Patch::Value(cap) = self.marketing_cap {
+            issues.extend(range("marketingCap.emails", cap.emails, MAX_CAP_EMAILS));
+            issues.extend(range("marketingCap.hours", cap.hours, MAX_CAP_HOURS));
         }
         issues
     }
@@ -205,6 +272,8 @@ pub(crate) async fn update(
         language: body.language.map(String::from),
         sending_per_second: body.sending_per_second.map(|rate| rate.0),
         public_key_may_resubscribe: body.public_key_may_resubscribe,
+        timezone: body.timezone.map(|zone| zone.0),
+        marketing_cap: body.marketing_cap.map(MarketingCapChange::cap),
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
 }
@@ -305,7 +374,7 @@ pub(crate) async fn setup_state(
         contact_count: state.contacts,
         has_sent_email: state.has_sent,
         last_campaign_sent_at: state.last_campaign_sent_at,
-        has_enabled_workflow: false,
+        has_enabled_workflow: state.has_enabled_workflow,
         has_subscription: false,
     }))
 }

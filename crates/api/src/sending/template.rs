@@ -241,7 +241,9 @@ pub(crate) async fn update(
 /// Mails made from it keep their content.
 #[utoipa::path(delete, path = "/templates/{id}", tag = "Templates", operation_id = "deleteTemplate", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
-    responses((status = 204), (status = 404, body = ErrorEnvelope)))]
+    responses(
+        (status = 204), (status = 404, body = ErrorEnvelope),
+        (status = 409, description = "Workflows send the template", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
@@ -300,6 +302,14 @@ pub(crate) async fn usage(
     ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
     PathText(id): PathText,
 ) -> Result<Json<TemplateUsage>> {
-    let emails_sent = app.template_emails(&project, params::id(&id, Resource::Template)?).await?;
-    Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: Vec::new(), emails_sent }))
+    let id = params::id(&id, Resource::Template)?;
+    let emails_sent = app.template_emails(&project, id).await?;
+    let steps = app.steps_with_template(&project, id).await?;
+    let workflow_steps = steps.into_iter().map(|step| StepReference {
+        id: step.id.to_string(),
+        name: step.name,
+        workflow_id: step.workflow.id.to_string(),
+        workflow_name: step.workflow.name,
+    });
+    Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: workflow_steps.collect(), emails_sent }))
 }

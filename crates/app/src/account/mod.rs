@@ -10,8 +10,6 @@ pub mod session;
 pub mod totp;
 mod user;
 
-use mailwright_mail::dns::Dns;
-
 use crate::App;
 use crate::account::password::Passwords;
 use crate::http_client::HttpClient;
@@ -23,8 +21,8 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(dns: Dns, allow_private_networks: bool) -> Self {
-        Self { passwords: Passwords::default(), http: HttpClient::new(dns, allow_private_networks) }
+    pub(crate) fn new(http: HttpClient) -> Self {
+        Self { passwords: Passwords::default(), http }
     }
 }
 

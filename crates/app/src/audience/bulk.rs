@@ -15,7 +15,7 @@ use mailwright_store::Tx;
 use mailwright_store::audience::contact::{self, Deleted};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::background::job::{self as store, ClaimRef, Progress};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::Entry;
 use serde_json::{Value, json};
 
@@ -83,7 +83,10 @@ impl App {
             JobKind::SubscribeContacts => Operation::Subscribe,
             JobKind::UnsubscribeContacts => Operation::Unsubscribe,
             JobKind::DeleteContacts => Operation::Delete,
-            JobKind::ImportContacts => return Ok(None),
+            JobKind::ImportContacts
+            | JobKind::EnrolSegment
+            | JobKind::MigrateExecutions
+            | JobKind::SimulateWorkflow => return Ok(None),
         };
         let counts = from_value(&job.progress).unwrap_or_default();
         Ok(Some(Status {

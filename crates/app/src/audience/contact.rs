@@ -17,7 +17,7 @@ use mailwright_store::audience::contact::{
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Door, Error as StoreError, Load, Tx};
 
@@ -264,6 +264,8 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let mut deltas = Deltas::default();
     let saved = contacts.save(tx, &mut deltas);
     let appended = event::append(tx, &events, &mut deltas);
-    let (saved, appended, counted) = join3(saved, appended, deltas.save(tx)).await;
-    saved.and(appended).and(counted).map(|()| outcomes)
+    let (saved, appended, heard) = join3(saved, appended, deltas.write(tx)).await;
+    saved.and(appended)?;
+    heard?.tell(tx).await?;
+    Ok(outcomes)
 }

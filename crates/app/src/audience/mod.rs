@@ -4,6 +4,7 @@ pub mod bulk;
 pub mod contact;
 pub mod contact_field;
 pub mod event;
+mod event_fields;
 pub mod import;
 pub(crate) mod locale;
 pub mod segment;
@@ -13,6 +14,7 @@ pub mod track;
 use mailwright_store::audience::email_search_cache::EmailSearchCaches;
 use mailwright_store::{Coalescer, Db};
 
+use crate::audience::event_fields::EventFields;
 use crate::audience::segment::LiveSegments;
 
 /// What this process keeps for this area.
@@ -20,6 +22,7 @@ pub(crate) struct State {
     tracks: Coalescer<track::Operation, track::Outcome>,
     upserts: Coalescer<contact::Operation, contact::Outcome>,
     segments: LiveSegments,
+    event_fields: EventFields,
     email_search_caches: EmailSearchCaches,
 }
 
@@ -29,6 +32,7 @@ impl State {
             tracks: Coalescer::writes(db, |tx, operations| Box::pin(track::run(tx, operations))),
             upserts: Coalescer::writes(db, |tx, operations| Box::pin(contact::run(tx, operations))),
             segments: LiveSegments::default(),
+            event_fields: EventFields::default(),
             email_search_caches: EmailSearchCaches::new(db.clone()),
         }
     }

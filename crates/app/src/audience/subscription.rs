@@ -7,7 +7,7 @@ use mailwright_core::project::Project;
 use mailwright_store::audience::contact::{self, Change};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::campaign::ledger;
 use mailwright_store::sending::email;
 use mailwright_store::{Rx, project};

@@ -2,7 +2,7 @@
 //!
 //! [`App::track`] hands an operation to a coalescer, routed by contact. [`run`] handles a group of operations in one
 //! transaction: look the keys up again, claim the idempotency keys, load the contacts, look up which names of fields
-//! and events are known, apply, save, append the events, add to the counters. If the key's project was reset meanwhile,
+//! and events are known, apply, save, append the events, add to the counters, tell the workflows. If the key's project was reset meanwhile,
 //! the operation is refused, and the handler repeats it for the project's new number.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -17,8 +17,9 @@ use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::event_field::{self, EventField};
 use mailwright_store::audience::names::{Names, Wanted};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::api_key::KeyHash;
 use mailwright_store::sending::idempotency::{self, Claim, Used};
 use mailwright_store::{Load, Tx, json_text};
@@ -73,6 +74,8 @@ pub(crate) struct Operation {
     subscription: Subscription,
     patch: DataPatch,
     event_data: Option<String>,
+    /// Keys of the data that may be new to the project.
+    new_fields: Vec<EventField>,
     claim: Option<Claim>,
     at: Timestamp,
 }
@@ -97,7 +100,13 @@ impl App {
         }
         let project = &caller.project;
         let used_key = key.as_ref().map(|k| k.key.clone());
+        let fields = &self.0.audience.event_fields;
+        let new_fields = track.data.as_ref().map(|data| fields.unknown(project.number, &track.event, data));
+        let new_fields = new_fields.unwrap_or_default();
+        let new_names: Vec<String> = new_fields.iter().map(|field| field.name.clone()).collect();
+        let event = track.event.clone();
         let operation = Operation {
+            new_fields,
             key: caller.hash,
             project: project.number,
             subscription: Subscription {
@@ -124,7 +133,9 @@ impl App {
                 Refusal::Excess(excess) => Error::Invalid(vec![excess.issue()]),
             },
         )?;
+        fields.remember(project.number, &event, &new_names);
         self.wake_segments();
+        self.wake_workflows();
         Ok(tracked)
     }
 }
@@ -163,9 +174,26 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let mut deltas = Deltas::default();
     let saved = contacts.save(tx, &mut deltas);
     let appended = event::append(tx, &events, &mut deltas);
-    let saved = join4(saved, appended, deltas.save(tx), names.save(tx));
-    let (saved, appended, counted, registered) = saved.await;
-    saved.and(appended).and(counted).and(registered).map(|()| outcomes)
+    let saved = join4(saved, appended, deltas.write(tx), names.save(tx));
+    let (saved, appended, heard, registered) = saved.await;
+    saved.and(appended).and(registered)?;
+    heard?.tell(tx).await?;
+    register_fields(tx, operations, &outcomes).await?;
+    Ok(outcomes)
+}
+
+/// Notes the keys of the events that were stored.
+async fn register_fields(
+    tx: &Tx<'_>,
+    operations: &[Operation],
+    outcomes: &[Outcome],
+) -> mailwright_store::Result<()> {
+    let stored = operations.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
+    let new: Vec<_> = stored
+        .flat_map(|(operation, _)| operation.new_fields.iter().map(|field| (operation.project, field)))
+        .collect();
+    let Some(now) = operations.iter().map(|operation| operation.at).max() else { return Ok(()) };
+    event_field::register(tx, &new, now).await
 }
 
 /// Whether contact and project can hold what an operation brings.

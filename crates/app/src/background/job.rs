@@ -102,6 +102,11 @@ pub(crate) fn from_value<T: DeserializeOwned>(progress: &Value) -> Result<T, Str
 }
 
 impl App {
+    /// Says that a job was queued.
+    pub(crate) fn wake_jobs(&self) {
+        self.0.background.jobs.wake();
+    }
+
     /// Queues a job of a project.
     pub(crate) async fn queue_job(
         &self,

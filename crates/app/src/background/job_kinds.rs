@@ -6,6 +6,9 @@ use mailwright_store::background::job::Claimed;
 
 use crate::audience::bulk::Bulk;
 use crate::audience::import::Import;
+use crate::automation::enrolment::Enrolment;
+use crate::automation::migration::Migration;
+use crate::automation::simulation::Simulation;
 use crate::background::job::JobHandler;
 
 /// The work of a job. An error ends the job: it is the reason its owner is shown.
@@ -16,5 +19,8 @@ pub(crate) fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>,
         JobKind::SubscribeContacts => Box::new(Bulk::open(project, Operation::Subscribe, &input)),
         JobKind::UnsubscribeContacts => Box::new(Bulk::open(project, Operation::Unsubscribe, &input)),
         JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &input)),
+        JobKind::EnrolSegment => Box::new(Enrolment::open(project, &input)?),
+        JobKind::SimulateWorkflow => Box::new(Simulation::open(project, &input)?),
+        JobKind::MigrateExecutions => Box::new(Migration::open(project, &input)?),
     })
 }

@@ -11,6 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::{event_day, search};
+use mailwright_store::automation::{forget, refusal};
 use mailwright_store::background::forward;
 use mailwright_store::body;
 use mailwright_store::database::migrate;
@@ -45,6 +46,8 @@ const JOB_PAUSE: Duration = Duration::from_secs(64);
 const SEGMENT_PAUSE: Duration = Duration::from_hours(1);
 /// Steps of counting a project's events by day in one round.
 const EVENT_STEPS: u32 = 100;
+/// How long it is known why events did not begin executions.
+const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
 
@@ -191,6 +194,20 @@ impl App {
                 .0
                 .db
                 .write_in_background(body!(async |tx| delivery_stats::forget(tx, number, oldest).await))
+                .await?
+                > 0
+            {}
+            while self
+                .0
+                .db
+                .write_in_background(body!(async |tx| forget::removed_workflow(tx, number).await))
+                .await?
+            {}
+            let known_until = now.minus(REFUSALS_KEPT);
+            while self
+                .0
+                .db
+                .write_in_background(body!(async |tx| refusal::forget(tx, number, known_until).await))
                 .await?
                 > 0
             {}

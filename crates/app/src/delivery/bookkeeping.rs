@@ -12,7 +12,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::suppression::{self, Cause};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Result, Tx};
 use serde_json::{Value, json};
 
@@ -64,8 +64,9 @@ pub(super) async fn write(tx: &mut Tx<'_>, entries: &[Entry<'_>], mut deltas: De
         unsubscribe(tx, entries, cause, &mut events, &mut deltas).await?;
     }
     let appended = event::append(tx, &events, &mut deltas);
-    let (appended, counted) = join(appended, deltas.save(tx)).await;
-    appended.and(counted)
+    let (appended, heard) = join(appended, deltas.write(tx)).await;
+    appended?;
+    heard?.tell(tx).await
 }
 
 /// The event that tells of an entry.

@@ -15,7 +15,7 @@ use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::suppression::Cause;
 use mailwright_store::delivery::mailbox::{self, Captured, Quota};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::{Coalescer, Load, Result, Tx};
 

@@ -10,7 +10,7 @@ use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::suppression::Cause;
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::news::{self as store, Learnt, Received};
 use mailwright_store::{Result as StoreResult, Tx};
 
@@ -206,6 +206,7 @@ mod tests {
                 kind: TemplateType::Transactional,
                 lane: Lane::Transactional,
                 template: None,
+                step: None,
                 message_id: "m@acme.test".into(),
                 at: NOW,
             };

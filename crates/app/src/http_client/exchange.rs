@@ -3,7 +3,7 @@
 use std::error::Error as _;
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Body, Incoming};
 use hyper::header::{
@@ -33,6 +33,8 @@ pub(super) struct Message {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     pub(super) may_repeat: bool,
+    /// How much of the answer's body is wanted; `None` for all of it.
+    pub(super) keeps: Option<usize>,
 }
 
 /// An answer.
@@ -95,6 +97,11 @@ pub(super) async fn exchange(
     deadline: Instant,
 ) -> Result<Answer, Error> {
     let response = head(pool, message, limits, deadline).await?;
+    if let Some(most) = message.keeps {
+        let (head, body) = response.into_parts();
+        let body = beginning(body, most, deadline).await;
+        return Ok(Answer { status: head.status, headers: head.headers, body });
+    }
     let too_large =
         || Error::InDoubt(Failure::TooLarge { part: Part::AnswerBody, limit: limits.answer_body });
     let (head, body) = response.into_parts();
@@ -107,6 +114,19 @@ pub(super) async fn exchange(
         Ok(Err(error)) => Err(Error::InDoubt(Failure::Exchange(error.to_string()))),
         Err(_) => Err(Error::InDoubt(Failure::timeout(Phase::Whole, limits.whole))),
     }
+}
+
+/// The beginning of a body, as far as it comes until `deadline`: what is beyond is not read.
+async fn beginning(mut body: Incoming, most: usize, deadline: Instant) -> Bytes {
+    let mut read = BytesMut::new();
+    while read.len() < most
+        && let Ok(Some(Ok(frame))) = timeout_at(deadline, body.frame()).await
+    {
+        if let Ok(data) = frame.into_data() {
+            read.extend_from_slice(&data[..data.len().min(most - read.len())]);
+        }
+    }
+    read.freeze()
 }
 
 /// Sends a message, and waits for the head of the answer.

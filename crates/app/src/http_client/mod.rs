@@ -71,13 +71,14 @@ pub struct Request<D> {
     body: Bytes,
     follows_redirects: bool,
     may_repeat: bool,
+    keeps: Option<usize>,
 }
 
 impl<D: Destination> Request<D> {
     /// A request without a body.
     pub fn new(method: Method, to: D) -> Self {
         let (headers, body) = (HeaderMap::new(), Bytes::new());
-        Self { to, method, headers, body, follows_redirects: false, may_repeat: false }
+        Self { to, method, headers, body, follows_redirects: false, may_repeat: false, keeps: None }
     }
 
     /// GET.
@@ -88,6 +89,12 @@ impl<D: Destination> Request<D> {
     /// POST.
     pub fn post(to: D, body: impl Into<Bytes>) -> Self {
         Self { body: body.into(), ..Self::new(Method::POST, to) }
+    }
+
+    /// The same with a body.
+    #[must_use]
+    pub fn with_body(self, body: impl Into<Bytes>) -> Self {
+        Self { body: body.into(), ..self }
     }
 
     /// Adds a header. Those that say where the message ends, `Host` and others of the connection are the client's own;
@@ -102,6 +109,13 @@ impl<D: Destination> Request<D> {
     #[must_use]
     pub fn following_redirects(self) -> Self {
         Self { follows_redirects: true, ..self }
+    }
+
+    /// Wants no more than the beginning of the answer's body. What is beyond is not read, and whatever happens to the rest
+    /// of the body does not matter.
+    #[must_use]
+    pub fn keeping(self, bytes: usize) -> Self {
+        Self { keeps: Some(bytes), ..self }
     }
 
     /// May be sent again when its connection ended before an answer began. Only for requests that change nothing at the
@@ -129,8 +143,8 @@ impl HttpClient {
 
     /// Makes a request.
     pub async fn send<D: Destination>(&self, request: Request<D>) -> Result<Answer, Error> {
-        let Request { to, method, headers, body, follows_redirects, may_repeat } = request;
-        let message = Message { url: to.url().clone(), method, headers, body, may_repeat };
+        let Request { to, method, headers, body, follows_redirects, may_repeat, keeps } = request;
+        let message = Message { url: to.url().clone(), method, headers, body, may_repeat, keeps };
         Box::pin(self.deliver(D::NAMED_BY, message, follows_redirects)).await
     }
 

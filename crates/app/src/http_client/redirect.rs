@@ -31,7 +31,7 @@ pub(super) fn target(from: &Url, answer: &Answer) -> Result<Option<Url>, BadRedi
 
 /// The message that follows a redirect.
 pub(super) fn follow(message: Message, status: StatusCode, to: Url) -> Message {
-    let Message { url, mut method, mut headers, mut body, may_repeat } = message;
+    let Message { url, mut method, mut headers, mut body, may_repeat, keeps } = message;
     let becomes_get = match status {
         StatusCode::SEE_OTHER => method != Method::HEAD,
         // every client does so, and the standard allows it for POST
@@ -46,7 +46,7 @@ pub(super) fn follow(message: Message, status: StatusCode, to: Url) -> Message {
     if url.origin() != to.origin() {
         headers = without(headers, |name| HARMLESS.contains(name));
     }
-    Message { url: to, method, headers, body, may_repeat }
+    Message { url: to, method, headers, body, may_repeat, keeps }
 }
 
 fn without(headers: HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> HeaderMap {

@@ -14,6 +14,7 @@ use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Role};
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::account::user::{self, User};
+use mailwright_store::automation::workflow;
 use mailwright_store::body;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::api_key::{self};
@@ -25,6 +26,7 @@ use mailwright_store::{Db, Error as StoreError, Tx};
 use serde_json::{Value, json};
 
 use crate::App;
+use crate::automation::schedule;
 use crate::error::{Error, Resource, Result};
 use crate::project::key::{Keyring, pair, stored_pair};
 use crate::project::member::still_may;
@@ -66,6 +68,8 @@ pub struct SetupState {
     pub has_sent: bool,
     /// When sending of its latest campaign began.
     pub last_campaign_sent_at: Option<Timestamp>,
+    /// Whether a workflow is enabled.
+    pub has_enabled_workflow: bool,
 }
 
 impl App {
@@ -135,6 +139,9 @@ impl App {
                 let number = locked(tx, number, id).await?;
                 still_may(tx, number, &actor, Capability::ManageProject).await?;
                 store::change(tx, number, &change, now).await?;
+                if change.timezone != Patch::Absent {
+                    schedule::plan_again(tx, number, now).await?;
+                }
                 let told = json!({
                     "name": change.name, "tracking": change.tracking, "language": change.language,
                     "publicKeyMayResubscribe": change.public_key_may_resubscribe,
@@ -143,6 +150,18 @@ impl App {
                     Patch::Absent => given(told),
                     Patch::Null => with(given(told), "sendingPerSecond", Value::Null),
                     Patch::Value(rate) => with(given(told), "sendingPerSecond", rate.into()),
+                };
+                let told = match &change.timezone {
+                    Patch::Absent => told,
+                    Patch::Null => with(told, "timezone", Value::Null),
+                    Patch::Value(zone) => with(told, "timezone", zone.as_str().into()),
+                };
+                let told = match change.marketing_cap {
+                    Patch::Absent => told,
+                    Patch::Null => with(told, "marketingCap", Value::Null),
+                    Patch::Value(cap) => {
+                        with(told, "marketingCap", json!({ "emails": cap.emails, "hours": cap.hours }))
+                    }
                 };
                 let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                 store::audit::record(tx, number, &actor, &entry, now).await?;
@@ -222,6 +241,7 @@ impl App {
                 contacts: counter::value(rx, number, Counter::Contacts, "").await?,
                 has_sent: emails.iter().any(|(_, count)| *count > 0),
                 last_campaign_sent_at: campaign::last_sent(rx, number).await?,
+                has_enabled_workflow: workflow::has_enabled(rx, number).await?,
             })
         }))
         .await

@@ -1,5 +1,7 @@
 //! Saved templates.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ProjectNumber, TemplateId};
@@ -10,6 +12,8 @@ use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::template_language;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Door;
+use mailwright_store::automation::reference::{self, Kind};
+use mailwright_store::automation::workflow;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::template::{self as store, List};
@@ -17,6 +21,9 @@ use mailwright_store::sending::template::{self as store, List};
 use crate::App;
 use crate::error::{Error, Resource, Result};
 use crate::sending::domain::{check_may_send, required_sender};
+
+/// Most workflows that one message names.
+const MAX_NAMED: usize = 5;
 
 /// Fields of a new template, or of a change to one.
 #[derive(Debug, Clone, Default)]
@@ -138,17 +145,37 @@ impl App {
         .await
     }
 
-    /// Removes a template. Mails made from it keep their content.
+    /// Removes a template that no workflow sends. Mails made from it keep their content.
     pub async fn delete_template(&self, project: &Project, actor: &Actor, id: TemplateId) -> Result<()> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         self.write(body!(async |tx| {
             if !store::delete(tx, number, id).await? {
                 return Err(Error::not_found(Resource::Template, id));
             }
+            let workflows = reference::to(tx, number, Kind::Template, &id.to_string()).await?;
+            if !workflows.is_empty() {
+                let names = workflow::some(tx, number, &workflows[..workflows.len().min(MAX_NAMED)]).await?;
+                let names: Vec<String> = names.into_iter().map(|found| format!("{:?}", found.name)).collect();
+                return Err(Error::Conflict(format!(
+                    "Workflows send the template: {}. Give their steps another one first.",
+                    names.join(", ")
+                )));
+            }
             let entry = Entry::new(Action::TemplateDeleted, id.to_string());
             Ok(audit::record(tx, number, &actor, &entry, now).await?)
         }))
         .await
+    }
+
+    /// The names of some templates.
+    pub async fn template_names(
+        &self,
+        project: &Project,
+        ids: BTreeSet<TemplateId>,
+    ) -> Result<BTreeMap<TemplateId, String>> {
+        let number = project.number;
+        let found = self.read(body!(async |rx| store::names(rx, number, &ids).await)).await?;
+        Ok(found.into_iter().collect())
     }
 
     /// A template of the project.

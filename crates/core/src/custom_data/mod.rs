@@ -201,6 +201,21 @@ pub fn value_size(value: &Value) -> usize {
     }
 }
 
+/// The longest text that is told of a value that something looked at, in bytes of JSON.
+const MAX_SHOWN: usize = 1000;
+
+/// A value that something looked at, bounded: the beginning of a long text, and null for other large values.
+pub fn shortened(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > MAX_SHOWN => {
+            let end = text.floor_char_boundary(MAX_SHOWN);
+            format!("{}…", &text[..end]).into()
+        }
+        value if value_size(&value) > 2 * MAX_SHOWN => Value::Null,
+        value => value,
+    }
+}
+
 /// Checks a payload before it is used: number and length of keys, nesting, size, NUL characters (which PostgreSQL
 /// cannot store) and the type of `locale` is left to the caller. Paths start at `field`.
 pub fn check(data: &Data, field: &str) -> Vec<Issue> {

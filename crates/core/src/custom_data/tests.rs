@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{Data, DataPatch, FieldType, MAX_ISSUES, MAX_KEYS, MAX_PAYLOAD, check, size};
+use super::{Data, DataPatch, FieldType, MAX_ISSUES, MAX_KEYS, MAX_PAYLOAD, check, shortened, size};
 use crate::excess::{Excess, MAX_CONTACT_BYTES, MAX_CONTACT_KEYS};
 
 fn object(value: Value) -> Data {
@@ -168,4 +168,11 @@ fn nul_depth_and_size_are_refused() {
     let issues = check(&object(json!({"a": "x\0", "b": deep, "c": "y".repeat(MAX_PAYLOAD)})), "data");
     let codes: Vec<_> = issues.iter().map(|i| (i.field.as_str(), i.code)).collect();
     assert_eq!(codes, [("data.a", "invalid_string"), ("data.b", "too_big"), ("data", "too_big")]);
+}
+
+#[test]
+fn what_is_told_of_a_value_is_bounded() {
+    assert_eq!(shortened(json!("é".repeat(1000))).as_str().unwrap().chars().count(), 501);
+    assert_eq!(shortened(json!(vec![1; 1000])), Value::Null);
+    assert_eq!(shortened(json!([1, 2])), json!([1, 2]));
 }

@@ -10,6 +10,7 @@ use super::tree::{
     Comparison, Condition, DataPath, DataTest, EventTest, Filter, Group, Logic, Operand, Ordered, TextTest,
     TimeField, TimeTest,
 };
+use crate::contact::Contact;
 use crate::custom_data::{Data, plain};
 use crate::time::Timestamp;
 
@@ -33,18 +34,12 @@ impl Group {
 }
 
 impl Condition {
-    fn matches(&self, facts: &impl Facts, now: Timestamp) -> bool {
+    pub(super) fn matches(&self, facts: &impl Facts, now: Timestamp) -> bool {
         let contact = facts.contact();
         match self {
             Self::Email(test) => test.matches(contact.email.as_str()),
             Self::Subscribed(wanted) => contact.subscribed == *wanted,
-            Self::Time { field, test } => {
-                let time = match field {
-                    TimeField::CreatedAt => contact.created_at,
-                    TimeField::UpdatedAt => contact.updated_at,
-                };
-                test.matches(time, now)
-            }
+            Self::Time { field, test } => test.matches(field.of(contact), now),
             Self::Data { path, test } => test.matches(path.find(&contact.data), now),
             Self::Context { path, test } => {
                 test.matches(facts.context().and_then(|data| path.find_plain(data)), now)
@@ -52,6 +47,16 @@ impl Condition {
             Self::Event { name, test } => test.matches(facts.last_event(name), now),
             Self::Activity { kind, test } => test.matches(facts.last_activity(*kind), now),
             Self::Segment { id, member } => facts.is_member(*id) == *member,
+        }
+    }
+}
+
+impl TimeField {
+    /// The time of a contact.
+    pub(super) fn of(self, contact: &Contact) -> Timestamp {
+        match self {
+            Self::CreatedAt => contact.created_at,
+            Self::UpdatedAt => contact.updated_at,
         }
     }
 }

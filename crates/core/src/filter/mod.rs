@@ -14,6 +14,7 @@
 
 pub mod date;
 mod evaluate;
+mod explain;
 mod facts;
 mod parse;
 mod references;
@@ -23,6 +24,7 @@ mod tree;
 mod window;
 
 pub use crate::event::Activity;
+pub use explain::Seen;
 pub use facts::{Facts, Resolved};
 pub use parse::{MAX_CONDITIONS, MAX_DEPTH, MAX_TEXT, operator_names};
 pub use references::References;

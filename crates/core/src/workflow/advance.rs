@@ -12,23 +12,27 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::custom_data::Data;
-use crate::ids::{ContactId, EventId, ExecutionId, WorkflowId};
-use crate::template::TemplateType;
+use crate::contact::Contact;
+use crate::custom_data::{self, DataPatch};
+use crate::filter::{Filter, Resolved, Seen};
 use crate::time::Timestamp;
 use crate::workflow::action::{Action, SendEmail, Share};
 use crate::workflow::execution::{Execution, StepRecord, mixed};
+use crate::workflow::goal::Goal;
 use crate::workflow::kind::{ExecutionStatus, OverCap, StepStatus, WaitOutcome};
 use crate::workflow::scope::Scope;
-use crate::workflow::version::{Goal, Place, Planned, Version};
+use crate::workflow::version::{Place, Planned, Version};
 use crate::workflow::wait_until::Until;
-use crate::workflow::world::{Answered, Effect, Happening, Input, WithContext, World};
+use crate::workflow::world::{Answered, Effect, Happening, Input, Sending, WithContext, World};
 
 /// The reason of an execution that ended because the contact reached the goal.
 pub const GOAL_REASON: &str = "goal";
 
 /// The shortest wait for another mail to be allowed, so that a step never waits for the present.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+/// The most bytes of a contact's data that an update tells of.
+const MAX_TOLD: usize = 2000;
 
 /// An execution after something happened to it, and what has to be done about it.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,55 +41,6 @@ pub struct Advance {
     pub execution: Execution,
     /// What its step does.
     pub effects: Vec<Effect>,
-}
-
-/// What an execution begins with.
-#[derive(Debug, Clone)]
-pub struct Beginning {
-    /// Its identifier.
-    pub id: ExecutionId,
-    /// The workflow.
-    pub workflow: WorkflowId,
-    /// Who goes through it.
-    pub contact: ContactId,
-    /// The event that enrolled the contact.
-    pub source: Option<EventId>,
-    /// The data of that event, or what the caller gave.
-    pub context: Data,
-    /// When it begins.
-    pub at: Timestamp,
-}
-
-/// Begins an execution: its trigger is done. `None` for a version that has no trigger.
-pub fn begin(version: &Version, beginning: Beginning) -> Option<Execution> {
-    let Beginning { id, workflow, contact, source, context, at } = beginning;
-    let trigger = version.trigger()?;
-    let record = StepRecord {
-        step: trigger,
-        status: StepStatus::Completed,
-        started_at: at,
-        until: None,
-        completed_at: Some(at),
-        output: Value::Null,
-        error: None,
-    };
-    let mut execution = Execution {
-        id,
-        contact,
-        seed: Execution::seed(workflow, contact),
-        source,
-        status: ExecutionStatus::Running,
-        current: Some(trigger),
-        due_at: None,
-        context,
-        exit_reason: None,
-        is_converted: false,
-        log: vec![record],
-        started_at: at,
-        completed_at: None,
-    };
-    go_to(&mut execution, version.steps()[trigger].next(None), at);
-    Some(execution)
 }
 
 /// What becomes of an execution at `now`, which is the time of the event or the [counted](Execution::counted_now) one.
@@ -164,10 +119,13 @@ impl<'a, W: World> Turn<'a, W> {
                 self.complete(output, next);
             }
             Action::Filter(filter) => {
-                let known = WithContext { world: self.world, context: &self.execution.context };
-                let holds = filter.matches(&known, self.now);
-                let branch = if holds { crate::workflow::action::YES } else { crate::workflow::action::NO };
-                self.complete(json!({ "branch": branch }), step.next(Some(branch)));
+                let branch = if self.holds(filter) {
+                    crate::workflow::action::YES
+                } else {
+                    crate::workflow::action::NO
+                };
+                let seen = json!({ "branch": branch, "seen": self.seen(filter) });
+                self.complete(seen, step.next(Some(branch)));
             }
             Action::Split(shares) => {
                 let branch = drawn(shares, self.execution.seed, step);
@@ -183,8 +141,9 @@ impl<'a, W: World> Turn<'a, W> {
             Action::Update { patch, subscribed } => match self.world.fits(patch) {
                 Ok(()) => {
                     let (patch, subscribed) = (patch.clone(), *subscribed);
+                    let output = updated(self.world.contact(), &patch, subscribed);
                     self.effects.push(Effect::Contact { patch, subscribed, at: self.now });
-                    self.complete(Value::Null, step.next(None));
+                    self.complete(output, step.next(None));
                 }
                 Err(excess) => self.fail(excess.issue().message),
             },
@@ -202,9 +161,21 @@ impl<'a, W: World> Turn<'a, W> {
         }
     }
 
+    /// Whether a filter holds for the contact and the context.
+    fn holds(&self, filter: &Filter) -> bool {
+        let known = WithContext { world: self.world, context: &self.execution.context };
+        filter.matches(&Resolved::new(&known, self.world.untracked(), self.now), self.now)
+    }
+
+    /// What the conditions of a filter see.
+    fn seen(&self, filter: &Filter) -> Vec<Seen> {
+        let known = WithContext { world: self.world, context: &self.execution.context };
+        filter.explain(&Resolved::new(&known, self.world.untracked(), self.now), self.now)
+    }
+
     /// Ends the execution if the contact reached the goal.
     fn has_converted(&mut self) -> bool {
-        let is_reached = self.version.is_reached(self.world, self.now);
+        let is_reached = matches!(self.version.goal(), Some(Goal::Filter(filter)) if self.holds(filter));
         if is_reached {
             self.convert(json!({ "goal": true }));
         }
@@ -220,7 +191,7 @@ impl<'a, W: World> Turn<'a, W> {
         let wait = until.wait(&scope, self.world.zone(), self.now);
         let mut output = json!({ "timeZone": wait.zone.name() });
         if let Some(seen) = wait.seen {
-            output["value"] = crate::workflow::condition::shortened(seen);
+            output["value"] = crate::custom_data::shortened(seen);
         }
         match wait.until {
             Some(until) if until > self.now => self.wait(Some(until), output),
@@ -233,20 +204,24 @@ impl<'a, W: World> Turn<'a, W> {
     }
 
     fn send(&mut self, step: &Planned, mail: &SendEmail) {
-        let kind = mail.template.and_then(|id| self.world.template(id).map(|kind| (id, kind)));
-        let Some((template, kind)) = kind else {
-            return self.fail(match mail.template {
-                Some(id) => format!("The project has no template with the id {id}."),
-                None => "The step has no template.".to_owned(),
-            });
-        };
-        if kind != TemplateType::Transactional && mail.to.is_none() {
-            let contact = self.world.contact();
-            if !contact.subscribed {
-                return self.skip(json!({ "skipped": "unsubscribed" }), step.next(None));
+        let Some(template) = mail.template else { return self.fail("The step has no template.".to_owned()) };
+        let kind = match self.world.template(template) {
+            Sending::Ready(kind) => kind,
+            Sending::NoDomain => {
+                return self
+                    .fail("The project does not have the domain of the template's sender.".to_owned());
             }
-            if self.world.is_suppressed() {
-                return self.skip(json!({ "skipped": "suppressed" }), step.next(None));
+            Sending::NoTemplate => {
+                return self.fail(format!("The project has no template with the id {template}."));
+            }
+        };
+        // an address that refused mail for good gets none of any kind, as with campaigns
+        if mail.to.is_none() && self.world.is_suppressed() {
+            return self.skip(json!({ "skipped": "suppressed" }), step.next(None));
+        }
+        if kind.needs_subscription() && mail.to.is_none() {
+            if !self.world.contact().subscribed {
+                return self.skip(json!({ "skipped": "unsubscribed" }), step.next(None));
             }
             if let Some(until) = self.world.capped_until(self.now) {
                 return match mail.over_cap {
@@ -267,6 +242,10 @@ impl<'a, W: World> Turn<'a, W> {
 
     /// An event of the contact: the goal, or what is waited for.
     fn event(&mut self, event: &Happening) {
+        // an event does not end a wait, or reach a goal, of the execution that it begins
+        if self.execution.source == Some(event.id) {
+            return;
+        }
         if matches!(self.version.goal(), Some(Goal::Event(name)) if *name == event.name) {
             return self.convert(json!({ "goal": true, "event": event.id }));
         }
@@ -335,7 +314,8 @@ impl<'a, W: World> Turn<'a, W> {
         }
         let step = self.execution.current.unwrap_or_default();
         let started_at = self.now;
-        let record = StepRecord { step, status, started_at, until, completed_at: None, output, error: None };
+        let record =
+            StepRecord { step, of: None, status, started_at, until, completed_at: None, output, error: None };
         self.execution.log.push(record);
     }
 
@@ -355,6 +335,17 @@ impl<'a, W: World> Turn<'a, W> {
             }
         }
     }
+}
+
+/// What an update tells of the contact as it is afterwards: data that is large is told of as far as it was written.
+fn updated(contact: &Contact, patch: &DataPatch, subscribed: Option<bool>) -> Value {
+    let mut data = contact.data.clone();
+    patch.apply(&mut data);
+    if custom_data::size(&data) > MAX_TOLD {
+        data =
+            patch.stored.iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
+    }
+    json!({ "newData": data, "subscribed": subscribed.unwrap_or(contact.subscribed) })
 }
 
 /// The branch that chance takes: the same for the same seed and step, whatever else happens.

@@ -10,8 +10,9 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use crate::custom_data;
+use crate::filter::Comparison;
 use crate::filter::date::Moment;
-use crate::filter::{Comparison, MAX_TEXT};
 use crate::names::names_in_json;
 use crate::workflow::scope::{Field, Scope};
 
@@ -143,28 +144,13 @@ pub struct Choice {
     pub otherwise: &'static str,
 }
 
-/// The longest value that is kept of what a condition saw, in bytes of JSON.
-const MAX_SEEN: usize = MAX_TEXT;
-
 impl Choice {
     /// The branch that is taken, and the value that was seen; null where there is none, or one too large to keep.
     pub fn decide(&self, scope: &Scope<'_>) -> (&str, Value) {
         let actual = scope.value(&self.field);
         let taken = self.branches.iter().find(|branch| branch.test.holds(actual.as_ref()));
         let branch = taken.map_or(self.otherwise, |branch| branch.id.as_str());
-        (branch, actual.map(shortened).unwrap_or_default())
-    }
-}
-
-/// A value that was seen, bounded.
-pub(crate) fn shortened(value: Value) -> Value {
-    match value {
-        Value::String(text) if text.len() > MAX_SEEN => {
-            let end = text.floor_char_boundary(MAX_SEEN);
-            format!("{}…", &text[..end]).into()
-        }
-        value if crate::custom_data::value_size(&value) > 2 * MAX_SEEN => Value::Null,
-        value => value,
+        (branch, actual.map(custom_data::shortened).unwrap_or_default())
     }
 }
 
@@ -227,12 +213,5 @@ mod tests {
             let test = Test { operator, expected: Some(json!("x")) };
             assert_eq!(test.holds(None), operator == Operator::NotExists, "{operator}");
         }
-    }
-
-    #[test]
-    fn what_is_kept_of_a_value_is_bounded() {
-        assert_eq!(shortened(json!("é".repeat(1000))).as_str().unwrap().chars().count(), 501);
-        assert_eq!(shortened(json!(vec![1; 1000])), Value::Null);
-        assert_eq!(shortened(json!([1, 2])), json!([1, 2]));
     }
 }

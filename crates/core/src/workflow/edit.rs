@@ -106,6 +106,7 @@ impl Graph {
             return structure(format!("A workflow has at most {MAX_STEPS} steps."));
         }
         let NewStep { id, kind, name, position, config, template } = new;
+        let template = template.or_else(|| named_template(kind, &config));
         let action = Action::parse(kind, &config, template).map_err(Refusal::Invalid)?;
         let step = Step { id, kind, name, position, config, template, created_at: now, updated_at: now };
         self.check_size(&step)?;
@@ -138,6 +139,9 @@ impl Graph {
         let touches_action = change.config.is_some() || change.template != Patch::Absent;
         step.name = change.name.unwrap_or(step.name);
         step.position = change.position.unwrap_or(step.position);
+        if let (Some(config), Patch::Absent) = (&change.config, change.template) {
+            step.template = named_template(step.kind, config).or(step.template);
+        }
         step.config = change.config.unwrap_or(step.config);
         change.template.apply(&mut step.template);
         step.updated_at = now;
@@ -264,6 +268,12 @@ impl Graph {
         let place = self.transitions.iter().position(|transition| transition.id == id);
         place.map(|place| self.transitions.remove(place)).ok_or(Refusal::NoTransition)
     }
+}
+
+/// The template that a configuration names, as earlier clients do.
+fn named_template(kind: StepType, config: &Value) -> Option<TemplateId> {
+    let id = config["templateId"].as_str().filter(|_| kind == StepType::SendEmail)?;
+    id.parse().ok()
 }
 
 fn plain(id: TransitionId, from: StepId, to: StepId, now: Timestamp) -> Transition {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::custom_data::{self, Data};
-use crate::ids::{ContactId, EventId, ExecutionId, WorkflowId};
+use crate::ids::{ContactId, EventId, ExecutionId, StepId, WorkflowId};
 use crate::time::Timestamp;
 use crate::workflow::kind::{ExecutionStatus, StepStatus};
 use crate::workflow::limits::{MAX_CONTEXT, PUNCTUAL};
@@ -45,6 +45,9 @@ pub struct Execution {
 pub struct StepRecord {
     /// The step.
     pub step: Place,
+    /// The version in which the step has this place; `None` for the one that the execution runs. It ran another one
+    /// before it was moved.
+    pub of: Option<i64>,
     /// Its state.
     pub status: StepStatus,
     /// When it began.
@@ -86,6 +89,23 @@ impl Execution {
     pub(crate) fn open_mut(&mut self) -> Option<&mut StepRecord> {
         let current = self.current;
         self.log.last_mut().filter(|record| record.completed_at.is_none() && Some(record.step) == current)
+    }
+
+    /// The identifier of what a step did in it, which is made from both ids: UUID version 8 (RFC 9562).
+    pub fn id_of_step(&self, step: StepId) -> StepId {
+        let (own, of_step) = (self.id.as_uuid().as_bytes(), step.as_uuid().as_bytes());
+        let (high, low) = (mixed(&[own, of_step]), mixed(&[of_step, own]));
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&high.to_be_bytes());
+        bytes[8..].copy_from_slice(&low.to_be_bytes());
+        uuid::Builder::from_custom_bytes(bytes).into_uuid().into()
+    }
+
+    /// When something last happened to it.
+    pub fn changed_at(&self) -> Timestamp {
+        let steps = self.log.last().map(|record| record.completed_at.unwrap_or(record.started_at));
+        let times = [Some(self.started_at), steps, self.completed_at];
+        times.into_iter().flatten().max().unwrap_or(self.started_at)
     }
 
     /// Ends the execution.

@@ -112,3 +112,21 @@ names_in_json! {
         Skip = "SKIP",
     }
 }
+
+names_in_json! {
+    /// Why an event did not begin an execution.
+    pub enum Refused {
+        /// The contact goes through the workflow.
+        Active = "active",
+        /// The contact went through the workflow before, and may not again.
+        Reentry = "reentry",
+        /// The filter of the trigger does not hold.
+        Filter = "filter",
+        /// The contact goes through as many workflows as it may.
+        TooMany = "too_many",
+        /// The data of the event is larger than an execution may keep.
+        TooLarge = "too_large",
+        /// The workflow was not enabled.
+        Disabled = "disabled",
+    }
+}

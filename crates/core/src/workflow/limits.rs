@@ -22,6 +22,9 @@ pub const MAX_GRAPH: usize = 1024 * 1024;
 pub const MAX_CONTEXT: usize = 64 * 1024;
 /// The most executions of one contact that are not over, of all workflows of a project.
 pub const MAX_ACTIVE_PER_CONTACT: usize = 100;
+/// The most executions of one contact in a workflow that events begin within an hour: workflows that begin each other go
+/// no further.
+pub const MAX_STARTS_PER_HOUR: usize = 100;
 /// The longest DELAY.
 pub const MAX_DELAY: Duration = Duration::from_hours(365 * 24);
 /// The longest time that a `WAIT_FOR_EVENT` step waits, unless it waits without end.
@@ -35,3 +38,9 @@ pub const MAX_REASON: usize = 500;
 /// An execution counts from the instant at which a step was due, as long as the service is not later than this. After
 /// an outage it counts from the present, so that the steps that were due meanwhile do not follow one another at once.
 pub const PUNCTUAL: Duration = Duration::from_mins(1);
+/// The largest body of the request of a WEBHOOK, in bytes of JSON, once its variables are filled in.
+pub const MAX_REQUEST: usize = 256 * 1024;
+/// The longest value of a header of a WEBHOOK, in bytes, once its variables are filled in.
+pub const MAX_HEADER: usize = 8 * 1024;
+/// How much of the answer to a WEBHOOK is kept, in bytes.
+pub const MAX_RESPONSE: usize = 64 * 1024;

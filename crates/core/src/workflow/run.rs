@@ -6,7 +6,7 @@ use crate::workflow::advance::{Advance, advance};
 use crate::workflow::execution::Execution;
 use crate::workflow::kind::ExecutionStatus;
 use crate::workflow::version::Version;
-use crate::workflow::world::{Effect, Happening, Input, World};
+use crate::workflow::world::{Effect, Input, World};
 
 /// A world in which the effects of steps happen.
 pub trait Stage: World {
@@ -14,26 +14,35 @@ pub trait Stage: World {
     fn apply(&mut self, version: &Version, execution: &mut Execution, effects: Vec<Effect>);
 }
 
-/// Runs an execution. `events` are those of the contact since it was last run, the oldest first.
+/// The most steps that an execution takes at a time by itself; the next are due at once. So a long way without waits does
+/// not make one transaction large.
+const AT_ONCE: usize = 50;
+
+/// Something that happened, and when.
+pub type Told<'a> = (Timestamp, Input<'a>);
+
+/// Runs an execution. `told` is what happened since it was last run, the oldest first.
 ///
 /// An event that came before a wait was over ends the wait, even if both are looked at later. Returns how many steps were
 /// taken.
 pub fn run(
     version: &Version,
     execution: &mut Execution,
-    events: &[Happening],
+    told: &[Told<'_>],
     stage: &mut impl Stage,
     now: Timestamp,
 ) -> usize {
     let mut steps = 0;
-    for event in events {
-        while comes_before(execution, event.at) {
-            let at = execution.counted_now(event.at);
+    for (at, input) in told {
+        while comes_before(execution, *at) {
+            let at = execution.counted_now(*at);
             steps += take(version, execution, Input::Due, stage, at);
         }
-        steps += take(version, execution, Input::Event(event), stage, event.at);
+        steps += take(version, execution, *input, stage, *at);
     }
-    while execution.is_due(now) {
+    let mut left = AT_ONCE;
+    while left > 0 && execution.is_due(now) {
+        left -= 1;
         let at = execution.counted_now(now);
         steps += take(version, execution, Input::Due, stage, at);
     }

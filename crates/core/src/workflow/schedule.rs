@@ -295,7 +295,7 @@ mod tests {
             (json!({ "start": "2026-01-31T09:00", "timeZone": "Atlantis" }), "timeZone"),
             (json!({ "start": "2026-01-31T09:00", "repeat": "often" }), "repeat"),
             (json!({ "start": "2026-01-31T09:00", "repeat": "weekly", "days": [] }), "days"),
-            (json!({ "start": "2026-01-31T09:00", "repeat": "weekly", "days": ["Monday"] }), "days.0"),
+            (json!({ "start": "2026-01-31T09:00", "repeat": "weekly", "days": ["Mond"] }), "days.0"),
             (json!({ "start": "2026-01-31T09:00", "repeat": "rule" }), "rule"),
             (json!({ "start": "2026-01-31T09:00", "repeat": "rule", "rule": "every day" }), "rule"),
             (json!({ "start": "2026-01-31T09:00", "repeat": "rule", "rule": "FREQ=MINUTELY" }), "rule"),

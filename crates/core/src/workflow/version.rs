@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::filter::{Facts, Filter, References};
+use crate::filter::References;
 use crate::ids::{SegmentId, StepId, TemplateId};
-use crate::time::Timestamp;
 use crate::workflow::action::Action;
+use crate::workflow::goal::Goal;
 use crate::workflow::graph::{Graph, Step, Transition};
 use crate::workflow::kind::{StepType, WaitOutcome};
 use crate::workflow::wait_until::Until;
@@ -16,14 +16,8 @@ use crate::workflow::wait_until::Until;
 /// The place of a step in its version, from 0.
 pub type Place = usize;
 
-/// What ends an execution because the contact got where the workflow wants it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Goal {
-    /// An event of the contact.
-    Event(String),
-    /// What is true of the contact.
-    Filter(Box<Filter>),
-}
+/// The place of the trigger: it is the first step of a graph.
+pub const TRIGGER: Place = 0;
 
 /// A step, ready to be run.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,19 +82,19 @@ impl Version {
         self.steps.iter().position(|step| step.id == id)
     }
 
-    /// Where executions begin.
-    pub fn trigger(&self) -> Option<Place> {
-        self.steps.iter().position(|step| step.kind == StepType::Trigger)
+    /// The steps that can be reached from a step, without itself.
+    pub fn reachable(&self, from: Place) -> BTreeSet<Place> {
+        let (mut found, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(place) = open.pop() {
+            let routes = self.steps.get(place).into_iter().flat_map(|step| &step.routes);
+            open.extend(routes.map(|route| route.to).filter(|to| found.insert(*to)));
+        }
+        found
     }
 
     /// What ends an execution early.
     pub fn goal(&self) -> Option<&Goal> {
         self.goal.as_ref()
-    }
-
-    /// Whether the contact reached the goal, as far as that is a matter of what is true of it.
-    pub(crate) fn is_reached(&self, facts: &impl Facts, now: Timestamp) -> bool {
-        matches!(&self.goal, Some(Goal::Filter(filter)) if filter.matches(facts, now))
     }
 
     /// The names of the events that executions wait for, or that end them.
@@ -182,6 +176,11 @@ impl Planned {
             )
         });
         Self { id: step.id, kind: step.kind, name: step.name.clone(), action, routes: Vec::new() }
+    }
+
+    /// Whether it sends a mail.
+    pub(crate) fn is_mail(&self) -> bool {
+        self.kind == StepType::SendEmail
     }
 
     /// The next step after a branch was chosen, or after any other step with `None`.

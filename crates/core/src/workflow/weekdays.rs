@@ -1,4 +1,4 @@
-//! Days of the week in configurations, as RFC 5545 writes them.
+//! Days of the week in configurations: as RFC 5545 writes them, or by their English names.
 
 use jiff::civil::Weekday;
 use serde_json::Value;
@@ -6,19 +6,19 @@ use serde_json::Value;
 use crate::issue::Issue;
 use crate::reading::{Issues, join, unknown};
 
-const DAYS: [(&str, Weekday); 7] = [
-    ("MO", Weekday::Monday),
-    ("TU", Weekday::Tuesday),
-    ("WE", Weekday::Wednesday),
-    ("TH", Weekday::Thursday),
-    ("FR", Weekday::Friday),
-    ("SA", Weekday::Saturday),
-    ("SU", Weekday::Sunday),
+const DAYS: [(&str, &str, Weekday); 7] = [
+    ("MO", "monday", Weekday::Monday),
+    ("TU", "tuesday", Weekday::Tuesday),
+    ("WE", "wednesday", Weekday::Wednesday),
+    ("TH", "thursday", Weekday::Thursday),
+    ("FR", "friday", Weekday::Friday),
+    ("SA", "saturday", Weekday::Saturday),
+    ("SU", "sunday", Weekday::Sunday),
 ];
 
 /// Every day.
 pub(crate) fn all() -> Vec<Weekday> {
-    DAYS.iter().map(|(_, day)| *day).collect()
+    DAYS.iter().map(|(.., day)| *day).collect()
 }
 
 /// Reads a list of days. `None` means that an issue was noted.
@@ -31,8 +31,9 @@ pub(crate) fn read(issues: &mut Issues, json: &Value, at: &str) -> Option<Vec<We
     for (index, name) in names.iter().enumerate() {
         let place = join(at, &index.to_string());
         let name = issues.text(Some(name), &place)?;
-        let Some((_, day)) = DAYS.iter().find(|(known, _)| *known == name) else {
-            let message = "Must be one of MO, TU, WE, TH, FR, SA, SU.";
+        let is_named = |known: &str| known.eq_ignore_ascii_case(name);
+        let Some((.., day)) = DAYS.iter().find(|(short, long, _)| is_named(short) || is_named(long)) else {
+            let message = "Must be one of MO, TU, WE, TH, FR, SA, SU, or the English name of a day.";
             return issues.note(unknown(&place, message, name));
         };
         days.push(*day);

@@ -1,5 +1,6 @@
 //! What an execution needs to know and can change, apart from itself.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,7 +9,7 @@ use crate::address::EmailAddress;
 use crate::contact::Contact;
 use crate::custom_data::{Data, DataPatch};
 use crate::excess::Excess;
-use crate::filter::{Activity, Facts};
+use crate::filter::{Activity, Facts, Filter};
 use crate::ids::{EventId, SegmentId, TemplateId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
@@ -16,10 +17,24 @@ use crate::time_zone::Zone;
 use crate::workflow::action::Webhook;
 use crate::workflow::version::Place;
 
+/// Whether mail of a template can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sending {
+    /// It can: the kind of mail that the template makes. If the domain of the sender is not verified any more, the mail
+    /// waits for it.
+    Ready(TemplateType),
+    /// The project does not have the domain of its sender.
+    NoDomain,
+    /// The project has no such template.
+    NoTemplate,
+}
+
 /// What is known of the contact and its project.
 pub trait World: Facts {
-    /// The kind of mail that a template makes; `None` if the project has no such template.
-    fn template(&self, id: TemplateId) -> Option<TemplateType>;
+    /// Whether mail of a template can be sent.
+    fn template(&self, id: TemplateId) -> Sending;
+    /// The filters of the segments whose members are stored nowhere.
+    fn untracked(&self) -> &BTreeMap<SegmentId, Arc<Filter>>;
     /// Whether the contact's address refused mail for good, or complained.
     fn is_suppressed(&self) -> bool;
     /// When the project lets the contact get another marketing mail, after `now`; `None` if it does now.
@@ -33,9 +48,12 @@ pub trait World: Facts {
 }
 
 /// What is known of the contact, with the context of its execution.
-pub(crate) struct WithContext<'a, W> {
-    pub(crate) world: &'a W,
-    pub(crate) context: &'a Data,
+#[derive(Debug)]
+pub struct WithContext<'a, W> {
+    /// What is known of the contact.
+    pub world: &'a W,
+    /// The context.
+    pub context: &'a Data,
 }
 
 impl<W: Facts> Facts for WithContext<'_, W> {

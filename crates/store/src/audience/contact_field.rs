@@ -9,7 +9,8 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::{Arg, json_text};
-use crate::insight::counter::{self, Counter, Deltas};
+use crate::insight::counter::{self, Counter};
+use crate::insight::deltas::Deltas;
 
 /// A field with its type and how many contacts have it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,10 +11,12 @@ use serde_json::Value as Json;
 use crate::args;
 use crate::audience::event_day;
 use crate::audience::filter::{self, Segments};
+use crate::automation::enrol::Happened;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::{Counter, Deltas};
+use crate::insight::counter::Counter;
+use crate::insight::deltas::Deltas;
 
 /// An event to append.
 #[derive(Debug, Clone)]
@@ -75,6 +77,13 @@ pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -
         deltas.add(event.project, Counter::Event, &event.name, 1);
         event_day::count(deltas, event.project, &event.name, event.at, 1);
         deltas.touch(event.project, event.contact, event.at);
+        deltas.happened(Happened {
+            project: event.project,
+            event: event.id,
+            name: event.name.clone(),
+            contact: event.contact,
+            at: event.at,
+        });
     }
     Box::pin(insert(tx, events))
 }

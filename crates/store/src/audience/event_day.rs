@@ -13,7 +13,8 @@ use crate::database::db::Db;
 use crate::database::error::Result;
 use crate::database::migrate::EVENT_DAYS;
 use crate::database::tx::{Rx, Tx};
-use crate::insight::counter::{Counter, Deltas};
+use crate::insight::counter::Counter;
+use crate::insight::deltas::Deltas;
 
 /// Events that one step of counting takes.
 const STEP: usize = 5_000;

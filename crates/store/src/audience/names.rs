@@ -17,6 +17,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
+use crate::audience::event_field;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -237,5 +238,5 @@ pub async fn forget_event(tx: &mut Tx<'_>, project: ProjectNumber, name: &str) -
         return Ok(());
     }
     tx.execute("delete from event_names where project_id = $1 and name = $2", args![project, name]).await?;
-    Ok(())
+    event_field::forget(tx, project, name).await
 }

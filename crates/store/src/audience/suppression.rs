@@ -1,6 +1,6 @@
 //! Addresses that campaigns do not write to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectNumber;
@@ -8,7 +8,7 @@ use mailwright_core::names;
 use mailwright_core::time::Timestamp;
 
 use crate::database::error::Result;
-use crate::database::tx::Tx;
+use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 
 names! {
@@ -40,6 +40,22 @@ pub async fn add(tx: &mut Tx<'_>, addresses: &[Key<'_>], cause: Cause, now: Time
     )
     .await?;
     Ok(())
+}
+
+/// Those of some addresses that are suppressed.
+pub async fn among(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    emails: &BTreeSet<&EmailAddress>,
+) -> Result<BTreeSet<EmailAddress>> {
+    let found = rx
+        .all(
+            "select email from suppressions where project_id = $1 and email {in $2}",
+            &[project.into(), Arg::Texts(emails.iter().map(|email| Some(email.as_str().into())).collect())],
+            |r| r.get::<EmailAddress>(0),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
 }
 
 /// Removes the suppression of addresses whose owners have subscribed again.

@@ -8,7 +8,8 @@ use crate::audience::names;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::{self, Counter, Deltas};
+use crate::insight::counter::{self, Counter};
+use crate::insight::deltas::Deltas;
 
 /// A captured mail.
 #[derive(Debug, Clone)]

@@ -1,20 +1,15 @@
 //! Sums that are kept up to date in the transaction that changes the rows that they count: contacts, fields, events by
 //! name, mails by status, a campaign's mails by state, and others.
 //!
-//! A transaction gathers its changes in [`Deltas`] and writes them once, in the order of their keys. A counter is
-//! divided into shards by connection, so that transactions do not wait for each other's counters. [`Deltas`] also
-//! gathers the contacts that changed, for tracked segments; if no project of the transaction tracks any, that costs one
-//! look at `segment_upkeep`.
+//! A transaction gathers its changes in [`Sums`] and writes them once, in the order of their keys. A counter is divided
+//! into shards by connection, so that transactions do not wait for each other's counters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::join;
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::names;
-use mailwright_core::time::Timestamp;
 
 use crate::args;
-use crate::audience::touched;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -45,51 +40,32 @@ names! {
         Template = "template",
         /// Mails of a campaign; see `sending/campaign/ledger/key.rs`.
         Campaign = "campaign",
+        /// Figures of a workflow and its steps; see `crate::automation::figures`.
+        Workflow = "workflow",
+        /// Executions of a workflow's version that are stored; the name is `<workflow>:<version>`.
+        WorkflowVersion = "workflow_version",
         /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see
         /// `crate::delivery::delivery_stats`).
         DeliveryStats = "delivery_stats",
     }
 }
 
-/// What a transaction changes besides its rows, gathered over the transaction: counters, in the order in which their
-/// rows are locked, and the contacts that tracked segments have to look at again.
+/// Changes of counters, in the order in which their rows are locked.
 #[derive(Debug, Default)]
-pub struct Deltas {
-    sums: Sums,
-    touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
-}
+pub struct Sums(BTreeMap<(ProjectNumber, Counter, String), i64>);
 
-impl Deltas {
+impl Sums {
     /// Adds to a counter.
     pub fn add(&mut self, project: ProjectNumber, counter: Counter, name: &str, delta: i64) {
         if delta != 0 {
-            *self.sums.entry((project, counter, name.to_owned())).or_default() += delta;
+            *self.0.entry((project, counter, name.to_owned())).or_default() += delta;
         }
     }
 
-    /// Notes that something changed that segments may look at: the contact, its events, its mails, or its place on the
-    /// list of a static segment.
-    pub fn touch(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
-        self.touched.insert((project, contact), at);
-    }
-
-    /// Forgets which contacts were touched: for who judges them in the same transaction.
-    pub fn judged(&mut self) {
-        self.touched.clear();
-    }
-
-    /// Adds the sums to the counters and notes the contacts that changed.
-    pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
-        let (noted, added) = join(touched::queue(tx, &self.touched), add(tx, self.sums)).await;
-        noted.and(added)
-    }
-}
-
-type Sums = BTreeMap<(ProjectNumber, Counter, String), i64>;
-
-async fn add(tx: &Tx<'_>, sums: Sums) -> Result<()> {
-    let rows: Vec<_> = sums.into_iter().filter(|(_, delta)| *delta != 0).collect();
-    tx.each(
+    /// Adds them to the counters.
+    pub(crate) async fn save(self, tx: &Tx<'_>) -> Result<()> {
+        let rows: Vec<_> = self.0.into_iter().filter(|(_, delta)| *delta != 0).collect();
+        tx.each(
             "insert into counters (project_id, kind, name, shard, value) \
              select r.project_id, r.kind, r.name, {shard}, r.delta \
              from {rows r: project_id int, kind text, name text, delta int} where true \
@@ -102,7 +78,8 @@ async fn add(tx: &Tx<'_>, sums: Sums) -> Result<()> {
             ],
         )
         .await?;
-    Ok(())
+        Ok(())
+    }
 }
 
 /// The value of one counter.
@@ -166,6 +143,22 @@ pub async fn some(
     .await
 }
 
+/// The counters of a kind whose names begin with `prefix`, which ends with a character of ASCII.
+pub async fn beginning(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    counter: Counter,
+    prefix: &str,
+) -> Result<Vec<(String, i64)>> {
+    rx.all(
+        "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = $2 \
+         and name >= $3 and name < $4 group by name",
+        args![project, counter.as_str(), prefix, end_of(prefix)],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
 /// Forgets the counters of a kind whose names lie between two texts, some at a time; how many rows.
 pub async fn forget_between(
     tx: &mut Tx<'_>,
@@ -193,7 +186,7 @@ pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, counter: Counter, n
 
 /// Forgets every counter whose name begins with `prefix`, which ends with a character of ASCII.
 pub(crate) async fn forget_all(
-    tx: &mut Tx<'_>,
+    tx: &Tx<'_>,
     project: ProjectNumber,
     counter: Counter,
     prefix: &str,

@@ -1,3 +1,4 @@
-//! Sums.
+//! Sums, and what a transaction changes besides its rows.
 
 pub mod counter;
+pub mod deltas;

@@ -5,6 +5,7 @@
 
 pub mod api_key;
 pub mod audit;
+pub mod automation;
 pub mod member;
 pub mod purge;
 pub mod rate_limit;
@@ -12,10 +13,11 @@ pub mod rate_limit;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::patch::Patch;
-use mailwright_core::project::{self, Project, Tracking};
+use mailwright_core::project::{self, MarketingCap, Project, Tracking};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 
+use self::automation::Automation;
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
@@ -180,6 +182,8 @@ pub struct Details {
     pub sending_per_second: Option<i64>,
     /// Whether an event with the public key may subscribe a contact again that is not subscribed.
     pub public_key_may_resubscribe: bool,
+    /// What its workflows need.
+    pub automation: Automation,
     /// When it was created.
     pub created_at: Timestamp,
     /// When its settings last changed.
@@ -188,7 +192,8 @@ pub struct Details {
 
 const DETAILS: &str = "p.tracking, p.created_at, p.updated_at, (select k.token from api_keys k \
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
-     order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe";
+     order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe, \
+     p.timezone, p.marketing_cap, p.marketing_cap_hours";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
@@ -199,6 +204,7 @@ fn read_details(row: &Row<'_>) -> Result<Details> {
         public_key: row.get(WIDTH + 3)?,
         sending_per_second: row.get(WIDTH + 4)?,
         public_key_may_resubscribe: row.get(WIDTH + 5)?,
+        automation: automation::read(row, WIDTH + 6)?,
     })
 }
 
@@ -221,7 +227,7 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> 
         ),
         args![user, limit, offset],
         |r| {
-            const ROLE: usize = WIDTH + 6;
+            const ROLE: usize = WIDTH + 9;
             Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
         },
     )
@@ -284,17 +290,26 @@ pub struct Change {
     pub sending_per_second: Patch<i64>,
     /// Whether an event with the public key may subscribe a contact again.
     pub public_key_may_resubscribe: Option<bool>,
+    /// The zone of dates without an offset; null for UTC.
+    pub timezone: Patch<String>,
+    /// How many marketing mails a contact gets; null for as many as there are.
+    pub marketing_cap: Patch<MarketingCap>,
 }
 
 /// Changes settings.
 pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
-    let mut rate = None;
+    let (mut rate, mut zone, mut cap) = (None, None, None);
     change.sending_per_second.apply(&mut rate);
+    change.timezone.clone().apply(&mut zone);
+    change.marketing_cap.apply(&mut cap);
     tx.execute_one(
         "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
          language = coalesce($4, language), updated_at = $5, \
          sending_per_second = case when $6 then $7 else sending_per_second end, \
-         public_key_may_resubscribe = coalesce($8, public_key_may_resubscribe) \
+         public_key_may_resubscribe = coalesce($8, public_key_may_resubscribe), \
+         timezone = case when $9 then $10 else timezone end, \
+         marketing_cap = case when $11 then $12 else marketing_cap end, \
+         marketing_cap_hours = case when $11 then $13 else marketing_cap_hours end \
          where number = $1 and retired_at is null",
         args![
             number,
@@ -305,6 +320,11 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
             change.sending_per_second != Patch::Absent,
             rate,
             change.public_key_may_resubscribe,
+            change.timezone != Patch::Absent,
+            zone,
+            change.marketing_cap != Patch::Absent,
+            cap.map(|cap| i64::from(cap.emails)),
+            cap.map(|cap| i64::from(cap.hours)),
         ],
     )
     .await

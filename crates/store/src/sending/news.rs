@@ -8,15 +8,17 @@
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Reason, RecipientState};
 use mailwright_core::event::Activity;
-use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, StepId, TemplateId, WorkflowId};
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::Figure;
 
 use crate::args;
+use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Tx};
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger;
 use crate::sending::email::count::move_count;
 
@@ -94,6 +96,8 @@ pub async fn store(
 struct Before {
     status: EmailStatus,
     reason: Option<Reason>,
+    /// The step that made the mail.
+    origin: Option<(WorkflowId, StepId)>,
 }
 
 /// The column with the time at which something was first learnt.
@@ -116,7 +120,7 @@ async fn locked(
 ) -> Result<Option<(Learnt, Before)>> {
     let sql = format!(
         "select id, contact_id, recipient, subject, from_address, from_name, message_id, source, template_id, \
-         campaign_id, status, opens, clicks, {} is null, reason from emails \
+         campaign_id, status, opens, clicks, {} is null, reason, workflow_id, step_id from emails \
          where project_id = $1 and id = $2 {{for_update}}",
         column(activity)
     );
@@ -142,7 +146,9 @@ fn read(row: &Row<'_>) -> Result<(Learnt, Before)> {
         clicks: row.get(12)?,
         is_first: row.get(13)?,
     };
-    Ok((mail, Before { status, reason: row.named_or_null(14, "emails.reason", Reason::from_name)? }))
+    let reason = row.named_or_null(14, "emails.reason", Reason::from_name)?;
+    let origin = row.get::<Option<WorkflowId>>(15)?.zip(row.get::<Option<StepId>>(16)?);
+    Ok((mail, Before { status, reason, origin }))
 }
 
 /// Where a mail stands once something was learnt of it.
@@ -229,8 +235,17 @@ fn count(
             ledger::shift(deltas, project, campaign, from, (RecipientState::Accepted, None));
         }
     }
+    if let (Some(origin), false) = (before.origin, has_left(before.status)) {
+        if let Some(unsent) = Figure::of_mail(before.status) {
+            figures::add_mail(deltas.sums(), project, origin, unsent, -1);
+        }
+        figures::add_mail(deltas.sums(), project, origin, Figure::Sent, 1);
+    }
     if !mail.is_first {
         return;
+    }
+    if let Some(origin) = before.origin {
+        figures::add_mail(deltas.sums(), project, origin, Figure::of_activity(activity), 1);
     }
     delivery_stats::count_learnt(deltas, project, activity, at);
     if let Some(campaign) = mail.campaign {

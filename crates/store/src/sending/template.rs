@@ -1,5 +1,7 @@
 //! Saved templates.
 
+use std::collections::BTreeSet;
+
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectNumber, TemplateId};
 use mailwright_core::template::{Template, TemplateType};
@@ -58,6 +60,60 @@ pub async fn get_for_update(
     tx.optional(
         format!("select {COLUMNS} from templates where project_id = $1 and id = $2 {{for_update}}"),
         args![project, id],
+        read,
+    )
+    .await
+}
+
+/// What a mail of a template is, as far as its content does not matter.
+#[derive(Debug, Clone)]
+pub struct Head {
+    /// Identifier.
+    pub id: TemplateId,
+    /// The kind of mail.
+    pub kind: TemplateType,
+    /// The sender.
+    pub from: EmailAddress,
+}
+
+/// Several templates without their content, as far as they exist.
+pub async fn heads(rx: &Rx<'_>, project: ProjectNumber, ids: &BTreeSet<TemplateId>) -> Result<Vec<Head>> {
+    rx.all(
+        "select id, type, from_address from templates where project_id = $1 and id {in $2}",
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        |r| {
+            let kind = r.named(1, "templates.type", TemplateType::from_name)?;
+            Ok(Head { id: r.get(0)?, kind, from: r.get(2)? })
+        },
+    )
+    .await
+}
+
+/// The names of several templates, as far as they exist.
+pub async fn names(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    ids: &BTreeSet<TemplateId>,
+) -> Result<Vec<(TemplateId, String)>> {
+    rx.all(
+        "select id, name from templates where project_id = $1 and id {in $2}",
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Keeps a template from being removed before the transaction ends; whether it exists.
+pub async fn hold(tx: &Tx<'_>, project: ProjectNumber, id: TemplateId) -> Result<bool> {
+    tx.exists("select 1 from templates where project_id = $1 and id = $2 {for_key_share}", args![project, id])
+        .await
+}
+
+/// Several templates, as far as they exist.
+pub async fn some(rx: &Rx<'_>, project: ProjectNumber, ids: &BTreeSet<TemplateId>) -> Result<Vec<Template>> {
+    rx.all(
+        format!("select {COLUMNS} from templates where project_id = $1 and id {{in $2}}"),
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
         read,
     )
     .await

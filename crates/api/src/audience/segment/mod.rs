@@ -207,7 +207,7 @@ pub(crate) async fn update(
     params(("id" = String, Path)),
     responses(
         (status = 204), (status = 404, body = ErrorEnvelope),
-        (status = 409, description = "A campaign that is not over, or another segment, uses the segment", body = ErrorEnvelope)))]
+        (status = 409, description = "A campaign that is not over, another segment or a workflow uses the segment", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,

@@ -14,7 +14,7 @@ const fn code(name: &'static str, statuses: &'static [&'static str], about: &'st
 }
 
 /// All codes.
-pub(super) const CODES: [Code; 27] = [
+pub(super) const CODES: [Code; 28] = [
     code("BAD_REQUEST", &["400"], "The request makes no sense as a whole, or lacks a header."),
     code(
         "VALIDATION_ERROR",
@@ -47,6 +47,7 @@ pub(super) const CODES: [Code; 27] = [
     code("CONTACT_NOT_FOUND", &["404"], "The project has no such contact."),
     code("TEMPLATE_NOT_FOUND", &["404"], "The project has no such template."),
     code("CAMPAIGN_NOT_FOUND", &["404"], "The project has no such campaign."),
+    code("WORKFLOW_NOT_FOUND", &["404"], "The project has no such workflow."),
     code(
         "RESOURCE_NOT_FOUND",
         &["404"],
@@ -81,9 +82,12 @@ pub(super) fn of(status: &str, operation: &Operation) -> impl Iterator<Item = &'
     let callers = operation.callers;
     let is_about = |names: &[&str]| names.iter().any(|name| operation.path.contains(name));
     let fits = |code: &&Code| match code.name {
-        "CONTACT_NOT_FOUND" => is_about(&["/contacts", "/manage", "/subscribe", "/unsubscribe", "/track"]),
-        "TEMPLATE_NOT_FOUND" => is_about(&["/templates", "/send", "/campaigns"]),
+        "CONTACT_NOT_FOUND" => {
+            is_about(&["/contacts", "/manage", "/subscribe", "/unsubscribe", "/track", "/executions"])
+        }
+        "TEMPLATE_NOT_FOUND" => is_about(&["/templates", "/send", "/campaigns", "/workflows"]),
         "CAMPAIGN_NOT_FOUND" => is_about(&["/campaigns"]),
+        "WORKFLOW_NOT_FOUND" => is_about(&["/workflows"]),
         "IDEMPOTENCY_KEY_REUSED" => operation.parameters.iter().any(|one| one.name == "Idempotency-Key"),
         "INTERNAL_SERVER_ERROR" if status == "403" => is_about(&["/send", "/campaigns", "/emails"]),
         "MISSING_AUTH" | "INVALID_API_KEY" => callers.key(),

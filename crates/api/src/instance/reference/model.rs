@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 15] = [
+const GROUPS: [(&str, &str, &str); 16] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -15,6 +15,7 @@ const GROUPS: [(&str, &str, &str); 15] = [
     ),
     ("Templates", "Templates", "Subjects, bodies and senders to be used again."),
     ("Campaigns", "Campaigns", "One mail to many contacts, now or at a time, and what became of it."),
+    ("Workflows", "Workflows", "What contacts are led through, step by step, when something happens."),
     ("Segments", "Segments", "Contacts chosen by conditions or by hand."),
     ("Events", "Events", "What happened to contacts: tracked by you, or recorded by the service."),
     ("Domains", "Domains", "Domains to send from, verified through DNS."),
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(shown, items.map(|item| item.as_object().unwrap().len()).sum::<usize>());
         let legacy = |answer: &Answer| answer.about.contains("{error: message}");
         let operations = groups.iter().flat_map(|group| &group.operations);
-        assert_eq!(operations.filter(|operation| operation.answers.iter().any(legacy)).count(), 3);
+        assert_eq!(operations.filter(|operation| operation.answers.iter().any(legacy)).count(), 8);
         let paths: Vec<&str> = groups[1].operations.iter().map(|operation| operation.path.as_str()).collect();
         assert_eq!(paths[..3], ["/contacts", "/contacts", "/contacts/{id}"], "as the contract has them");
     }

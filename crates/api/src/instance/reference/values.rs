@@ -19,6 +19,7 @@ fn examples() -> Vec<(&'static str, Value)> {
     let mut examples = texts();
     examples.extend(of_mail());
     examples.extend(of_audience());
+    examples.extend(of_workflows());
     examples.extend(of_people());
     examples
 }
@@ -122,6 +123,36 @@ fn of_audience() -> Vec<(&'static str, Value)> {
         ("CreateSegmentRequest", json!({ "name": "Customers on Pro", "condition": condition })),
         ("UpdateSegmentRequest", json!({ "name": "Customers on Pro", "trackMembership": true })),
         ("AddMembersRequest", json!({ "emails": ["ada@example.org"], "createMissing": true })),
+    ]
+}
+
+/// Requests that are about workflows.
+fn of_workflows() -> Vec<(&'static str, Value)> {
+    let id = "01a20000-0000-7000-8000-000000000001";
+    let other = "01a20000-0000-7000-8000-000000000002";
+    vec![
+        ("CreateWorkflowRequest", json!({ "name": "Welcome", "eventName": "signed_up" })),
+        ("UpdateWorkflowRequest", json!({ "enabled": true })),
+        ("BulkUpdateWorkflowsRequest", json!({ "ids": [id], "delete": true })),
+        (
+            "AddStepRequest",
+            json!({
+                "type": "DELAY",
+                "name": "A day later",
+                "position": { "x": 100, "y": 200 },
+                "config": { "amount": 1, "unit": "days" },
+            }),
+        ),
+        ("UpdateStepRequest", json!({ "config": { "amount": 2, "unit": "days" } })),
+        (
+            "InsertStepRequest",
+            json!({ "type": "DELAY", "name": "An hour later", "config": { "amount": 1, "unit": "hours" } }),
+        ),
+        ("AddTransitionRequest", json!({ "fromStepId": id, "toStepId": other, "branch": "yes" })),
+        ("MigrateWorkflowRequest", json!({ "dryRun": true })),
+        ("StartExecutionRequest", json!({ "contactId": id, "context": { "source": "fair" } })),
+        ("EnrolSegmentRequest", json!({ "segmentId": id })),
+        ("MarketingCapChange", json!({ "emails": 3, "hours": 168 })),
     ]
 }
 

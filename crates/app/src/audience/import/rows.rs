@@ -9,7 +9,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Error as StoreError, Tx};
 
 /// The result of writing a chunk.

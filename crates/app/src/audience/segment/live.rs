@@ -16,7 +16,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::filter;
 use mailwright_store::audience::segment::{self as store, Membership};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Result, Rx, Tx};
 use quick_cache::sync::Cache;
 use serde_json::json;

@@ -13,7 +13,7 @@ use mailwright_store::Tx;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::segment as store;
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 
 use crate::App;
 use crate::error::{Error, Resource, Result};

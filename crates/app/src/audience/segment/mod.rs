@@ -290,7 +290,7 @@ async fn count(
 
 /// Refuses to remove a segment that something refers to.
 async fn check_unused(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) -> Result<()> {
-    let store::Uses { segments, campaigns } = store::uses(tx, project, id).await?;
+    let store::Uses { segments, campaigns, workflows } = store::uses(tx, project, id).await?;
     let is = |names: &[String]| if names.len() == 1 { "is" } else { "are" };
     let some = |names: &[String]| names.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
     let message = if !campaigns.is_empty() {
@@ -299,6 +299,10 @@ async fn check_unused(tx: &mut Tx<'_>, project: ProjectNumber, id: SegmentId) ->
     } else if !segments.is_empty() {
         let count = counted(segments.len() as u64, "other segment");
         format!("The condition of {count} refers to this one: {}.", some(&segments))
+    } else if !workflows.is_empty() {
+        let count = counted(workflows.len() as u64, "workflow");
+        let refer = if workflows.len() == 1 { "refers" } else { "refer" };
+        format!("{count} {refer} to it: {}.", some(&workflows))
     } else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ use mailwright_core::email::Lane;
 use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::database::migrate;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::rate_limit;
 use mailwright_store::sending::campaign::queue;
 use mailwright_store::sending::email::{self, Taken};

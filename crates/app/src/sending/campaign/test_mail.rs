@@ -10,7 +10,7 @@ use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::Contacts;
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::json_text;
 use mailwright_store::sending::content;
 use mailwright_store::sending::email::{self, NewEmail};
@@ -57,6 +57,7 @@ impl App {
                 kind: campaign.kind,
                 lane: Lane::Transactional,
                 template: None,
+                step: None,
                 at: now,
             };
             let mut deltas = Deltas::default();

@@ -13,7 +13,7 @@ use mailwright_core::template::TemplateType;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::content::{self};
 use mailwright_store::sending::domain;
 use mailwright_store::sending::email::{self, NewEmail};
@@ -173,6 +173,7 @@ impl<'o> Accepting<'o> {
             kind: operation.kind,
             lane: Lane::Transactional,
             template: operation.template,
+            step: None,
             message_id: format!("{id}@{}", operation.from.domain()),
             at: operation.at,
         });
@@ -201,8 +202,9 @@ impl<'o> Accepting<'o> {
         let emails = email::enqueue(tx, &self.emails, &mut deltas);
         let events = event::append(tx, &self.events, &mut deltas);
         let what = join3(contents, files, contacts);
-        let ((contents, files, contacts), (emails, events, counted)) =
-            join(what, join3(emails, events, deltas.save(tx))).await;
-        contents.and(files).and(contacts).and(emails).and(events).and(counted)
+        let ((contents, files, contacts), (emails, events, heard)) =
+            join(what, join3(emails, events, deltas.write(tx))).await;
+        contents.and(files).and(contacts).and(emails).and(events)?;
+        heard?.tell(tx).await
     }
 }

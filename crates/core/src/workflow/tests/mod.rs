@@ -8,17 +8,18 @@ mod waiting;
 
 use serde_json::{Value, json};
 
-use self::stage::{Board, Told};
+use self::stage::Board;
 use crate::custom_data::Data;
 use crate::ids::{EventId, ExecutionId, StepId, TransitionId, WorkflowId};
 use crate::time::Timestamp;
-use crate::workflow::advance::{Beginning, begin};
 use crate::workflow::execution::Execution;
+use crate::workflow::goal::Goal;
 use crate::workflow::graph::{Graph, Position, Step, Transition};
 use crate::workflow::kind::{StepType, WaitOutcome};
-use crate::workflow::run::run;
-use crate::workflow::version::{Goal, Version};
-use crate::workflow::world::Happening;
+use crate::workflow::lifecycle::{Beginning, begin};
+use crate::workflow::run::{Told, run};
+use crate::workflow::version::Version;
+use crate::workflow::world::{Happening, Input};
 
 /// When the executions of these tests begin: 2026-01-31T10:00:00Z.
 const START: Timestamp = Timestamp(1_769_853_600_000);
@@ -109,25 +110,29 @@ impl Flow {
         Version::new(1, &self.graph, self.goal.clone())
     }
 
-    /// Begins an execution for the contact of a board.
-    fn begin(&self, board: &Board, context: Value) -> Execution {
-        let beginning = Beginning {
-            id: ExecutionId::first_of(START),
-            workflow: WorkflowId::first_of(START),
-            contact: board.contact.id,
-            source: None,
-            context: object(context),
-            at: START,
-        };
-        begin(&self.version(), beginning).unwrap()
-    }
-
     /// Runs an execution from its beginning until so many minutes later.
     fn run(&self, board: &mut Board, context: Value, events: &[Happening], until: i64) -> Execution {
-        let mut execution = self.begin(board, context);
+        let mut execution = begun(board, context);
         punctually(&self.version(), &mut execution, events, board, minutes(until));
         execution
     }
+}
+
+/// An execution that begins, for the contact of a board.
+fn begun(board: &Board, context: Value) -> Execution {
+    begin(Beginning {
+        id: ExecutionId::first_of(START),
+        workflow: WorkflowId::first_of(START),
+        contact: board.contact.id,
+        source: None,
+        context: object(context),
+        at: START,
+    })
+}
+
+/// Events as inputs.
+fn inputs(events: &[Happening]) -> Vec<Told<'_>> {
+    events.iter().map(|event| (event.at, Input::Event(event))).collect()
 }
 
 /// Runs an execution until an instant, looking whenever something is due or happens.
@@ -143,7 +148,7 @@ fn punctually(
         let now = execution.due_at.map_or(next, |due| due.min(next)).min(until);
         let seen = events.iter().take_while(|event| event.at <= now).count();
         let (seen, later) = events.split_at(seen);
-        run(version, execution, seen, board, now);
+        run(version, execution, &inputs(seen), board, now);
         events = later;
         if now == until && !execution.is_due(until) {
             return;
@@ -158,5 +163,5 @@ fn told(execution: &Execution) -> Vec<String> {
 
 /// The names of what a board was told to do.
 fn done(board: &Board) -> Vec<&str> {
-    board.told.iter().map(Told::name).collect()
+    board.told.iter().map(stage::Told::name).collect()
 }

@@ -6,12 +6,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::stage::Board;
-use super::{Flow, HOUR, MINUTE, START, event, punctually};
+use super::{Flow, HOUR, MINUTE, START, begun, event, inputs, punctually};
+use crate::ids::WorkflowId;
 use crate::template::TemplateType;
 use crate::time::Timestamp;
+use crate::workflow::figures::{Change, changes};
 use crate::workflow::kind::StepType;
 use crate::workflow::kind::WaitOutcome::{Event, Timeout};
+use crate::workflow::rehearsal::{Piece, rehearse};
 use crate::workflow::run::run;
+use crate::workflow::summary::Summary;
+use crate::workflow::trigger::Trigger;
 use crate::workflow::world::Happening;
 
 /// A step of a random flow: what it does, and how far ahead its ways lead.
@@ -104,11 +109,11 @@ proptest! {
         let end = Timestamp(history.last().map_or(START.0, |event| event.at.0) + FOREVER);
 
         // as a rehearsal does: whenever something is due or happens
-        let (mut whole_board, mut whole) = (board.clone(), flow.begin(&board, json!({})));
+        let (mut whole_board, mut whole) = (board.clone(), begun(&board, json!({})));
         punctually(&version, &mut whole, &history, &mut whole_board, end);
 
         // as the engine does: whenever it comes to it
-        let mut real = flow.begin(&board, json!({}));
+        let mut real = begun(&board, json!({}));
         let mut rest = &history[..];
         let mut at = START.0;
         let mut turn = 0;
@@ -118,7 +123,7 @@ proptest! {
             let next = real.due_at.map_or(i64::MAX, |due| due.0).min(rest.first().map_or(i64::MAX, |e| e.at.0));
             at = next.max(at) + (looks * turn) % 59_000;
             let (seen, later) = rest.split_at(rest.iter().take_while(|event| event.at.0 <= at).count());
-            run(&version, &mut real, seen, &mut board, Timestamp(at));
+            run(&version, &mut real, &inputs(seen), &mut board, Timestamp(at));
             rest = later;
         }
         prop_assert_eq!(&real.log, &whole.log);
@@ -142,5 +147,59 @@ proptest! {
         } else {
             prop_assert_eq!(execution.due_at, None);
         }
+    }
+
+    /// A rehearsal of a history comes to the log of an execution that it happens to.
+    #[test]
+    fn a_rehearsal_comes_to_the_same_log(parts in parts(), events in events()) {
+        let mut board = Board::new(json!({}));
+        let flow = flow(&parts, &mut board);
+        let history = history(&events);
+        let end = Timestamp(history.last().map_or(START.0, |event| event.at.0) + FOREVER);
+        let first = event("begin", START, json!({}));
+        let trigger = Trigger::Event { name: "begin".to_owned(), filter: None };
+        let version = flow.version();
+        let workflow = WorkflowId::first_of(START);
+        let piece = Piece { workflow, version: &version, trigger: &trigger, allow_reentry: false };
+        let mut rehearsed_board = board.clone();
+        let all = std::iter::once(first).chain(history.iter().cloned()).collect();
+        let outcome = rehearse(piece, board.contact.id, all, &mut rehearsed_board, end);
+
+        let mut real = begun(&board, json!({}));
+        punctually(&version, &mut real, &history, &mut board, end);
+        prop_assert_eq!(outcome.executions.len(), 1);
+        prop_assert_eq!(&outcome.executions[0].log, &real.log);
+        prop_assert_eq!(board.told, rehearsed_board.told);
+        let mut summary = Summary::default();
+        summary.add(&version, events.len() + 1, &outcome);
+        prop_assert_eq!(summary.steps.values().map(|step| step.entered).sum::<i64>(), real.log.len() as i64);
+    }
+
+    /// The figures that changes add up to are those of the execution as it ends.
+    #[test]
+    fn figures_add_up(parts in parts(), events in events(), cut in 0..20_usize) {
+        let mut board = Board::new(json!({}));
+        let flow = flow(&parts, &mut board);
+        let (version, history) = (flow.version(), history(&events));
+        let mut execution = begun(&board, json!({}));
+        let (begin, middle) = (execution.clone(), Timestamp(START.0 + FOREVER / 2));
+        let (early, late) = history.split_at(cut.min(history.len()));
+        let mut sums: std::collections::BTreeMap<_, i64> = std::collections::BTreeMap::new();
+        let mut add = |changes: Vec<Change>| {
+            for (step, figure, by) in changes {
+                *sums.entry((step, figure)).or_default() += by;
+            }
+        };
+        let split = early.last().map_or(START, |event| event.at);
+        punctually(&version, &mut execution, early, &mut board, split);
+        add(changes(&version, &begin, &execution));
+        let before = execution.clone();
+        let end = late.last().map_or(middle, |event| Timestamp(event.at.0 + FOREVER));
+        punctually(&version, &mut execution, late, &mut board, end);
+        add(changes(&version, &before, &execution));
+        for (step, figure, by) in changes(&version, &begin, &execution) {
+            *sums.entry((step, figure)).or_default() -= by;
+        }
+        prop_assert!(sums.values().all(|sum| *sum == 0), "{sums:?}");
     }
 }

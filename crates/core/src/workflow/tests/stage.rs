@@ -1,6 +1,7 @@
 //! A contact in memory, to which the effects of steps happen.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -10,15 +11,16 @@ use crate::contact::Contact;
 use crate::custom_data::{Data, DataPatch};
 use crate::event::Activity;
 use crate::excess::Excess;
-use crate::filter::Facts;
+use crate::filter::{Facts, Filter};
 use crate::ids::{ContactId, SegmentId, TemplateId};
 use crate::template::TemplateType;
 use crate::time::Timestamp;
 use crate::time_zone::Zone;
 use crate::workflow::execution::Execution;
+use crate::workflow::rehearsal::Actor;
 use crate::workflow::run::Stage;
 use crate::workflow::version::{Place, Version};
-use crate::workflow::world::{Effect, World};
+use crate::workflow::world::{Effect, Happening, Sending, World};
 
 /// What a board was told to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,6 +48,7 @@ pub(super) struct Board {
     pub(super) templates: BTreeMap<TemplateId, TemplateType>,
     pub(super) events: BTreeMap<String, Timestamp>,
     pub(super) segments: BTreeSet<SegmentId>,
+    pub(super) untracked: BTreeMap<SegmentId, Arc<Filter>>,
     pub(super) is_suppressed: bool,
     pub(super) capped_until: Option<Timestamp>,
     pub(super) zone: Zone,
@@ -72,6 +75,7 @@ impl Board {
             templates: BTreeMap::new(),
             events: BTreeMap::new(),
             segments: BTreeSet::new(),
+            untracked: BTreeMap::new(),
             is_suppressed: false,
             capped_until: None,
             zone: Zone::UTC,
@@ -106,8 +110,12 @@ impl Facts for Board {
 }
 
 impl World for Board {
-    fn template(&self, id: TemplateId) -> Option<TemplateType> {
-        self.templates.get(&id).copied()
+    fn template(&self, id: TemplateId) -> Sending {
+        self.templates.get(&id).map_or(Sending::NoTemplate, |kind| Sending::Ready(*kind))
+    }
+
+    fn untracked(&self) -> &BTreeMap<SegmentId, Arc<Filter>> {
+        &self.untracked
     }
 
     fn is_suppressed(&self) -> bool {
@@ -157,6 +165,16 @@ impl Stage for Board {
             };
             self.told.push(told);
         }
+    }
+}
+
+impl Actor for Board {
+    fn take_in(&mut self, event: &Happening) {
+        self.events.insert(event.name.clone(), event.at);
+    }
+
+    fn caused(&mut self) -> Vec<Happening> {
+        Vec::new()
     }
 }
 

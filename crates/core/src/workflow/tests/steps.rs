@@ -28,7 +28,8 @@ fn a_workflow_with_a_trigger_alone_is_completed_at_once() {
 #[test]
 fn mail_is_sent_or_a_reason_is_told() {
     for (kind, subscribed, suppressed, expected) in [
-        (Transactional, false, true, None),
+        (Transactional, false, false, None),
+        (Transactional, true, true, Some("suppressed")),
         (Marketing, true, false, None),
         (Marketing, false, false, Some("unsubscribed")),
         (Headless, false, false, Some("unsubscribed")),
@@ -265,8 +266,14 @@ fn what_a_step_did_is_told_as_its_configuration_says_it() {
             "field": "data.plan", "operator": "equals", "expectedValue": "free", "actualValue": "pro",
             "result": false, "branch": "no", "value": "pro",
         }),
-        json!({ "mode": "filter", "result": true, "branch": "yes" }),
-        json!({ "updated": true, "updates": { "seen": true }, "subscriptionAction": "none" }),
+        json!({ "mode": "filter", "result": true, "branch": "yes", "seen": [
+            { "field": "event.total", "value": 5, "holds": true },
+            { "field": "event.signup", "value": null, "holds": true },
+        ] }),
+        json!({
+            "updated": true, "updates": { "seen": true }, "newData": { "plan": "pro", "seen": true }, "subscribed": true,
+            "subscriptionAction": "none",
+        }),
         json!({ "delayAmount": 2, "delayUnit": "hours", "resumeAt": minutes(120) }),
     ];
     assert_eq!(told, expected);

@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use super::stage::Board;
-use super::{Flow, HOUR, START, done, event, minutes, told};
+use super::{Flow, HOUR, START, done, event, inputs, minutes, told};
 use crate::filter::Filter;
 use crate::template::TemplateType::Marketing;
 use crate::time::Timestamp;
 use crate::workflow::advance::advance;
+use crate::workflow::goal::Goal;
 use crate::workflow::kind::ExecutionStatus as Status;
 use crate::workflow::kind::StepType::{Delay, Exit, SendEmail, WaitForEvent, WaitUntil};
 use crate::workflow::kind::WaitOutcome::{Event, Timeout};
 use crate::workflow::run::run;
-use crate::workflow::version::Goal;
 use crate::workflow::world::Input;
 
 #[test]
@@ -175,6 +175,6 @@ fn what_is_over_stays_so() {
     execution.end(Status::Cancelled, Some("cancelled".into()), minutes(11));
     let before = execution.clone();
     let events = [event("activated", minutes(12), json!({}))];
-    assert_eq!(run(&wait().version(), &mut execution, &events, &mut board, minutes(500)), 0);
+    assert_eq!(run(&wait().version(), &mut execution, &inputs(&events), &mut board, minutes(500)), 0);
     assert_eq!(execution, before);
 }

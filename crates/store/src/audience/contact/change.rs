@@ -13,7 +13,8 @@ use crate::audience::suppression;
 use crate::database::error::{Error, Result};
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
-use crate::insight::counter::{Counter, Deltas};
+use crate::insight::counter::Counter;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign;
 
 /// Changes to one contact.

@@ -10,10 +10,12 @@ use super::record::get_for_update;
 use crate::args;
 use crate::audience::event_day;
 use crate::audience::segment;
+use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::delivery::mailbox;
-use crate::insight::counter::{Counter, Deltas};
+use crate::insight::counter::Counter;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
 use crate::sending::email::count;
 
@@ -31,7 +33,7 @@ pub enum Deleted {
     Wholly,
 }
 
-/// Removes a contact with its events, mails and captured mails: a chunk of them per call, the contact with the last.
+/// Removes a contact with its events, mails, captured mails and executions: a chunk of them per call, the contact with the last.
 ///
 /// The mails of campaigns stay in their ledgers, without what is personal.
 pub async fn delete(
@@ -70,7 +72,8 @@ pub async fn delete(
     }
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
-    let most = events.len().max(emails.len()).max(kept).max(captured) as i64;
+    let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
+    let most = events.len().max(emails.len()).max(kept).max(captured).max(executions) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);

@@ -48,6 +48,50 @@ pub(super) async fn get_for_update(
     .await
 }
 
+/// Holds contacts that nobody else holds, until the transaction ends. Returns those; they exist.
+pub async fn hold_free(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<Vec<ContactId>> {
+    tx.all(
+        "select id from contacts where project_id = $1 and id {in $2} order by id {skip_locked}",
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// The next contacts of a project, in the order of their ids.
+pub async fn next_ids(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    after: Option<ContactId>,
+    until: ContactId,
+    limit: i64,
+) -> Result<Vec<ContactId>> {
+    let after = after.unwrap_or(ContactId::from_bytes([0; 16]));
+    rx.all(
+        "select id from contacts where project_id = $1 and id > $2 and id < $3 order by id limit $4",
+        args![project, after, until, limit],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Holds contacts until the transaction ends, in the order of their ids.
+pub async fn hold_all(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<()> {
+    tx.all(
+        "select id from contacts where project_id = $1 and id {in $2} order by id {for_update}",
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        |r| r.get::<ContactId>(0),
+    )
+    .await
+    .map(drop)
+}
+
+/// Holds a contact until the transaction ends; whether it exists.
+pub async fn hold(tx: &Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<bool> {
+    tx.exists("select 1 from contacts where project_id = $1 and id = $2 {for_update}", args![project, id])
+        .await
+}
+
 /// The project of a contact: for public pages, which know the contact's id alone.
 pub async fn project_of(rx: &mut Rx<'_>, id: ContactId) -> Result<Option<ProjectNumber>> {
     rx.optional(

@@ -19,7 +19,8 @@ use crate::audience::suppression;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::{Arg, json_text};
-use crate::insight::counter::{Counter, Deltas};
+use crate::insight::counter::Counter;
+use crate::insight::deltas::Deltas;
 
 type Key = (ProjectNumber, EmailAddress);
 

@@ -22,6 +22,21 @@ pub struct FactsOf {
 }
 
 impl FactsOf {
+    /// A contact of which nothing else is known.
+    pub fn new(contact: Contact) -> Self {
+        Self { contact, events: BTreeMap::new(), activities: BTreeMap::new(), segments: BTreeSet::new() }
+    }
+
+    /// Notes an event.
+    pub fn set_last_event(&mut self, name: &str, at: Timestamp) {
+        self.events.insert(name.to_owned(), at);
+    }
+
+    /// The contact, to be changed.
+    pub fn contact_mut(&mut self) -> &mut Contact {
+        &mut self.contact
+    }
+
     /// Notes that the contact entered a segment, or left it.
     pub fn set_member(&mut self, segment: SegmentId, member: bool) {
         if member {
@@ -54,13 +69,24 @@ impl Facts for FactsOf {
 /// Loads what `references` names of some contacts, at most four queries in all. Contacts that do not exist are left
 /// out; the others come ordered by id.
 pub async fn facts(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     contacts: &[ContactId],
     references: &References,
 ) -> Result<Vec<FactsOf>> {
+    facts_before(rx, project, contacts, references, Timestamp::LAST).await
+}
+
+/// The same with the last events before an instant.
+pub async fn facts_before(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    references: &References,
+    before: Timestamp,
+) -> Result<Vec<FactsOf>> {
     let mut found = load(rx, project, contacts).await?;
-    last_events(rx, project, &references.events, &mut found).await?;
+    last_events(rx, project, (&references.events, before), &mut found).await?;
     last_activities(rx, project, &references.activities, &mut found).await?;
     memberships(rx, project, &references.segments, &mut found).await?;
     Ok(found.into_values().collect())
@@ -72,7 +98,7 @@ fn ids(found: &Found) -> Arg<'static> {
     Arg::Ids(found.keys().map(|id| Some((*id).into())).collect())
 }
 
-async fn load(rx: &mut Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Found> {
+async fn load(rx: &Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Found> {
     let rows = rx
         .all(
             format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id {{in $2}}"),
@@ -80,31 +106,26 @@ async fn load(rx: &mut Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) -
             read,
         )
         .await?;
-    let facts = |contact| FactsOf {
-        contact,
-        events: BTreeMap::new(),
-        activities: BTreeMap::new(),
-        segments: BTreeSet::new(),
-    };
-    Ok(rows.into_iter().map(|contact| (contact.id, facts(contact))).collect())
+    Ok(rows.into_iter().map(|contact| (contact.id, FactsOf::new(contact))).collect())
 }
 
 async fn last_events(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
-    names: &BTreeSet<String>,
+    (names, before): (&BTreeSet<String>, Timestamp),
     found: &mut Found,
 ) -> Result<()> {
     let pairs: Vec<_> = found.keys().flat_map(|id| names.iter().map(move |name| (*id, name))).collect();
     let rows = rx
         .each_returning(
             "select r.contact_id, r.name, (select e.id from events e where e.project_id = $3 \
-             and e.contact_id = r.contact_id and e.name = r.name order by e.id desc limit 1) \
+             and e.contact_id = r.contact_id and e.name = r.name and e.id < $4 order by e.id desc limit 1) \
              from {rows r: contact_id id, name text}",
             &[
                 Arg::Ids(pairs.iter().map(|(id, _)| Some((*id).into())).collect()),
                 Arg::Texts(pairs.iter().map(|(_, name)| Some(name.as_str().into())).collect()),
                 project.into(),
+                EventId::first_of(before).into(),
             ],
             |r| Ok((r.get::<ContactId>(0)?, r.get::<String>(1)?, r.get::<Option<EventId>>(2)?)),
         )
@@ -118,7 +139,7 @@ async fn last_events(
 }
 
 async fn last_activities(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     activities: &BTreeSet<Activity>,
     found: &mut Found,
@@ -146,7 +167,7 @@ async fn last_activities(
 }
 
 async fn memberships(
-    rx: &mut Rx<'_>,
+    rx: &Rx<'_>,
     project: ProjectNumber,
     segments: &BTreeSet<SegmentId>,
     found: &mut Found,

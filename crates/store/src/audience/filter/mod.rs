@@ -27,7 +27,7 @@ mod created_range;
 mod custom_data;
 mod driving_event;
 mod event_sets;
-mod facts;
+pub(crate) mod facts;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,7 +50,7 @@ use driving_event::DrivingEvent;
 use values::Values;
 
 pub use compile::condition;
-pub use facts::{FactsOf, facts};
+pub use facts::{FactsOf, facts, facts_before};
 
 pub use crate::database::error::MAX_COMPILED;
 
@@ -86,6 +86,13 @@ impl Segments {
     pub fn references(&self, tree: &Filter) -> References {
         let mut references = References::default();
         self.reached(tree).into_iter().for_each(|tree| references.extend(tree.references()));
+        references
+    }
+
+    /// What filters name, with what the filters of all these segments name.
+    #[must_use]
+    pub fn all_references(&self, mut references: References) -> References {
+        self.trees.values().for_each(|tree| references.extend(tree.references()));
         references
     }
 

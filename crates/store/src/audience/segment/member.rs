@@ -1,6 +1,6 @@
 //! Members of segments. A contact that left keeps its row, with the time at which it left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::contact::Contact;
 use mailwright_core::filter::Filter;
@@ -32,6 +32,23 @@ pub async fn hold(tx: &mut Tx<'_>, project: ProjectNumber, contacts: &[ContactId
         |r| r.get(0),
     )
     .await
+}
+
+/// Keeps static segments from being removed before the transaction ends; those of some that exist.
+pub async fn hold_static(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    segments: &BTreeSet<SegmentId>,
+) -> Result<BTreeSet<SegmentId>> {
+    let found = tx
+        .all(
+            "select id from segments where project_id = $1 and id {in $2} and type = 'STATIC' order by id \
+             {for_key_share}",
+            &[project.into(), Arg::Ids(segments.iter().map(|id| Some((*id).into())).collect())],
+            |r| r.get(0),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
 }
 
 /// The segments that contacts are stored members of.

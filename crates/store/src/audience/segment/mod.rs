@@ -6,65 +6,35 @@
 //! every contact was judged by the current condition. `due_at` is when the background work looks at a segment next.
 //! `revision` counts the changes to the meaning of its condition.
 
+pub(crate) mod definition;
 mod member;
 mod refresher;
+mod uses;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
-use mailwright_core::segment::{MAX_SEGMENTS, Segment, SegmentType, mentions};
+use mailwright_core::segment::Segment;
 use mailwright_core::time::Timestamp;
-use serde_json::Value as Json;
 
 use crate::args;
-use crate::audience::filter::Segments;
-use crate::database::error::{Error, Result};
-use crate::database::tx::{Row, Rx, Tx};
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::sending::campaign;
 
+pub use definition::{all, resolve, resolve_all, some, tree_of};
 pub use member::{
-    Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, memberships, page,
-    part, remove, report,
+    Membership, Part, Reported, add, count_changes, differing, enter, exit, forget, hold, hold_static,
+    memberships, page, part, remove, report,
 };
+pub use uses::{Uses, uses};
+
+use definition::{COLUMNS, read};
+
 pub use refresher::{
     Swept, Taken, Tracking, changed, created_between, events_between, is_timer_due, lock, lock_if_free,
     pending, set_timers, sweep_done, take, take_timers, tracking, tracking_state,
 };
-
-const COLUMNS: &str = "s.id, s.name, s.description, s.type, {json_out s.condition}, s.track_membership, \
-    case when s.settled then s.member_count else s.counted end, s.created_at, s.updated_at";
-
-fn read(row: &Row<'_>) -> Result<Segment> {
-    let kind: String = row.get(3)?;
-    Ok(Segment {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        description: row.get(2)?,
-        kind: SegmentType::from_name(&kind).ok_or(Error::Corrupt {
-            column: 3,
-            expected: "a segment type",
-            detail: format!("segments.type is {kind:?}"),
-        })?,
-        condition: row.get(4)?,
-        track_membership: row.get(5)?,
-        member_count: row.get(6)?,
-        created_at: row.get(7)?,
-        updated_at: row.get(8)?,
-    })
-}
-
-/// Every segment of a project, newest first.
-pub async fn all(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Vec<Segment>> {
-    rx.all(
-        format!("select {COLUMNS} from segments s where s.project_id = $1 order by s.id desc limit $2"),
-        args![project, MAX_SEGMENTS],
-        read,
-    )
-    .await
-}
 
 /// One segment.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Option<Segment>> {
@@ -88,51 +58,6 @@ pub async fn get_for_update(
         read,
     )
     .await
-}
-
-/// Several segments, as far as they exist.
-pub async fn some(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    ids: &BTreeSet<SegmentId>,
-) -> Result<Vec<Segment>> {
-    rx.all(
-        format!("select {COLUMNS} from segments s where s.project_id = $1 and s.id {{in $2}}"),
-        &[project.into(), id_set(ids)],
-        read,
-    )
-    .await
-}
-
-/// The segments that a filter names, directly or through other segments.
-pub async fn resolve(rx: &mut Rx<'_>, project: ProjectNumber, tree: &Filter) -> Result<Segments> {
-    let mut segments = Segments::new();
-    let mut known = BTreeSet::new();
-    let mut open = tree.references().segments;
-    while !open.is_empty() {
-        let found = some(rx, project, &open).await?;
-        known.append(&mut open);
-        for segment in found {
-            if segment.kind == SegmentType::Static || segment.track_membership {
-                segments.members(segment.id);
-                continue;
-            }
-            let tree = tree_of(&segment)?;
-            open.extend(tree.references().segments.into_iter().filter(|id| !known.contains(id)));
-            segments.tree(segment.id, Arc::new(tree));
-        }
-    }
-    Ok(segments)
-}
-
-/// The stored condition of a dynamic segment.
-pub fn tree_of(segment: &Segment) -> Result<Filter> {
-    let tree = segment.condition.as_ref().map(Filter::parse);
-    tree.and_then(std::result::Result::ok).ok_or_else(|| Error::Corrupt {
-        column: 4,
-        expected: "a condition",
-        detail: format!("segments.condition of {}", segment.id),
-    })
 }
 
 /// The state of a segment for the background work.
@@ -311,30 +236,6 @@ pub async fn claim_due(
 /// How many segments a project has.
 pub async fn count(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from segments where project_id = $1", args![project], |r| r.get(0)).await
-}
-
-/// The uses that prevent the deletion of a segment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Uses {
-    /// The names of the segments that refer to it.
-    pub segments: Vec<String>,
-    /// The names of the campaigns for it, or for a filter that refers to it, that are not over.
-    pub campaigns: Vec<String>,
-}
-
-/// The segments and campaigns that refer to a segment, by name.
-pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Result<Uses> {
-    let names_it = |condition: &Json| mentions(condition).iter().any(|(_, named)| *named == id);
-    let mut segments = all(rx, project).await?;
-    segments.retain(|segment| segment.condition.as_ref().is_some_and(names_it));
-    let mut campaigns = campaign::audiences(rx, project).await?;
-    campaigns.retain(|(.., audience)| {
-        audience.segment() == Some(id) || audience.condition().is_some_and(names_it)
-    });
-    Ok(Uses {
-        segments: segments.into_iter().map(|segment| segment.name).collect(),
-        campaigns: campaigns.into_iter().map(|(_, name, _)| name).collect(),
-    })
 }
 
 /// Up to `limit` projects in which removed segments left memberships behind.

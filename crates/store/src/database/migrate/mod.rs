@@ -106,6 +106,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0021_plain_names.sql"),
     },
     Migration { number: 22, name: "inviters", sql: include_str!("../../../migrations/0022_inviters.sql") },
+    Migration { number: 23, name: "workflows", sql: include_str!("../../../migrations/0023_workflows.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -14,7 +14,8 @@ use mailwright_core::time::Timestamp;
 use self::key::{Counted, Key, Span};
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
-use crate::insight::counter::{self, Counter, Deltas};
+use crate::insight::counter::{self, Counter};
+use crate::insight::deltas::Deltas;
 
 /// The counters of a mail with this final status.
 fn counted_as(status: EmailStatus) -> &'static [Counted] {

@@ -19,7 +19,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::project;
 use crate::sending::email::BACKLOG;
 use crate::sending::email::claim::{CLAIMED, Claimed, Taken, read_taken};

@@ -7,21 +7,23 @@
 //! The values of a mail are blanked when the mail is settled. A campaign's mail that did not go out keeps them, for a
 //! retry.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use mailwright_core::attempt::Attempt;
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
-use mailwright_core::ids::{CampaignId, EmailId};
+use mailwright_core::ids::{CampaignId, EmailId, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::Figure;
 
 use super::count::move_count;
 use super::lease::{ClaimRef, claim_columns, millis};
+use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger::sums;
 
 /// The outcome of a hand-over, to be stored.
@@ -72,6 +74,9 @@ pub struct Concluded {
     pub without_contact: HashSet<EmailId>,
 }
 
+/// A mail whose outcome was stored: whether its contact is gone, and the step that made it.
+type Stored = (EmailId, bool, Option<(WorkflowId, StepId)>);
+
 /// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
 /// meanwhile, changes nothing. There is one exception: that a mail left is stored even under an older claim, by
 /// [`conclude_late`](super::conclude_late) if the mail no longer waits. There must be one outcome per mail. It ends the
@@ -93,7 +98,7 @@ pub async fn conclude(
 ) -> Result<Concluded> {
     let claims: Vec<_> = outcomes.iter().map(|o| o.claim).collect();
     let [projects, ids, numbers] = claim_columns(&claims);
-    let stored: Vec<(EmailId, bool)> = tx
+    let stored: Vec<Stored> = tx
         .each_returning(
             "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, \
              attempts = emails.attempts + 1, in_doubt = emails.in_doubt + r.doubts, \
@@ -108,7 +113,7 @@ pub async fn conclude(
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, waits int, doubts int, \
              attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text, has_left bool} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or r.has_left) returning id, recipient = ''",
+             and (emails.claim = r.claim or r.has_left) returning id, recipient = '', workflow_id, step_id",
             &[
                 projects,
                 ids,
@@ -130,10 +135,15 @@ pub async fn conclude(
                 now.into(),
                 Arg::Json("{}".into()),
             ],
-            |r| Ok((r.get(0)?, r.get(1)?)),
+            |r| {
+                let origin: (Option<WorkflowId>, Option<StepId>) = (r.get(2)?, r.get(3)?);
+                Ok((r.get(0)?, r.get(1)?, origin.0.zip(origin.1)))
+            },
         )
         .await?;
-    let changed: HashSet<EmailId> = stored.iter().map(|(id, _)| *id).collect();
+    let changed: HashSet<EmailId> = stored.iter().map(|(id, ..)| *id).collect();
+    let origins: HashMap<EmailId, (WorkflowId, StepId)> =
+        stored.iter().filter_map(|(id, _, origin)| Some((*id, (*origin)?))).collect();
     for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
         move_count(deltas, outcome.claim.project, outcome.from, outcome.status);
         if let Some(campaign) = outcome.campaign {
@@ -141,8 +151,13 @@ pub async fn conclude(
             sums::shift(deltas, outcome.claim.project, campaign, from, to);
             sums::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
         }
+        if let (Some(origin), Some(figure)) =
+            (origins.get(&outcome.claim.id), Figure::of_mail(outcome.status))
+        {
+            figures::add_mail(deltas.sums(), outcome.claim.project, *origin, figure, 1);
+        }
         delivery_stats::count(deltas, outcome.claim.project, outcome.status, now);
     }
-    let without_contact = stored.into_iter().filter(|(_, gone)| *gone).map(|(id, _)| id).collect();
+    let without_contact = stored.into_iter().filter(|(_, gone, _)| *gone).map(|(id, ..)| id).collect();
     Ok(Concluded { changed, without_contact })
 }

@@ -5,7 +5,8 @@ use mailwright_core::ids::ProjectNumber;
 
 use crate::database::error::Result;
 use crate::database::tx::Rx;
-use crate::insight::counter::{self, Counter, Deltas};
+use crate::insight::counter::{self, Counter};
+use crate::insight::deltas::Deltas;
 
 /// The name of the counter of a status. The sums tell waiting from finished; whether a waiting mail is on the wire
 /// changes too fast to count.

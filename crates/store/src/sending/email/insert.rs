@@ -3,15 +3,18 @@
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane};
-use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, WorkflowId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::Figure;
 
 use super::count;
+use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
-use crate::insight::counter::{Counter, Deltas};
+use crate::insight::counter::Counter;
+use crate::insight::deltas::Deltas;
 
 /// A mail to put into the outbox, of no campaign.
 #[derive(Debug, Clone)]
@@ -46,10 +49,23 @@ pub struct NewEmail {
     pub lane: Lane,
     /// Template it came from.
     pub template: Option<TemplateId>,
+    /// The step of a workflow that it came from.
+    pub step: Option<Origin>,
     /// `Message-ID` without angle brackets.
     pub message_id: String,
     /// When it was accepted.
     pub at: Timestamp,
+}
+
+/// The step of a workflow that a mail came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The step.
+    pub step: StepId,
+    /// The execution.
+    pub execution: ExecutionId,
 }
 
 /// `deadline_at` of every mail, in milliseconds: never. Only nodes of an earlier version read it, until when they may
@@ -60,6 +76,9 @@ pub(crate) const NO_DEADLINE: i64 = i64::MAX;
 pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for email in emails {
         count::add(deltas, email.project, EmailStatus::Pending, 1);
+        if let Some(Origin { workflow, step, .. }) = email.step {
+            figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Emails, 1);
+        }
         if let Some(template) = email.template {
             deltas.add(email.project, Counter::Template, &template.to_string(), 1);
         }
@@ -76,14 +95,14 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     }
     tx.each(
         "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
-         subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, \
-         deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
+         subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, workflow_id, \
+         step_id, execution_id, deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
          r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
-         r.created_at, $18, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
+         r.created_at, r.workflow_id, r.step_id, r.execution_id, $21, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
-         lane int, template_id id, message_id text, created_at int}",
+         lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -102,6 +121,9 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             Arg::Ids(emails.iter().map(|e| e.template.map(Into::into)).collect()),
             texts(emails, |e| Some(&e.message_id)),
             ints(emails, |e| e.at.0),
+            Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.workflow.into())).collect()),
+            Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.step.into())).collect()),
+            Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.execution.into())).collect()),
             NO_DEADLINE.into(),
         ],
     )

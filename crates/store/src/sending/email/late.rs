@@ -1,17 +1,19 @@
 //! Storing that mails were taken although they no longer wait.
 
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
-use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::ids::{EmailId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::Figure;
 
 use super::conclude::{Concluded, Outcome};
 use super::count::move_count;
 use crate::args;
+use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger::sums;
 
 /// The stored state of a mail that no longer waited when it turned out to be sent.
@@ -20,6 +22,7 @@ struct Ended {
     reason: Option<Reason>,
     sent_claim: Option<i64>,
     without_contact: bool,
+    origin: Option<(WorkflowId, StepId)>,
 }
 
 /// Stores that mails were taken although [`conclude`](fn@super::conclude) found that they no longer wait: a former
@@ -63,6 +66,12 @@ pub async fn conclude_late(
                 ((RecipientState::of(ended.status), ended.reason), (RecipientState::Accepted, None));
             sums::shift(deltas, project, campaign, from, to);
         }
+        if let Some(origin) = ended.origin {
+            if let Some(figure) = Figure::of_mail(ended.status) {
+                figures::add_mail(deltas.sums(), project, origin, figure, -1);
+            }
+            figures::add_mail(deltas.sums(), project, origin, Figure::Sent, 1);
+        }
         delivery_stats::count(deltas, project, EmailStatus::Sent, now);
         concluded.changed.insert(id);
         if ended.without_contact {
@@ -74,7 +83,7 @@ pub async fn conclude_late(
 
 async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
     tx.optional(
-        "select status, reason, sent_claim, recipient = '' from emails where project_id = $1 and id = $2 {for_update}",
+        "select status, reason, sent_claim, recipient = '', workflow_id, step_id from emails where project_id = $1 and id = $2 {for_update}",
         args![project, id],
         |r| {
             Ok(Ended {
@@ -82,6 +91,7 @@ async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<O
                 reason: r.named_or_null(1, "emails.reason", Reason::from_name)?,
                 sent_claim: r.get(2)?,
                 without_contact: r.get(3)?,
+                origin: r.get::<Option<WorkflowId>>(4)?.zip(r.get::<Option<StepId>>(5)?),
             })
         },
     )

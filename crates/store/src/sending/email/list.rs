@@ -1,7 +1,8 @@
 //! Single mails, and lists of them.
 
 use mailwright_core::email::EmailStatus;
-use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId};
+use mailwright_core::time::Timestamp;
 
 use super::count;
 use super::record::{COLUMNS, Email, Illegible, read, read_listed};
@@ -95,5 +96,41 @@ async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     rx.one("select count(*) from emails where project_id = $1 and status = 'SENDING'", args![project], |r| {
         r.get(0)
     })
+    .await
+}
+
+/// The mails of an execution, with the step that made each and its recipient.
+pub async fn of_execution(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    execution: ExecutionId,
+) -> Result<Vec<(StepId, EmailId, Option<String>)>> {
+    rx.all(
+        "select step_id, id, recipient from emails where project_id = $1 and contact_id = $2 and execution_id = $3",
+        args![project, contact, execution],
+        |r| Ok((r.get(0)?, r.get(1)?, Some(r.get::<String>(2)?).filter(|address| !address.is_empty()))),
+    )
+    .await
+}
+
+/// When some contacts got mails that a cap on marketing mails counts, since an instant; the newest first.
+pub async fn capped_times(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    since: Timestamp,
+) -> Result<Vec<(ContactId, Timestamp)>> {
+    rx.each_returning(
+        "select e.contact_id, e.created_at from {rows r: contact_id id} join emails e on e.project_id = $2 \
+         and e.contact_id = r.contact_id and e.id >= $3 where e.type <> 'TRANSACTIONAL' \
+         and e.source in ('CAMPAIGN', 'WORKFLOW') and e.status not in ('SKIPPED', 'FAILED') order by e.id desc",
+        &[
+            Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect()),
+            project.into(),
+            EmailId::first_of(since).into(),
+        ],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
     .await
 }

@@ -19,7 +19,7 @@ use crate::database::migrate::migrate;
 use crate::database::migrate::tests::Database;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 
 const ONE: ProjectNumber = ProjectNumber(1);
 const NOW: Timestamp = Timestamp(1_741_608_000_000);

@@ -11,7 +11,7 @@ use crate::database::error::{Error, Result};
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger::sums;
 
 /// A claimed row that cannot be read as a mail.

@@ -10,7 +10,8 @@ use mailwright_core::ids::{ContactId, EmailId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
-use mailwright_store::insight::counter::{self, Counter, Deltas};
+use mailwright_store::insight::counter::{self, Counter};
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::email::{self, Claimed, Email, Mark, NewEmail, Outcome};
 use mailwright_store::sending::news::{self, Received};
 
@@ -56,6 +57,7 @@ impl Database {
             kind: TemplateType::Transactional,
             lane: Lane::Transactional,
             template: None,
+            step: None,
             message_id: format!("{id}@acme.test"),
             at: NOW,
         };

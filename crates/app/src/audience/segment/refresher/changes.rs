@@ -1,7 +1,7 @@
 //! Judging the contacts that changed, and counting again what they changed.
 //!
 //! Every transaction that changes a contact or appends an event notes the contact in `contact_changes`
-//! (`counter::Deltas`). A round takes notes of projects that have some and judges their contacts.
+//! (`deltas::Deltas`). A round takes notes of projects that have some and judges their contacts.
 
 use std::sync::Arc;
 use std::time::Instant;

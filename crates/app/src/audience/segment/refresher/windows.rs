@@ -10,7 +10,7 @@ use mailwright_core::segment::Sweep;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::segment::{self as store, Swept, Tracking};
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 
 use super::pace::{MARGIN, NOTE, PAGE, PROJECTS};
 use crate::App;

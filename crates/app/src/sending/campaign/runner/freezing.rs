@@ -8,19 +8,21 @@
 //! An audience by filter or segment may take minutes to look up. It is looked up by slow reads, one at a time for each
 //! project. If that takes too long, the campaign rests, twice as long each time, and its `note` says so.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
 use mailwright_core::custom_data::Data;
-use mailwright_core::email::{Lane, RecipientState};
+use mailwright_core::email::{Lane, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
-use mailwright_store::insight::counter::Deltas;
+use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::campaign::ledger::{self};
 use mailwright_store::sending::campaign::run::{self, Candidate, Entry, Run};
 use mailwright_store::sending::campaign::{self as store, audience};
-use mailwright_store::{Door, Error as StoreError, Tx, json_text};
+use mailwright_store::sending::email;
+use mailwright_store::{Door, Error as StoreError, Tx, json_text, project};
 
 use super::backoff::{AFTER_FAILURE, PUT_OFF};
 use super::{CHUNK, Campaigns, is_slow};
@@ -82,8 +84,9 @@ impl Campaigns {
                 return Ok(false);
             }
             let candidates = run::candidates(tx, project, &chunk).await?;
+            let capped = capped(tx, &run, &chunk, lease.now).await?;
             let entries: Vec<Entry> =
-                candidates.iter().map(|c| entry(&run, &content, c, lease.now)).collect();
+                candidates.iter().map(|c| entry(&run, &content, c, &capped, lease.now)).collect();
             let mut deltas = Deltas::default();
             run::freeze(tx, &run, &entries, &mut deltas, lease.now).await?;
             deltas.save(tx).await?;
@@ -147,11 +150,39 @@ impl Campaigns {
     }
 }
 
+/// Those of some contacts that got as many marketing mails as the project allows.
+async fn capped(
+    tx: &Tx<'_>,
+    run: &Run,
+    contacts: &[ContactId],
+    now: Timestamp,
+) -> mailwright_store::Result<BTreeSet<ContactId>> {
+    if !run.kind.needs_subscription() {
+        return Ok(BTreeSet::new());
+    }
+    let Some(cap) = project::automation::get(tx, run.project).await?.marketing_cap else {
+        return Ok(BTreeSet::new());
+    };
+    let mut got: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
+    for (contact, at) in email::capped_times(tx, run.project, contacts, now.minus(cap.period())).await? {
+        got.entry(contact).or_default().push(at);
+    }
+    let is_capped = |times: &Vec<Timestamp>| cap.until(times, now).is_some();
+    Ok(got.into_iter().filter(|(_, times)| is_capped(times)).map(|(contact, _)| contact).collect())
+}
+
 /// The mail of a contact as it is frozen.
-fn entry(run: &Run, content: &Prepared, candidate: &Candidate, now: Timestamp) -> Entry {
+fn entry(
+    run: &Run,
+    content: &Prepared,
+    candidate: &Candidate,
+    capped: &BTreeSet<ContactId>,
+    now: Timestamp,
+) -> Entry {
     let id = EmailId::new(now, rand::random());
     let contact = &candidate.contact;
-    let skipped = excluded(run.kind, contact.subscribed, candidate.suppressed);
+    let skipped = excluded(run.kind, contact.subscribed, candidate.suppressed)
+        .or_else(|| capped.contains(&contact.id).then_some(Reason::Capped));
     let variables = if skipped.is_some() { Data::new() } else { content.variables(contact, &Data::new()) };
     Entry {
         id,

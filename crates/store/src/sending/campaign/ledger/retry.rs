@@ -12,7 +12,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::email::count::move_count;
 
 /// A retry that was asked for: which mails, and how far it came.

@@ -10,7 +10,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::email::count::move_count;
 
 /// Skips up to `limit` mails of a cancelled campaign that wait and are not on the wire; how many.

@@ -13,7 +13,8 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::{Counter, Deltas, end_of};
+use crate::insight::counter::{Counter, end_of};
+use crate::insight::deltas::Deltas;
 
 /// The state of a mail, and the reason for it.
 pub(crate) type State = (RecipientState, Option<Reason>);

@@ -14,7 +14,7 @@ use crate::audience::contact::record;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::insight::counter::Deltas;
+use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger;
 use crate::sending::email::{NO_DEADLINE, count};
 

@@ -1,0 +1,267 @@
+//! One transaction of the engine: the executions of some contacts, as far as they go by themselves.
+
+use std::collections::BTreeMap;
+
+use mailwright_core::filter::Facts;
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::execution::Execution;
+use mailwright_core::workflow::figures::changes;
+use mailwright_core::workflow::lifecycle::{cancel, fail};
+use mailwright_core::workflow::run::{Told, run};
+use mailwright_core::workflow::world::Input;
+use mailwright_store::audience::contact;
+use mailwright_store::automation::execution::{self, Stored};
+use mailwright_store::automation::signal::{self, News, Signal};
+use mailwright_store::automation::version::Compiled;
+use mailwright_store::automation::{due, figures, forget, request, workflow};
+use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::{Result, Rx, Tx, project};
+
+use super::effects::Pending;
+use super::people::{self, People, Versions};
+use super::stage::OnStage;
+use crate::App;
+
+/// How many contacts a batch takes.
+pub(super) const CONTACTS: usize = 200;
+/// Why an execution is cancelled whose project is disabled (reference 1.5).
+const PROJECT_DISABLED: &str = "project_disabled";
+
+/// The contacts that a batch is for: those with signals, then those whose executions are due.
+pub(super) async fn contacts(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<ContactId>> {
+    let mut contacts = signal::contacts(rx, project, limit).await?;
+    for bulk in [false, true] {
+        if contacts.len() < CONTACTS {
+            contacts.extend(due::contacts(rx, project, bulk, now, limit).await?);
+        }
+    }
+    contacts.sort_unstable();
+    contacts.dedup();
+    contacts.truncate(CONTACTS);
+    Ok(contacts)
+}
+
+/// What a batch did.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Done {
+    /// Contacts whose executions it had.
+    pub(super) contacts: usize,
+    /// Mails that it put into the outbox.
+    pub(super) mails: usize,
+    /// Requests that are to be made.
+    pub(super) requests: usize,
+    /// Contacts that it changed.
+    pub(super) changes: usize,
+}
+
+impl Done {
+    pub(super) fn add(&mut self, other: Self) {
+        self.contacts += other.contacts;
+        self.mails += other.mails;
+        self.requests += other.requests;
+        self.changes += other.changes;
+    }
+}
+
+/// Contacts whose executions are taken on.
+pub(super) struct Batch {
+    app: App,
+    project: ProjectNumber,
+    contacts: Vec<ContactId>,
+    now: Timestamp,
+}
+
+impl Batch {
+    pub(super) fn new(app: &App, project: ProjectNumber, contacts: Vec<ContactId>) -> Self {
+        Self { app: app.clone(), project, contacts, now: app.0.clock.now() }
+    }
+
+    /// Does it. Contacts that somebody else holds are left to a later batch.
+    pub(super) async fn run(self, tx: &mut Tx<'_>) -> Result<Done> {
+        let Some(project) = project::get(tx, self.project).await? else { return Ok(Done::default()) };
+        let held = contact::hold_free(tx, self.project, &self.contacts).await?;
+        if held.len() < self.contacts.len() {
+            forget::missing_contacts(tx, self.project, &self.contacts).await?;
+        }
+        let signals = signal::take(tx, self.project, &held).await?;
+        let mut executions = Vec::new();
+        for found in execution::active_of(tx, self.project, &held).await? {
+            match found {
+                Ok(stored) => executions.push(stored),
+                Err(id) => execution::give_up_unreadable(tx, self.project, id, self.now).await?,
+            }
+        }
+        let mut all = All::load(tx, self.project, &held, executions, self.now).await?;
+        if project.disabled {
+            all.cancel(self.now);
+        } else {
+            all.advance(&signals, self.now);
+        }
+        all.save(tx, &self.app, held.len()).await
+    }
+}
+
+/// The executions of a batch with what is known of their contacts.
+struct All {
+    project: ProjectNumber,
+    people: People,
+    versions: Versions,
+    names: BTreeMap<mailwright_core::ids::WorkflowId, String>,
+    executions: Vec<Stored>,
+    /// The executions that changed, as they were.
+    before: BTreeMap<usize, Execution>,
+    pending: Pending,
+}
+
+impl All {
+    async fn load(
+        tx: &mut Tx<'_>,
+        project: ProjectNumber,
+        contacts: &[ContactId],
+        executions: Vec<Stored>,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let versions = people::versions(tx, project, &executions).await?;
+        let mut workflows: Vec<_> = executions.iter().map(|stored| stored.workflow).collect();
+        workflows.sort_unstable();
+        workflows.dedup();
+        let names = workflow::some(tx, project, &workflows).await?;
+        let people = People::load(tx, project, contacts, &versions, now).await?;
+        Ok(Self {
+            project,
+            people,
+            versions,
+            names: names.into_iter().map(|found| (found.id, found.name)).collect(),
+            executions,
+            before: BTreeMap::new(),
+            pending: Pending::default(),
+        })
+    }
+
+    fn cancel(&mut self, now: Timestamp) {
+        for (index, stored) in self.executions.iter_mut().enumerate() {
+            if stored.execution.is_due(now) {
+                self.before.insert(index, stored.execution.clone());
+                cancel(&mut stored.execution, PROJECT_DISABLED, now);
+            }
+        }
+    }
+
+    fn advance(&mut self, signals: &[Signal], now: Timestamp) {
+        for (index, stored) in self.executions.iter_mut().enumerate() {
+            let Some(facts) = self.people.facts.get_mut(&stored.execution.contact) else { continue };
+            let before = stored.execution.clone();
+            let compiled = self.versions.get(&(stored.workflow, stored.version));
+            let name = self.names.get(&stored.workflow);
+            if let (Some(compiled), Some(name)) = (compiled, name) {
+                let told = told(signals, stored, compiled);
+                let mut stage = OnStage {
+                    project: self.project,
+                    workflow: (stored.workflow, name),
+                    surroundings: &self.people.surroundings,
+                    is_suppressed: self.people.suppressed.contains(&facts.contact().id),
+                    got: self.people.got.entry(stored.execution.contact).or_default(),
+                    facts,
+                    pending: &mut self.pending,
+                };
+                run(&compiled.version, &mut stored.execution, &told, &mut stage, now);
+            } else {
+                fail(&mut stored.execution, "The version of the workflow does not exist any more.", now);
+            }
+            if stored.execution != before {
+                self.before.insert(index, before);
+            }
+        }
+    }
+
+    async fn save(self, tx: &mut Tx<'_>, app: &App, contacts: usize) -> Result<Done> {
+        let (mails, requests) = (self.pending.mails.len(), self.pending.requests.len());
+        let changes = self.pending.changes.len() + self.pending.moves.len();
+        let mut deltas = Deltas::default();
+        let mut stepped = Vec::with_capacity(self.before.len());
+        let mut ended = Vec::new();
+        for (index, before) in &self.before {
+            let stored = &self.executions[*index];
+            count(&mut deltas, self.project, stored, before, &self.versions);
+            if before.status.is_active() && !stored.execution.status.is_active() {
+                ended.push(stored.execution.id);
+            }
+            stepped.push(stored.clone());
+        }
+        execution::save(tx, self.project, &stepped).await?;
+        if !ended.is_empty() {
+            request::forget(tx, self.project, &ended).await?;
+        }
+        self.pending.save(tx, self.project, app.contents(), &mut deltas).await?;
+        deltas.save(tx).await?;
+        Ok(Done { contacts, mails, requests, changes })
+    }
+}
+
+/// What an execution is told of what happened to its contact.
+fn told<'s>(signals: &'s [Signal], stored: &Stored, compiled: &Compiled) -> Vec<Told<'s>> {
+    let mut told: Vec<Told<'s>> = Vec::new();
+    let mut changed = None;
+    for signal in signals.iter().filter(|signal| signal.contact == stored.execution.contact) {
+        changed = Some(signal.at);
+        match &signal.news {
+            News::Event(event) => told.push((event.at, Input::Event(event))),
+            News::Answered(execution, answered) if *execution == stored.execution.id => {
+                told.push((signal.at, Input::Answered(answered)));
+            }
+            News::Changed | News::Answered(..) => {}
+        }
+    }
+    told.sort_by_key(|(at, _)| *at);
+    // what happened may have made the goal true
+    told.extend(changed.filter(|_| compiled.has_filter_goal).map(|at| (at, Input::Changed)));
+    told
+}
+
+fn count(
+    deltas: &mut Deltas,
+    project: ProjectNumber,
+    stored: &Stored,
+    before: &Execution,
+    versions: &Versions,
+) {
+    if let Some(compiled) = versions.get(&(stored.workflow, stored.version)) {
+        let found = changes(&compiled.version, before, &stored.execution);
+        figures::add(deltas.sums(), project, stored.workflow, &found);
+    }
+}
+
+/// Ends the executions of a contact that cannot be taken on, and drops what they were to be told.
+pub(super) async fn give_up(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+    now: Timestamp,
+) -> Result<()> {
+    if contact::hold_free(tx, project, &[id]).await?.is_empty() {
+        return Ok(());
+    }
+    signal::take(tx, project, &[id]).await?;
+    let mut deltas = Deltas::default();
+    let mut failed = Vec::new();
+    for found in execution::active_of(tx, project, &[id]).await? {
+        match found {
+            Ok(mut stored) => {
+                let before = stored.execution.clone();
+                fail(&mut stored.execution, "An unexpected error stopped the execution.", now);
+                let versions = people::versions(tx, project, std::slice::from_ref(&stored)).await?;
+                count(&mut deltas, project, &stored, &before, &versions);
+                failed.push(stored);
+            }
+            Err(unreadable) => execution::give_up_unreadable(tx, project, unreadable, now).await?,
+        }
+    }
+    execution::save(tx, project, &failed).await?;
+    deltas.save(tx).await
+}

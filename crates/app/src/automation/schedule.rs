@@ -1,0 +1,106 @@
+//! Workflows that a schedule starts: the members of a segment are enrolled at its times.
+//!
+//! `next_at` of a workflow is its next time. Whoever finds it due queues the enrolment and sets the time after it, in one
+//! transaction. Times that passed while the service did not run count once.
+
+use std::time::Duration;
+
+use mailwright_core::ids::{ProjectNumber, WorkflowId};
+use mailwright_core::time::Timestamp;
+use mailwright_core::time_zone::Zone;
+use mailwright_core::workflow::definition::Workflow;
+use mailwright_core::workflow::trigger::Trigger;
+use mailwright_store::automation::{version, workflow as store};
+use mailwright_store::background::job;
+use mailwright_store::{Tx, body, project};
+
+use super::enrolment;
+use crate::App;
+use crate::background::runner::every;
+use crate::background::tasks::Tasks;
+use crate::error::Result;
+
+/// How often it is looked for schedules that are due.
+const SWEEP: Duration = Duration::from_secs(1);
+
+pub(super) fn start(app: &App, tasks: &Tasks) {
+    every(app, tasks, "workflow schedules", SWEEP, |app| async move { app.start_scheduled().await });
+}
+
+impl App {
+    /// Starts the workflows whose time has come.
+    async fn start_scheduled(&self) -> Result<()> {
+        let now = self.0.clock.now();
+        let due = self.read(body!(async |rx| store::due_schedules(rx, now).await)).await?;
+        for (project, id) in due {
+            let started =
+                self.write_in_background(body!(async |tx| Ok(start_one(tx, project, id, now).await?)));
+            match started.await {
+                Ok(true) => self.wake_jobs(),
+                Ok(false) => {}
+                Err(error) if error.is_unavailable() => return Err(error),
+                Err(error) => {
+                    tracing::error!(%error, project = project.0, workflow = %id, "a scheduled workflow could not be started");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Queues the enrolment of a workflow that is due; whether there was one to queue.
+async fn start_one(
+    tx: &mut Tx<'_>,
+    number: ProjectNumber,
+    id: WorkflowId,
+    now: Timestamp,
+) -> mailwright_store::Result<bool> {
+    let Some(workflow) = store::get_for_update(tx, number, id).await? else { return Ok(false) };
+    if !store::is_due(tx, number, id, now).await? {
+        return Ok(false); // another process was faster
+    }
+    plan(tx, number, &workflow, now).await?;
+    let definition = version::in_force(tx, number, &workflow).await?;
+    let Some(Ok(Trigger::Schedule { segment, .. })) = definition.map(|found| found.trigger()) else {
+        return Ok(false);
+    };
+    let is_running = project::get(tx, number).await?.is_some_and(|project| !project.disabled);
+    if !is_running {
+        return Ok(false);
+    }
+    job::enqueue(tx, &enrolment::scheduled(number, id, segment, now)).await?;
+    Ok(true)
+}
+
+/// Notes when a workflow starts next: never while it is not enabled, or nothing but events starts it.
+pub(super) async fn plan(
+    tx: &Tx<'_>,
+    number: ProjectNumber,
+    workflow: &Workflow,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    let definition = if workflow.enabled { version::in_force(tx, number, workflow).await? } else { None };
+    let next = match definition.map(|found| found.trigger()) {
+        Some(Ok(Trigger::Schedule { schedule, .. })) => {
+            let settings = project::automation::get(tx, number).await?;
+            let zone = settings.timezone.and_then(|name| Zone::parse(&name)).unwrap_or(Zone::UTC);
+            schedule.next(&zone, now)
+        }
+        _ => None,
+    };
+    store::set_next(tx, number, workflow.id, next).await
+}
+
+/// Plans all workflows of a project again, whose time zone changed.
+pub(crate) async fn plan_again(
+    tx: &Tx<'_>,
+    number: ProjectNumber,
+    now: Timestamp,
+) -> mailwright_store::Result<()> {
+    for id in store::scheduled(tx, number).await? {
+        if let Some(workflow) = store::get_for_update(tx, number, id).await? {
+            plan(tx, number, &workflow, now).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! Rehearsing with events that are given.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::contact::Contact;
+use mailwright_core::custom_data::Data;
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber, WorkflowId};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::world::Happening;
+use mailwright_store::audience::contact::Contacts;
+use mailwright_store::audience::filter::FactsOf;
+use mailwright_store::{Result as StoreResult, Rx, body};
+
+use super::plan::{Rehearsal, Which};
+use super::rehearsed::Rehearsed;
+use super::setting::{Known, Setting};
+use crate::App;
+use crate::error::Result;
+
+/// The most events that one request can give.
+pub const MAX_EVENTS: usize = 10_000;
+
+/// How many contacts are read at a time.
+const TOGETHER: usize = 500;
+
+/// An event that is given.
+#[derive(Debug, Clone)]
+pub struct ScriptedEvent {
+    /// The contact's address. One that is no contact begins as a new one.
+    pub email: EmailAddress,
+    /// The name.
+    pub name: String,
+    /// Its data, as tracking takes it.
+    pub data: Data,
+    /// When it happens.
+    pub at: Timestamp,
+}
+
+/// A contact with the events that are given of it.
+type Scripted = (EmailAddress, Vec<Happening>);
+
+impl App {
+    /// Rehearses a workflow with given events until `until`. The events come in parts, each with all events of its
+    /// contacts. Everything that became of a contact is told if it is the only one.
+    pub async fn simulate_events(
+        &self,
+        project: &Project,
+        id: WorkflowId,
+        which: (Which, Option<Which>),
+        parts: impl IntoIterator<Item = Vec<ScriptedEvent>>,
+        until: Timestamp,
+    ) -> Result<Rehearsed> {
+        let script = self.script(project, id, which, (Timestamp::FIRST, until)).await?;
+        let (number, rehearsal) = (project.number, Arc::new(Rehearsal::new(script)));
+        let mut rehearsed = Rehearsed::begin(&rehearsal);
+        for part in parts {
+            let (rehearsal, mut into) = (Arc::clone(&rehearsal), rehearsed);
+            let contacts = by_contact(part);
+            rehearsed = self
+                .read_slow(
+                    number,
+                    body!(async |rx| {
+                        let setting = Setting::load(rx, number, &rehearsal).await?;
+                        for page in contacts.chunks(TOGETHER) {
+                            add_page(rx, number, &rehearsal, &setting, page, &mut into).await?;
+                        }
+                        Ok(into)
+                    }),
+                )
+                .await?;
+        }
+        if rehearsed.summary.contacts != 1 {
+            rehearsed.trace = None;
+        }
+        Ok(rehearsed)
+    }
+}
+
+fn by_contact(events: Vec<ScriptedEvent>) -> Vec<Scripted> {
+    let mut of_contacts: BTreeMap<EmailAddress, Vec<Happening>> = BTreeMap::new();
+    for ScriptedEvent { email, name, data, at } in events {
+        let happening = Happening { id: EventId::new(at, rand::random()), name, data, at };
+        of_contacts.entry(email).or_default().push(happening);
+    }
+    for events in of_contacts.values_mut() {
+        events.sort_by_key(|event| event.at);
+    }
+    of_contacts.into_iter().collect()
+}
+
+async fn add_page(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    rehearsal: &Rehearsal,
+    setting: &Setting,
+    page: &[Scripted],
+    into: &mut Rehearsed,
+) -> StoreResult<()> {
+    let contacts = Contacts::load(rx, page.iter().map(|(email, _)| (project, email))).await?;
+    let id = |email: &EmailAddress| contacts.get(project, email).map(|contact| contact.id);
+    let ids: Vec<ContactId> = page.iter().filter_map(|(email, _)| id(email)).collect();
+    let mut known = setting.known(rx, project, &ids, Timestamp::LAST).await?;
+    for (email, events) in page {
+        let known = id(email).and_then(|id| known.remove(&id));
+        let known = known.unwrap_or_else(|| new_contact(email, events));
+        let outcome = into.add(rehearsal, setting, &known, events.clone());
+        if into.summary.contacts == 1 {
+            into.keep_trace(rehearsal, &outcome);
+        }
+    }
+    Ok(())
+}
+
+/// A contact that its first event makes.
+fn new_contact(email: &EmailAddress, events: &[Happening]) -> Known {
+    let at = events.first().map_or(Timestamp(0), |event| event.at);
+    let contact = Contact {
+        id: ContactId::new(at, rand::random()),
+        email: email.clone(),
+        subscribed: true,
+        data: Data::new(),
+        created_at: at,
+        updated_at: at,
+    };
+    Known { facts: FactsOf::new(contact), is_suppressed: false }
+}

@@ -1,0 +1,118 @@
+//! A rehearsal with a project's whole history, as a background job: some hundred contacts in each step.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use mailwright_core::ids::{ContactId, JobId, ProjectNumber, WorkflowId};
+use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::Tx;
+use mailwright_store::background::job::{ClaimRef, Progress};
+use mailwright_store::insight::counter::{self, Counter};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::history::{TOGETHER, next_contacts};
+use super::plan::{Rehearsal, Script, Which};
+use super::rehearsed::Rehearsed;
+use super::setting::Setting;
+use crate::App;
+use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
+use crate::error;
+
+/// How far a rehearsal came.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct SimulationProgress {
+    total: i64,
+    after: Option<ContactId>,
+    done: i64,
+    pub(super) rehearsed: Rehearsed,
+}
+
+impl App {
+    /// Rehearses a workflow with all that a project recorded in the last days, in the background.
+    pub async fn simulate_history(
+        &self,
+        project: &Project,
+        id: WorkflowId,
+        which: (Which, Option<Which>),
+        days: i64,
+    ) -> error::Result<JobId> {
+        let script = self.script(project, id, which, self.last_days(days)).await?;
+        let input = to_value(&script).to_string().into_bytes();
+        let rehearsed = Rehearsed::begin(&Rehearsal::new(script));
+        let begun = to_value(&SimulationProgress { rehearsed, ..SimulationProgress::default() });
+        self.queue_job(project, JobKind::SimulateWorkflow, input, begun, None).await
+    }
+
+    /// How a rehearsal is getting on; `None` when the project has no such job.
+    pub async fn simulation(&self, project: &Project, id: JobId) -> error::Result<Option<Status<Rehearsed>>> {
+        let Some((job, _)) = self.job::<Value>(project, id, &[JobKind::SimulateWorkflow], 0).await? else {
+            return Ok(None);
+        };
+        let progress: SimulationProgress = from_value(&job.progress).unwrap_or_default();
+        Ok(Some(Status {
+            id: job.id,
+            state: job.state,
+            percent: job.percent,
+            result: (job.state == JobState::Completed).then_some(progress.rehearsed),
+            failed_reason: job.failed_reason,
+        }))
+    }
+}
+
+/// A rehearsal under way.
+pub(crate) struct Simulation {
+    project: ProjectNumber,
+    rehearsal: Arc<Rehearsal>,
+}
+
+impl Simulation {
+    /// Reads its input.
+    pub(crate) fn open(project: ProjectNumber, input: &[u8]) -> Result<Self, String> {
+        let json: Value = serde_json::from_slice(input).map_err(|error| error.to_string())?;
+        let script: Script = from_value(&json)?;
+        Ok(Self { project, rehearsal: Arc::new(Rehearsal::new(script)) })
+    }
+}
+
+impl JobHandler for Simulation {
+    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+        let before = from_value(progress)?;
+        Ok(Arc::new(Step { project: self.project, rehearsal: Arc::clone(&self.rehearsal), before }))
+    }
+}
+
+/// The next contacts.
+struct Step {
+    project: ProjectNumber,
+    rehearsal: Arc<Rehearsal>,
+    before: SimulationProgress,
+}
+
+impl Batch for Step {
+    fn run<'t>(
+        &'t self,
+        tx: &'t mut Tx<'_>,
+        _: ClaimRef,
+        _: Timestamp,
+    ) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
+        Box::pin(async move {
+            let mut now = self.before.clone();
+            if now.after.is_none() {
+                now.total = counter::value(tx, self.project, Counter::Contacts, "").await?;
+            }
+            let setting = Setting::load(tx, self.project, &self.rehearsal).await?;
+            let (last, count) =
+                next_contacts(tx, self.project, &self.rehearsal, &setting, now.after, &mut now.rehearsed)
+                    .await?;
+            now.after = last.or(now.after);
+            now.done += count;
+            let is_last = count < TOGETHER;
+            let done = (now.done * 100 / now.total.max(1)).clamp(0, 99);
+            let percent = if is_last { 100 } else { done };
+            Ok(StepResult { progress: Progress { progress: to_value(&now), percent }, is_last })
+        })
+    }
+}

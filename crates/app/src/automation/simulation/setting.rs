@@ -1,0 +1,112 @@
+//! What a rehearsal reads of a project: the scene, and contacts as they begin.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mailwright_core::filter::{Facts, Filter, References};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::segment::SegmentType;
+use mailwright_core::time::Timestamp;
+use mailwright_core::time_zone::Zone;
+use mailwright_core::workflow::trigger::Trigger;
+use mailwright_core::workflow::world::Sending;
+use mailwright_store::audience::filter::{self, FactsOf};
+use mailwright_store::audience::{segment, suppression};
+use mailwright_store::project::automation;
+use mailwright_store::sending::{domain, template};
+use mailwright_store::{Result, Rx};
+
+use super::person::Scene;
+use super::plan::Rehearsal;
+
+/// What a rehearsal knows of its project.
+pub(super) struct Setting {
+    pub(super) scene: Scene,
+    /// The names of the events that the versions look at.
+    pub(super) events: BTreeSet<String>,
+    references: References,
+}
+
+/// A contact as it begins.
+pub(super) struct Known {
+    pub(super) facts: FactsOf,
+    pub(super) is_suppressed: bool,
+}
+
+impl Known {
+    pub(super) fn id(&self) -> ContactId {
+        self.facts.contact().id
+    }
+}
+
+impl Setting {
+    pub(super) async fn load(rx: &mut Rx<'_>, project: ProjectNumber, of: &Rehearsal) -> Result<Self> {
+        let mut references = References::default();
+        let (mut templates, mut segments) = (BTreeSet::new(), BTreeSet::new());
+        let mut events = BTreeSet::new();
+        for prepared in of.both() {
+            references.extend(prepared.version.references());
+            templates.extend(prepared.version.templates());
+            segments.extend(prepared.version.segments());
+            events.extend(prepared.version.events().into_iter().map(str::to_owned));
+            if let Trigger::Event { name, filter } = &prepared.trigger {
+                events.insert(name.clone());
+                references.extend(filter.as_ref().map(Filter::references).unwrap_or_default());
+            }
+        }
+        let resolved = segment::resolve_all(rx, project, references.segments.clone()).await?;
+        let references = resolved.all_references(references);
+        events.extend(references.events.iter().cloned());
+        let settings = automation::get(rx, project).await?;
+        let scene = Scene {
+            zone: settings.timezone.and_then(|name| Zone::parse(&name)).unwrap_or(Zone::UTC),
+            cap: settings.marketing_cap,
+            templates: sendings(rx, project, &templates).await?,
+            untracked: resolved.trees().clone(),
+            static_segments: static_segments(rx, project, &segments).await?,
+        };
+        Ok(Self { scene, events, references })
+    }
+
+    /// Contacts as they begin: with their last events before an instant, and everything else as it is now.
+    pub(super) async fn known(
+        &self,
+        rx: &mut Rx<'_>,
+        project: ProjectNumber,
+        contacts: &[ContactId],
+        before: Timestamp,
+    ) -> Result<BTreeMap<ContactId, Known>> {
+        let facts = filter::facts_before(rx, project, contacts, &self.references, before).await?;
+        let emails = facts.iter().map(|facts| &facts.contact().email).collect();
+        let suppressed = suppression::among(rx, project, &emails).await?;
+        let known = facts.into_iter().map(|facts| {
+            let is_suppressed = suppressed.contains(&facts.contact().email);
+            (facts.contact().id, Known { facts, is_suppressed })
+        });
+        Ok(known.collect())
+    }
+}
+
+async fn sendings(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    ids: &BTreeSet<mailwright_core::ids::TemplateId>,
+) -> Result<BTreeMap<mailwright_core::ids::TemplateId, Sending>> {
+    let heads = template::heads(rx, project, ids).await?;
+    let senders: Vec<_> = heads.iter().map(|head| (project, head.from.domain())).collect();
+    let domains = domain::may_send(rx, &senders, true).await?;
+    let sending = |head: &template::Head| {
+        let is_known = domains.contains_key(&(project, head.from.domain().to_owned()));
+        if is_known { Sending::Ready(head.kind) } else { Sending::NoDomain }
+    };
+    Ok(heads.iter().map(|head| (head.id, sending(head))).collect())
+}
+
+async fn static_segments(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    ids: &BTreeSet<SegmentId>,
+) -> Result<BTreeSet<SegmentId>> {
+    let found = segment::some(rx, project, ids).await?;
+    let of_kind = found.into_iter().filter(|segment| segment.kind == SegmentType::Static);
+    Ok(of_kind.map(|segment| segment.id).collect())
+}

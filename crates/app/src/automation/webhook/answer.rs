@@ -1,0 +1,202 @@
+//! One attempt of a request: what is sent, and what its outcome means.
+
+use std::time::Duration;
+
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::{HeaderMap, Method, StatusCode};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::action;
+use mailwright_core::workflow::request::Request as Wanted;
+use mailwright_core::workflow::world::Answered;
+use mailwright_store::automation::request::Claimed;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::signature::Secret;
+use crate::http_client::{Answer, Error, Failure, GivenUrl, Phase, Request};
+
+/// The host of a request, by which failures are counted.
+pub(super) fn host(request: &Wanted) -> String {
+    let url = Url::parse(&request.url).ok();
+    url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// The request, signed. Fails with the reason why it cannot be made.
+pub(super) fn prepared(
+    claimed: &Claimed,
+    secret: Option<&Secret>,
+    now: Timestamp,
+) -> Result<Request<GivenUrl>, String> {
+    let wanted = &claimed.request;
+    let to = GivenUrl::parse(&wanted.url).map_err(|refusal| format!("The address is refused: {refusal}."))?;
+    let body = wanted.body.clone().unwrap_or_default();
+    let mut headers = HeaderMap::new();
+    if wanted.body.is_some() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    for (name, value) in &wanted.headers {
+        let (name, value) = (name.parse::<HeaderName>(), HeaderValue::from_str(value));
+        let (Ok(name), Ok(value)) = (name, value) else {
+            return Err("A header has a character that headers cannot have.".to_owned());
+        };
+        headers.insert(name, value);
+    }
+    let own = [
+        ("webhook-id", claimed.id.to_string()),
+        ("webhook-timestamp", now.0.div_euclid(1000).to_string()),
+        ("webhook-signature", secret.map(|secret| secret.sign(claimed.id, now, &body)).unwrap_or_default()),
+    ];
+    for (name, value) in own {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    let method = match wanted.method {
+        action::Method::Get => Method::GET,
+        action::Method::Post => Method::POST,
+        action::Method::Put => Method::PUT,
+        action::Method::Patch => Method::PATCH,
+        action::Method::Delete => Method::DELETE,
+    };
+    let request = Request::new(method, to).with_body(body);
+    Ok(headers
+        .into_iter()
+        .filter_map(|(name, value)| Some((name?, value)))
+        .fold(request, |request, (n, v)| request.header(n, v)))
+}
+
+/// What came of an attempt.
+pub(super) enum Attempt {
+    /// An answer, whatever it says.
+    Answered { status: StatusCode, retry_after: Option<Duration>, response: Value },
+    /// There is none; whether the receiver may have the request.
+    Failed { error: String, is_doubt: bool },
+    /// The request cannot be made, now or later.
+    Refused(String),
+    /// This process has no room for it at the moment.
+    NoRoom,
+}
+
+/// What follows from an attempt.
+pub(super) enum Verdict {
+    /// The request is over.
+    Ended(Answered),
+    /// The request is made again.
+    Again {
+        /// When the receiver says so.
+        pause: Option<Duration>,
+        /// Whether the receiver may have it already.
+        is_doubt: bool,
+        /// Why.
+        error: String,
+    },
+}
+
+impl Attempt {
+    pub(super) fn of(outcome: Result<Answer, Error>) -> Self {
+        match outcome {
+            Ok(answer) => Self::Answered {
+                status: answer.status,
+                retry_after: retry_after(&answer.headers),
+                response: response(&answer.body),
+            },
+            Err(Error::Refused(refusal)) => Self::Refused(format!("The address is refused: {refusal}.")),
+            Err(Error::NotSent(Failure::Timeout { phase: Phase::Turn, .. })) => Self::NoRoom,
+            Err(error @ Error::Redirect(_)) => Self::Refused(format!("{error}.")),
+            Err(error) => Self::Failed { is_doubt: !error.was_not_sent(), error: format!("{error}.") },
+        }
+    }
+
+    /// Whether the host is to blame.
+    pub(super) fn is_failure_of_host(&self) -> bool {
+        match self {
+            Self::Answered { status, .. } => is_repeated(*status),
+            Self::Failed { .. } => true,
+            Self::Refused(_) | Self::NoRoom => false,
+        }
+    }
+
+    /// What follows. After the last attempt, an answer is an answer, and none is a failure.
+    pub(super) fn verdict(self, claimed: &Claimed, is_last: bool) -> Verdict {
+        match self {
+            Self::Answered { status, retry_after, .. } if is_repeated(status) && !is_last => Verdict::Again {
+                pause: retry_after,
+                is_doubt: false,
+                error: format!("The receiver answered {}.", status.as_u16()),
+            },
+            Self::Answered { status, response, .. } => {
+                let mut output = told(claimed);
+                output["statusCode"] = status.as_u16().into();
+                output["success"] = status.is_success().into();
+                output["response"] = response;
+                Verdict::Ended(Answered { output, error: None })
+            }
+            Self::Failed { error, is_doubt } if !is_last => Verdict::Again { pause: None, is_doubt, error },
+            Self::Failed { error, is_doubt } => {
+                let mut output = told(claimed);
+                output["success"] = false.into();
+                if is_doubt || claimed.doubts > 0 {
+                    output["inDoubt"] = true.into();
+                }
+                Verdict::Ended(Answered { output, error: Some(error) })
+            }
+            Self::Refused(error) => {
+                let mut output = told(claimed);
+                output["success"] = false.into();
+                Verdict::Ended(Answered { output, error: Some(error) })
+            }
+            Self::NoRoom => {
+                Verdict::Again { pause: None, is_doubt: false, error: "There was no room for it.".to_owned() }
+            }
+        }
+    }
+}
+
+/// The end of a request whose time is over before it could be made once more.
+pub(super) fn given_up(claimed: &Claimed, why: &str) -> Answered {
+    let mut output = told(claimed);
+    output["success"] = false.into();
+    if claimed.doubts > 0 {
+        output["inDoubt"] = true.into();
+    }
+    Answered { output, error: Some(why.to_owned()) }
+}
+
+/// What is told of every request.
+fn told(claimed: &Claimed) -> Value {
+    let mut told = json!({
+        "url": claimed.request.url,
+        "method": claimed.request.method,
+        "webhookId": claimed.id,
+        "attempts": claimed.attempts + 1,
+    });
+    if claimed.doubts > 0 {
+        told["doubts"] = claimed.doubts.into();
+    }
+    told
+}
+
+fn is_repeated(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+}
+
+/// The pause that a receiver asks for (RFC 9110 section 10.2.3), if it gives seconds.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+/// The body of an answer: JSON if it is, otherwise text.
+fn response(body: &[u8]) -> Value {
+    let text = String::from_utf8_lossy(body).replace('\0', "\u{fffd}");
+    serde_json::from_str(&text).ok().filter(|json| !holds_nul(json)).unwrap_or_else(|| text.into())
+}
+
+fn holds_nul(json: &Value) -> bool {
+    match json {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_nul),
+        Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

@@ -1,0 +1,176 @@
+//! Rehearsing a workflow: what becomes of a contact that goes through it, on a time that is counted and not waited for.
+//!
+//! It is [`run`] that takes the steps, with the contact's events given to it in their order and each step taken when it is
+//! due. So a rehearsal of events that then really happen comes to the same log.
+
+use std::collections::VecDeque;
+
+use serde_json::json;
+
+use crate::custom_data;
+use crate::filter::Resolved;
+use crate::ids::{ContactId, EventId, ExecutionId, WorkflowId};
+use crate::time::Timestamp;
+use crate::workflow::execution::Execution;
+use crate::workflow::goal::Goal;
+use crate::workflow::kind::{Refused, StepStatus};
+use crate::workflow::lifecycle::{Beginning, begin};
+use crate::workflow::limits::MAX_CONTEXT;
+use crate::workflow::run::{Stage, Told, run};
+use crate::workflow::trigger::Trigger;
+use crate::workflow::version::Version;
+use crate::workflow::world::{Answered, Happening, Input, WithContext};
+
+/// What is rehearsed.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The version.
+    pub version: &'a Version,
+    /// What starts executions.
+    pub trigger: &'a Trigger,
+    /// Whether a contact may go through it again.
+    pub allow_reentry: bool,
+}
+
+/// A contact to whom events happen in memory.
+pub trait Actor: Stage {
+    /// Takes an event in: what it carries becomes part of the contact.
+    fn take_in(&mut self, event: &Happening);
+    /// The events that the steps taken since the last call caused, in order.
+    fn caused(&mut self) -> Vec<Happening>;
+}
+
+/// What became of a contact.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Outcome {
+    /// Its executions, the oldest first.
+    pub executions: Vec<Execution>,
+    /// The events that did not begin one, and why.
+    pub refused: Vec<(EventId, Refused)>,
+}
+
+/// Rehearses a workflow with a contact. `events` are in order; `until` is when the rehearsal ends.
+pub fn rehearse(
+    piece: Piece<'_>,
+    contact: ContactId,
+    events: Vec<Happening>,
+    actor: &mut impl Actor,
+    until: Timestamp,
+) -> Outcome {
+    let mut play = Play { piece, contact, actor, active: None, outcome: Outcome::default() };
+    let mut events: VecDeque<Happening> = events.into();
+    loop {
+        let next = events.front().map(|event| event.at).filter(|at| *at <= until);
+        // what is due at the instant of an event comes after it, as it does when both are looked at together
+        let before = next.map_or(until, |at| Timestamp(at.0 - 1));
+        if let Some(due) = play.due().filter(|due| *due <= before) {
+            play.go_on(due);
+        } else if let Some(event) = events.pop_front().filter(|_| next.is_some()) {
+            play.happen(&event);
+        } else {
+            break;
+        }
+        for event in play.actor.caused().into_iter().rev() {
+            events.push_front(event);
+        }
+    }
+    play.outcome.executions.extend(play.active);
+    play.outcome
+}
+
+/// When the request was made that an execution waits for.
+fn asked_at(execution: &Execution) -> Option<Timestamp> {
+    execution.open().filter(|record| record.status == StepStatus::Running).map(|record| record.started_at)
+}
+
+struct Play<'a, 'p, A> {
+    piece: Piece<'p>,
+    contact: ContactId,
+    actor: &'a mut A,
+    active: Option<Execution>,
+    outcome: Outcome,
+}
+
+impl<A: Actor> Play<'_, '_, A> {
+    fn due(&self) -> Option<Timestamp> {
+        self.active.as_ref().and_then(|execution| execution.due_at)
+    }
+
+    /// Takes the steps that are due.
+    fn go_on(&mut self, now: Timestamp) {
+        self.tell(&[], now);
+        self.look_at_goal(now);
+    }
+
+    fn happen(&mut self, event: &Happening) {
+        self.actor.take_in(event);
+        let begun = self.enrol(event);
+        self.tell(&[(event.at, Input::Event(event))], event.at);
+        self.look_at_goal(event.at);
+        if let Some(execution) = begun {
+            self.active = Some(execution);
+            self.go_on(event.at);
+        }
+    }
+
+    fn tell(&mut self, told: &[Told<'_>], now: Timestamp) {
+        let Some(mut execution) = self.active.take() else { return };
+        run(self.piece.version, &mut execution, told, self.actor, now);
+        // nobody is asked: every request is answered at once
+        while let Some(at) = asked_at(&execution) {
+            let output = json!({ "success": true, "simulated": true });
+            let answered = Answered { output, error: None };
+            run(self.piece.version, &mut execution, &[(at, Input::Answered(&answered))], self.actor, now);
+        }
+        self.keep(execution);
+    }
+
+    /// A goal by filter is looked at whenever something happened to the contact.
+    fn look_at_goal(&mut self, now: Timestamp) {
+        if matches!(self.piece.version.goal(), Some(Goal::Filter(_))) {
+            self.tell(&[(now, Input::Changed)], now);
+        }
+    }
+
+    fn keep(&mut self, execution: Execution) {
+        if execution.status.is_active() {
+            self.active = Some(execution);
+        } else {
+            self.outcome.executions.push(execution);
+        }
+    }
+
+    /// The execution that an event begins.
+    fn enrol(&mut self, event: &Happening) -> Option<Execution> {
+        let Trigger::Event { name, filter } = self.piece.trigger else { return None };
+        if *name != event.name {
+            return None;
+        }
+        let holds = filter.as_ref().is_none_or(|filter| {
+            let resolved = Resolved::new(&*self.actor, self.actor.untracked(), event.at);
+            filter.matches(&WithContext { world: &resolved, context: &event.data }, event.at)
+        });
+        let why = if !holds {
+            Refused::Filter
+        } else if custom_data::size(&event.data) > MAX_CONTEXT {
+            Refused::TooLarge
+        } else if self.active.is_some() {
+            Refused::Active
+        } else if !self.piece.allow_reentry && !self.outcome.executions.is_empty() {
+            Refused::Reentry
+        } else {
+            return Some(begin(Beginning {
+                id: ExecutionId::first_of(event.at),
+                workflow: self.piece.workflow,
+                contact: self.contact,
+                source: Some(event.id),
+                context: event.data.clone(),
+                at: event.at,
+            }));
+        };
+        self.outcome.refused.push((event.id, why));
+        None
+    }
+}

@@ -1,0 +1,275 @@
+//! The request of a WEBHOOK step, with its variables filled in (reference 1.4).
+//!
+//! Address, values of headers and texts in the body are templates. They see what a mail of the execution sees, and
+//! `contact`, `workflow` and `execution`. A value in an address is percent-encoded, so that no value can add a parameter
+//! or lead to another path; only a value that the address begins with is taken as it is.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::contact::Contact;
+use crate::custom_data::{self, Data};
+use crate::ids::WorkflowId;
+use crate::template_language::{Escape, Scope, Template};
+use crate::workflow::action::{Method, Webhook};
+use crate::workflow::execution::Execution;
+use crate::workflow::limits::{MAX_HEADER, MAX_REQUEST, MAX_URL};
+use crate::workflow::scope::plain_context;
+
+/// A request that is ready to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// The address.
+    pub url: String,
+    /// The method.
+    pub method: Method,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body, as JSON text; `None` for GET.
+    pub body: Option<String>,
+}
+
+/// What a request tells of its workflow.
+#[derive(Debug, Clone, Copy)]
+pub struct Sender<'a> {
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What is not encoded in an address (RFC 3986, unreserved).
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+impl Request {
+    /// Fills the variables of a step in. Fails with the reason when the request would be larger than one may be.
+    pub fn new(
+        webhook: &Webhook,
+        contact: &Contact,
+        execution: &Execution,
+        sender: Sender<'_>,
+    ) -> Result<Self, String> {
+        let values = Values::new(contact, execution, sender);
+        let url = values.url(&webhook.url);
+        if url.len() > MAX_URL {
+            return Err(format!("The URL has more than {MAX_URL} bytes once its variables are filled in."));
+        }
+        let headers =
+            webhook.headers.iter().map(|(name, value)| Ok((name.clone(), values.header(name, value)?)));
+        let headers = headers.collect::<Result<_, String>>()?;
+        let body = match (&webhook.body, webhook.method) {
+            (_, Method::Get) => None,
+            (Some(body), _) => Some(values.filled(body)),
+            (None, _) => Some(values.usual_body()),
+        };
+        let body = body.map(|body| body.to_string());
+        if body.as_ref().is_some_and(|body| body.len() > MAX_REQUEST) {
+            return Err(format!(
+                "The body has more than {MAX_REQUEST} bytes once its variables are filled in."
+            ));
+        }
+        Ok(Self { url, method: webhook.method, headers, body })
+    }
+}
+
+/// The values that variables have.
+struct Values {
+    id: String,
+    email: String,
+    context: Data,
+    contact: Data,
+    /// What comes before context and contact.
+    own: Data,
+}
+
+impl Values {
+    fn new(contact: &Contact, execution: &Execution, sender: Sender<'_>) -> Self {
+        let context = plain_context(&execution.context);
+        let own = json!({
+            "contact": { "id": contact.id, "email": contact.email, "subscribed": contact.subscribed, "data": contact.data },
+            "data": contact.data,
+            "event": context,
+            "execution": { "id": execution.id, "startedAt": execution.started_at },
+            "subscribed": contact.subscribed,
+            "workflow": { "id": sender.workflow, "name": sender.name },
+        });
+        Self {
+            id: contact.id.to_string(),
+            email: contact.email.to_string(),
+            own: own.as_object().cloned().unwrap_or_default(),
+            contact: contact.data.clone(),
+            context,
+        }
+    }
+
+    fn text(&self, source: &str) -> String {
+        if !source.contains('{') {
+            return source.to_owned();
+        }
+        let scope = Scope::new().fixed("id", self.id.as_str()).fixed("email", self.email.as_str());
+        let scope = scope.layer(&self.own).layer(&self.context).layer(&self.contact);
+        Template::parse_lenient(source).render(&scope, Escape::Text)
+    }
+
+    fn url(&self, source: &str) -> String {
+        let source = source.trim();
+        if source.starts_with("{{") || !source.contains('{') {
+            return self.text(source);
+        }
+        let encoded = Self {
+            id: self.id.clone(),
+            email: encode(&self.email),
+            context: encoded(&self.context),
+            contact: encoded(&self.contact),
+            own: encoded(&self.own),
+        };
+        encoded.text(source)
+    }
+
+    fn header(&self, name: &str, source: &str) -> Result<String, String> {
+        let value = self.text(source).replace(['\r', '\n', '\0'], " ");
+        if value.len() > MAX_HEADER {
+            return Err(format!(
+                "The header {name} has more than {MAX_HEADER} bytes once its variables are filled in."
+            ));
+        }
+        Ok(value)
+    }
+
+    /// A body whose texts are templates. What grows beyond the limit is cut off there, and refused by its size.
+    fn filled(&self, body: &Value) -> Value {
+        match body {
+            Value::String(text) => self.text(text).into(),
+            Value::Array(items) => {
+                let mut size = 0;
+                let fits = |value: &Value| {
+                    size += custom_data::value_size(value);
+                    size <= 2 * MAX_REQUEST
+                };
+                items.iter().map(|item| self.filled(item)).take_while(fits).collect()
+            }
+            Value::Object(members) => {
+                let members = members.iter().map(|(name, value)| (name.clone(), self.filled(value)));
+                Value::Object(members.collect::<Map<_, _>>())
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// What a request says whose step has no body of its own.
+    fn usual_body(&self) -> Value {
+        let mut contact = self.own["contact"].clone();
+        if let Some(contact) = contact.as_object_mut() {
+            contact.remove("id");
+        }
+        json!({
+            "contact": contact,
+            "workflow": self.own["workflow"],
+            "execution": self.own["execution"],
+            "event": self.context,
+        })
+    }
+}
+
+fn encode(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// The same data with its texts percent-encoded.
+fn encoded(data: &Data) -> Data {
+    data.iter().map(|(name, value)| (name.clone(), encoded_value(value))).collect()
+}
+
+fn encoded_value(value: &Value) -> Value {
+    match value {
+        Value::String(text) => encode(text).into(),
+        Value::Array(items) => items.iter().map(encoded_value).collect(),
+        Value::Object(members) => Value::Object(encoded(members)),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::EmailAddress;
+    use crate::ids::{ContactId, ExecutionId};
+    use crate::time::Timestamp;
+    use crate::workflow::lifecycle::{Beginning, begin};
+
+    fn request(webhook: &Webhook) -> Result<Request, String> {
+        let (workflow, at) = (WorkflowId::first_of(Timestamp(1)), Timestamp(1000));
+        let contact = Contact {
+            id: ContactId::first_of(Timestamp(1)),
+            email: EmailAddress::parse("ada+x@example.com").unwrap(),
+            subscribed: true,
+            data: json!({ "plan": "pro & more", "home": "https://example.com/a", "n": 3 })
+                .as_object()
+                .cloned()
+                .unwrap(),
+            created_at: at,
+            updated_at: at,
+        };
+        let context = json!({ "order": { "value": "A 1", "persistent": false }, "plan": null });
+        let execution = begin(Beginning {
+            id: ExecutionId::first_of(Timestamp(1)),
+            workflow,
+            contact: contact.id,
+            source: None,
+            context: context.as_object().cloned().unwrap(),
+            at,
+        });
+        Request::new(webhook, &contact, &execution, Sender { workflow, name: "Welcome" })
+    }
+
+    fn webhook(url: &str, method: Method, body: Option<Value>) -> Webhook {
+        let headers = vec![("X-Order".to_owned(), "{{event.order}}".to_owned())];
+        Webhook { url: url.to_owned(), method, headers, body }
+    }
+
+    #[test]
+    fn values_in_an_address_are_encoded_unless_it_begins_with_one() {
+        for (url, expected) in [
+            ("https://a.example/x", "https://a.example/x"),
+            (
+                "https://a.example/{{email}}?p={{contact.data.plan}}",
+                "https://a.example/ada%2Bx%40example.com?p=pro%20%26%20more",
+            ),
+            ("https://a.example/{{ order }}/{{ n }}", "https://a.example/A%201/3"),
+            ("{{data.home}}/{{email}}", "https://example.com/a/ada+x@example.com"),
+        ] {
+            let made = request(&webhook(url, Method::Get, None)).unwrap();
+            assert_eq!((made.url.as_str(), made.body), (expected, None));
+            assert_eq!(made.headers, [("X-Order".to_owned(), "A 1".to_owned())]);
+        }
+        assert!(request(&webhook(&"{{data.home}}".repeat(1000), Method::Get, None)).is_err());
+    }
+
+    #[test]
+    fn texts_of_a_body_are_templates() {
+        let body =
+            json!({ "to": "{{email}}", "list": ["{{workflow.name}}", 5], "{{n}}": "{{data.n}} {{missing}}" });
+        let made = request(&webhook("https://a.example", Method::Delete, Some(body))).unwrap();
+        let expected = json!({ "to": "ada+x@example.com", "list": ["Welcome", 5], "{{n}}": "3 " });
+        assert_eq!(serde_json::from_str::<Value>(&made.body.unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_request_without_a_body_of_its_own_tells_the_usual() {
+        let made = request(&webhook("https://a.example", Method::Post, None)).unwrap();
+        let body: Value = serde_json::from_str(&made.body.unwrap()).unwrap();
+        let keys: Vec<_> = body.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["contact", "event", "execution", "workflow"]);
+        assert_eq!(body["contact"]["email"], "ada+x@example.com");
+        assert_eq!(body["event"], json!({ "order": "A 1", "plan": null }));
+        assert_eq!(body["execution"]["startedAt"], "1970-01-01T00:00:01.000Z");
+    }
+
+    #[test]
+    fn a_request_is_bounded() {
+        let big = json!(vec!["{{data.home}}".repeat(2000); 100]);
+        let error = request(&webhook("https://a.example", Method::Post, Some(big))).unwrap_err();
+        assert!(error.contains("262144 bytes"), "{error}");
+    }
+}

@@ -1,0 +1,297 @@
+//! What an event does in the transaction that stores it: it begins executions, and leaves a signal for those that wait.
+//!
+//! Nothing runs here. An execution that begins is a row that is due at once, and the engine gives it its first step. So
+//! an event costs its transaction an insert for each workflow that it starts, and nothing else of what workflows do.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mailwright_core::custom_data::{self, Data};
+use mailwright_core::filter::{Facts, Filter, References, Resolved};
+use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, SignalId, WorkflowId};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::kind::Refused;
+use mailwright_core::workflow::lifecycle::{self, begin};
+use mailwright_core::workflow::limits::MAX_CONTEXT;
+use mailwright_core::workflow::trigger::Trigger;
+use mailwright_core::workflow::world::{Happening, WithContext};
+use serde_json::{Value as Json, json};
+
+use super::execution::{self, Beginning, Stored};
+use super::listener::{self, ANY_CHANGE, Listener, Listeners};
+use super::refusal::{self, Reason, Refusal};
+use super::signal::{self, News, Signal};
+use super::version;
+use crate::audience::event_data;
+use crate::audience::filter::Segments;
+use crate::audience::filter::facts::{FactsOf, facts};
+use crate::audience::segment::definition::resolve_all;
+use crate::database::error::Result as StoreResult;
+use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
+use crate::insight::counter::Sums;
+
+/// Most conditions of a filter that are told of with a refusal.
+const MOST_SEEN: usize = 3;
+
+/// An event that a transaction stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Happened {
+    pub(crate) project: ProjectNumber,
+    pub(crate) event: EventId,
+    pub(crate) name: String,
+    pub(crate) contact: ContactId,
+    pub(crate) at: Timestamp,
+}
+
+/// Who is told of the events, and of changes of contacts in these projects.
+pub(crate) async fn listeners(
+    rx: &Rx<'_>,
+    happened: &[Happened],
+    changed: &BTreeSet<ProjectNumber>,
+) -> StoreResult<Listeners> {
+    let mut names: BTreeSet<_> = happened.iter().map(|event| (event.project, event.name.as_str())).collect();
+    names.extend(changed.iter().map(|project| (*project, ANY_CHANGE)));
+    listener::of(rx, &names).await
+}
+
+/// What a transaction has to tell workflows.
+#[derive(Debug)]
+#[must_use]
+pub struct Heard {
+    projects: BTreeMap<ProjectNumber, OfProject>,
+}
+
+/// What happened in a project.
+#[derive(Debug, Default)]
+struct OfProject {
+    /// Events that begin executions.
+    enrolling: Vec<(Happened, Listener)>,
+    /// Events that executions wait for.
+    waited: Vec<Happened>,
+    /// Contacts whose change may be a goal.
+    changed: BTreeMap<ContactId, Timestamp>,
+    /// The workflows that wait for events or changes.
+    waiting: BTreeSet<WorkflowId>,
+}
+
+impl Heard {
+    pub(crate) fn new(
+        listeners: Listeners,
+        happened: Vec<Happened>,
+        touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+    ) -> Self {
+        let mut projects: BTreeMap<ProjectNumber, OfProject> = BTreeMap::new();
+        if listeners.is_empty() {
+            return Self { projects };
+        }
+        for event in happened {
+            let Some(told) = listeners.get(&(event.project, event.name.clone())) else { continue };
+            let of = projects.entry(event.project).or_default();
+            of.enrolling.extend(told.iter().filter(|one| one.enrols).map(|one| (event.clone(), *one)));
+            let waiting = told.iter().filter(|one| !one.enrols).map(|one| one.workflow);
+            of.waiting.extend(waiting);
+            if told.iter().any(|one| !one.enrols) {
+                of.waited.push(event);
+            }
+        }
+        for ((project, contact), at) in touched {
+            let Some(told) = listeners.get(&(project, ANY_CHANGE.to_owned())) else { continue };
+            let of = projects.entry(project).or_default();
+            of.waiting.extend(told.iter().map(|one| one.workflow));
+            of.changed.insert(contact, at);
+        }
+        Self { projects }
+    }
+
+    /// Begins executions and leaves signals. Contacts and events are stored by then.
+    pub async fn tell(self, tx: &Tx<'_>) -> StoreResult<()> {
+        for (project, of) in self.projects {
+            of.signal(tx, project).await?;
+            of.enrol(tx, project).await?;
+        }
+        Ok(())
+    }
+}
+
+impl OfProject {
+    /// Leaves signals for the contacts that go through a workflow that waits.
+    async fn signal(&self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<()> {
+        let contacts: BTreeSet<ContactId> =
+            self.waited.iter().map(|event| event.contact).chain(self.changed.keys().copied()).collect();
+        let waiting = waiting(tx, project, &contacts, &self.waiting).await?;
+        let waited: Vec<&Happened> =
+            self.waited.iter().filter(|event| waiting.contains(&event.contact)).collect();
+        let ids: Vec<EventId> = waited.iter().map(|event| event.event).collect();
+        let mut data = data_of(tx, project, &ids).await?;
+        let mut signals = Vec::with_capacity(waited.len());
+        for event in waited {
+            let data = data.remove(&event.event).unwrap_or_default();
+            let (id, name, at) = (event.event, event.name.clone(), event.at);
+            let news = News::Event(Happening { id, name, data, at });
+            signals.push(Signal { id: SignalId::new(at, rand::random()), contact: event.contact, news, at });
+        }
+        let changed = self.changed.iter().filter(|(contact, _)| waiting.contains(contact));
+        signals.extend(changed.map(|(contact, at)| Signal {
+            id: SignalId::new(*at, rand::random()),
+            contact: *contact,
+            news: News::Changed,
+            at: *at,
+        }));
+        signal::add(tx, project, &signals).await
+    }
+
+    /// Begins executions.
+    async fn enrol(self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<()> {
+        if self.enrolling.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<EventId> = self.enrolling.iter().map(|(event, _)| event.event).collect();
+        let data = data_of(tx, project, &ids).await?;
+        let filters = Filters::load(tx, project, &self.enrolling).await?;
+        let mut refusals: BTreeMap<EventId, Refusal> = BTreeMap::new();
+        let mut beginnings: Vec<(Beginning, EventId)> = Vec::new();
+        let none = Data::new();
+        for (event, listener) in &self.enrolling {
+            let context = data.get(&event.event).unwrap_or(&none);
+            let workflow = listener.workflow;
+            let reason = if let Err(seen) = filters.hold(event, listener, context) {
+                Reason { workflow, why: Refused::Filter, seen }
+            } else if custom_data::size(context) > MAX_CONTEXT {
+                Reason { workflow, why: Refused::TooLarge, seen: Json::Null }
+            } else {
+                beginnings.push((beginning(event, listener, context), event.event));
+                continue;
+            };
+            refuse(&mut refusals, event.event, event.contact, reason);
+        }
+        let mut sums = Sums::default();
+        let all: Vec<Beginning> = beginnings.iter().map(|(one, _)| one.clone()).collect();
+        let refused = execution::begin(tx, project, &all, &mut sums).await?;
+        for (one, event) in &beginnings {
+            if let Some(why) = refused.get(&one.stored.execution.id) {
+                let reason = Reason { workflow: one.stored.workflow, why: *why, seen: Json::Null };
+                refuse(&mut refusals, *event, one.stored.execution.contact, reason);
+            }
+        }
+        refusal::add(tx, project, &refusals.into_values().collect::<Vec<_>>()).await?;
+        sums.save(tx).await
+    }
+}
+
+fn refuse(refusals: &mut BTreeMap<EventId, Refusal>, event: EventId, contact: ContactId, reason: Reason) {
+    let of = Refusal { event, contact, refused: Vec::new() };
+    refusals.entry(event).or_insert(of).refused.push(reason);
+}
+
+fn beginning(event: &Happened, listener: &Listener, context: &Data) -> Beginning {
+    let execution = begin(lifecycle::Beginning {
+        id: ExecutionId::new(event.at, rand::random()),
+        workflow: listener.workflow,
+        contact: event.contact,
+        source: Some(event.event),
+        context: context.clone(),
+        at: event.at,
+    });
+    let (workflow, version) = (listener.workflow, listener.number);
+    let stored = Stored { workflow, version, is_bulk: false, execution };
+    Beginning { stored, allow_reentry: listener.allow_reentry }
+}
+
+async fn data_of(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    ids: &[EventId],
+) -> StoreResult<BTreeMap<EventId, Data>> {
+    if ids.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    event_data::of(tx, project, ids).await
+}
+
+/// Those of some contacts that go through one of the workflows.
+async fn waiting(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &BTreeSet<ContactId>,
+    workflows: &BTreeSet<WorkflowId>,
+) -> StoreResult<BTreeSet<ContactId>> {
+    if contacts.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let found = rx
+        .all(
+            "select distinct contact_id from workflow_executions where project_id = $1 and contact_id {in $2} \
+             and workflow_id {in $3} and completed_at is null",
+            &[
+                project.into(),
+                Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect()),
+                Arg::Ids(workflows.iter().map(|id| Some((*id).into())).collect()),
+            ],
+            |r| r.get(0),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
+}
+
+/// The filters of triggers, with what they look at.
+#[derive(Default)]
+struct Filters {
+    by_version: BTreeMap<(WorkflowId, i64), Filter>,
+    segments: Segments,
+    facts: BTreeMap<ContactId, FactsOf>,
+}
+
+impl Filters {
+    async fn load(
+        tx: &Tx<'_>,
+        project: ProjectNumber,
+        enrolling: &[(Happened, Listener)],
+    ) -> StoreResult<Self> {
+        let mut filters = Self::default();
+        let (mut references, mut contacts) = (References::default(), BTreeSet::new());
+        for (event, listener) in enrolling.iter().filter(|(_, listener)| listener.has_filter) {
+            contacts.insert(event.contact);
+            let key = (listener.workflow, listener.number);
+            if filters.by_version.contains_key(&key) {
+                continue;
+            }
+            let compiled = version::compiled(tx, project, listener.workflow, listener.number).await?;
+            if let Some(Trigger::Event { filter: Some(filter), .. }) =
+                compiled.as_ref().and_then(|compiled| compiled.trigger.as_ref())
+            {
+                references.extend(filter.references());
+                filters.by_version.insert(key, filter.clone());
+            }
+        }
+        if filters.by_version.is_empty() {
+            return Ok(filters);
+        }
+        filters.segments = resolve_all(tx, project, references.segments.clone()).await?;
+        let references = filters.segments.all_references(references);
+        let contacts: Vec<ContactId> = contacts.into_iter().collect();
+        let found = facts(tx, project, &contacts, &references).await?;
+        filters.facts = found.into_iter().map(|facts| (facts.contact().id, facts)).collect();
+        Ok(filters)
+    }
+
+    /// Whether the filter of a trigger holds; otherwise what those of its conditions saw that do not. One that cannot be
+    /// read does not hold.
+    fn hold(&self, event: &Happened, listener: &Listener, context: &Data) -> Result<(), Json> {
+        if !listener.has_filter {
+            return Ok(());
+        }
+        let filter = self.by_version.get(&(listener.workflow, listener.number));
+        let (Some(filter), Some(facts)) = (filter, self.facts.get(&event.contact)) else {
+            return Err(Json::Null);
+        };
+        let resolved = Resolved::new(facts, self.segments.trees(), event.at);
+        let known = WithContext { world: &resolved, context };
+        if filter.matches(&known, event.at) {
+            return Ok(());
+        }
+        let mut seen = filter.explain(&known, event.at);
+        seen.retain(|condition| !condition.holds);
+        seen.truncate(MOST_SEEN);
+        Err(json!(seen))
+    }
+}

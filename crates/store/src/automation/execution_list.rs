@@ -1,0 +1,154 @@
+//! Lists of executions.
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber, WorkflowId};
+use mailwright_core::workflow::kind::ExecutionStatus;
+
+use super::execution::{COLUMNS, Stored, read};
+use crate::args;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Row, Rx};
+
+/// An execution as lists show it.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The execution.
+    pub stored: Stored,
+    /// The address of its contact.
+    pub email: Option<EmailAddress>,
+}
+
+/// The place of the address behind the columns of an execution.
+const EMAIL: usize = 15;
+
+fn read_listed(row: &Row<'_>) -> Result<Listed> {
+    Ok(Listed { stored: read(row)?, email: row.get(EMAIL)? })
+}
+
+/// A page of a workflow's executions, the newest first.
+///
+/// The index has them by status: the newest of each status are looked up in it, and the newest of all are among them.
+pub async fn page(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    status: Option<ExecutionStatus>,
+    (offset, limit): (i64, i64),
+) -> Result<Vec<Listed>> {
+    let statuses = status.map_or(ExecutionStatus::ALL.to_vec(), |status| vec![status]);
+    let newest = statuses.iter().map(|status| {
+        format!(
+            "select id from (select id from workflow_executions where project_id = $1 and workflow_id = $2 \
+             and status = '{status}' order by id desc limit $3) as of_{status}"
+        )
+    });
+    let newest = newest.collect::<Vec<_>>().join(" union all ");
+    rx.all(
+        format!(
+            "select {COLUMNS}, c.email from workflow_executions x \
+             left join contacts c on c.project_id = x.project_id and c.id = x.contact_id \
+             where x.project_id = $1 and x.id in ({newest}) order by x.id desc limit $4 offset $5"
+        ),
+        args![project, workflow, offset + limit, limit, offset],
+        read_listed,
+    )
+    .await
+}
+
+/// How many executions of a workflow have a status.
+pub async fn count(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    status: ExecutionStatus,
+) -> Result<i64> {
+    let found = rx
+        .all(
+            "select count(*) from workflow_executions where project_id = $1 and workflow_id = $2 and status = $3",
+            args![project, workflow, status.as_str()],
+            |r| r.get(0),
+        )
+        .await?;
+    Ok(found.first().copied().unwrap_or(0))
+}
+
+/// The contacts of a workflow's executions that are not over, from an execution on, in the order of the executions.
+pub async fn active(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    status: ExecutionStatus,
+    after: ExecutionId,
+    limit: i64,
+) -> Result<Vec<(ExecutionId, ContactId)>> {
+    rx.all(
+        "select id, contact_id from workflow_executions where project_id = $1 and workflow_id = $2 and status = $3 \
+         and id > $4 order by id limit $5",
+        args![project, workflow, status.as_str(), after, limit],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// Whether a workflow has executions that are not over.
+pub async fn has_active(rx: &Rx<'_>, project: ProjectNumber, workflow: WorkflowId) -> Result<bool> {
+    rx.exists(
+        "select 1 from workflow_executions where project_id = $1 and workflow_id = $2 \
+         and status in ('RUNNING', 'WAITING') limit 1",
+        args![project, workflow],
+    )
+    .await
+}
+
+/// The executions of a contact in a workflow, the newest first.
+pub async fn of_contact(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    contact: ContactId,
+    limit: i64,
+) -> Result<Vec<Stored>> {
+    rx.all(
+        format!(
+            "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.contact_id = $2 \
+             and x.workflow_id = $3 order by x.id desc limit $4"
+        ),
+        args![project, contact, workflow, limit],
+        read,
+    )
+    .await
+}
+
+/// The next executions of a workflow that are not over and run another version than `version`, in the order of their
+/// ids. One that cannot be read is left out.
+pub async fn on_other_versions(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    version: i64,
+    after: ExecutionId,
+    limit: i64,
+) -> Result<Vec<Stored>> {
+    let of = |status: ExecutionStatus| {
+        format!(
+            "select id from (select id from workflow_executions where project_id = $1 and workflow_id = $2 \
+             and status = '{status}' and id > $3 and version <> $4 order by id limit $5) as of_{status}"
+        )
+    };
+    let (running, waiting) = (of(ExecutionStatus::Running), of(ExecutionStatus::Waiting));
+    let found = rx
+        .all(
+            format!(
+                "select {COLUMNS} from workflow_executions x where x.project_id = $1 \
+                 and x.id in ({running} union all {waiting}) order by x.id limit $5"
+            ),
+            args![project, workflow, after, version, limit],
+            |row| match read(row) {
+                Ok(stored) => Ok(Some(stored)),
+                Err(Error::Corrupt { .. }) => Ok(None),
+                Err(error) => Err(error),
+            },
+        )
+        .await?;
+    Ok(found.into_iter().flatten().collect())
+}

@@ -1,0 +1,145 @@
+//! Removing executions: those of a contact that is removed, and those of a workflow that was.
+
+use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, WorkflowId};
+use mailwright_core::workflow::figures::removed;
+
+use super::execution::{COLUMNS, Stored, read};
+use super::{figures, request, version};
+use crate::args;
+use crate::database::error::{Error, Result};
+use crate::database::tx::Tx;
+use crate::database::value::Arg;
+use crate::insight::counter::{self, Counter};
+use crate::insight::deltas::Deltas;
+
+/// Removes executions, signals and refusals of a contact, at most so many of each. Returns the greatest number that was
+/// removed. The caller holds the contact's row.
+pub(crate) async fn contact(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    id: ContactId,
+    chunk: i64,
+    deltas: &mut Deltas,
+) -> Result<usize> {
+    let executions: Vec<ExecutionId> = tx
+        .all(
+            "select id from workflow_executions where project_id = $1 and contact_id = $2 limit $3",
+            args![project, id, chunk],
+            |r| r.get(0),
+        )
+        .await?;
+    remove(tx, project, &executions, deltas).await?;
+    let signals = tx
+        .execute(
+            "delete from workflow_signals where project_id = $1 and id in (select id from workflow_signals \
+             where project_id = $1 and contact_id = $2 limit $3)",
+            args![project, id, chunk],
+        )
+        .await?;
+    let refusals = tx
+        .all(
+            "delete from workflow_refusals where project_id = $1 and event_id in (select event_id \
+             from workflow_refusals where project_id = $1 and contact_id = $2 limit $3) returning event_id",
+            args![project, id, chunk],
+            |r| r.get::<EventId>(0),
+        )
+        .await?;
+    Ok(executions.len().max(signals as usize).max(refusals.len()))
+}
+
+/// Removes the signals of those of some contacts that do not exist: an answer may come after its contact is gone.
+pub async fn missing_contacts(tx: &Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<()> {
+    for table in ["workflow_signals", "workflow_executions"] {
+        let sql = format!(
+            "delete from {table} where project_id = $1 and contact_id {{in $2}} and not exists (select 1 from contacts c \
+             where c.project_id = $1 and c.id = {table}.contact_id)"
+        );
+        let ids = Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
+        tx.execute(sql, &[project.into(), ids]).await?;
+    }
+    Ok(())
+}
+
+/// Removes executions with all that belongs to them.
+async fn remove(tx: &Tx<'_>, project: ProjectNumber, ids: &[ExecutionId], deltas: &mut Deltas) -> Result<()> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let set = || Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
+    let gone = tx
+        .all(
+            format!("select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.id {{in $2}}"),
+            &[project.into(), set()],
+            |row| match read(row) {
+                Ok(stored) => Ok((stored.workflow, stored.version, Some(stored))),
+                Err(Error::Corrupt { .. }) => Ok((row.get(0)?, row.get(1)?, None)),
+                Err(error) => Err(error),
+            },
+        )
+        .await?;
+    for (workflow, number, stored) in &gone {
+        forget_figures(tx, project, (*workflow, *number), stored.as_ref(), deltas).await?;
+    }
+    request::forget(tx, project, ids).await?;
+    tx.execute(
+        "delete from workflow_outputs where project_id = $1 and execution_id {in $2}",
+        &[project.into(), set()],
+    )
+    .await?;
+    tx.execute(
+        "delete from workflow_executions where project_id = $1 and id {in $2}",
+        &[project.into(), set()],
+    )
+    .await?;
+    Ok(())
+}
+
+async fn forget_figures(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    (workflow, number): (WorkflowId, i64),
+    stored: Option<&Stored>,
+    deltas: &mut Deltas,
+) -> Result<()> {
+    version::count(deltas.sums(), project, workflow, number, -1);
+    let Some(stored) = stored else { return Ok(()) };
+    if let Some(compiled) = version::compiled(tx, project, workflow, number).await? {
+        figures::add(deltas.sums(), project, workflow, &removed(&compiled.version, &stored.execution));
+    }
+    Ok(())
+}
+
+/// Removes what is left of a removed workflow, some of it at a time; whether there may be more. Nothing else refers to a
+/// workflow that is gone.
+pub async fn removed_workflow(tx: &Tx<'_>, project: ProjectNumber) -> Result<bool> {
+    const AT_ONCE: i64 = 500;
+    let found = tx
+        .all(
+            "select workflow_id from workflow_versions where project_id = $1 and replaced_at = 0 limit 1",
+            args![project],
+            |r| r.get::<WorkflowId>(0),
+        )
+        .await?;
+    let Some(workflow) = found.first().copied() else { return Ok(false) };
+    let executions: Vec<ExecutionId> = tx
+        .all(
+            "select id from workflow_executions where project_id = $1 and workflow_id = $2 limit $3",
+            args![project, workflow, AT_ONCE],
+            |r| r.get(0),
+        )
+        .await?;
+    if !executions.is_empty() {
+        let mut unused = Deltas::default();
+        remove(tx, project, &executions, &mut unused).await?;
+        return Ok(true);
+    }
+    for counter in [Counter::Workflow, Counter::WorkflowVersion] {
+        let prefix = format!("{workflow}:");
+        counter::forget_all(tx, project, counter, &prefix).await?;
+    }
+    for table in ["workflow_versions", "workflow_listeners"] {
+        let sql = format!("delete from {table} where project_id = $1 and workflow_id = $2");
+        tx.execute(sql, args![project, workflow]).await?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,185 @@
+//! Requests of WEBHOOK steps that have no answer yet.
+//!
+//! They are claimed as mails are: `due_at` is when one is made, or until when the claim lasts, and only the holder of the
+//! newest claim may change a row. `is_open` tells that an attempt began of which there is no outcome: if a claim finds a
+//! row so, whoever made it died, and the attempt is in doubt.
+
+use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber, SignalId, WebhookId, WorkflowId};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::request::Request;
+use mailwright_core::workflow::world::Answered;
+
+use super::signal::{self, News, Signal};
+use crate::args;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+
+/// A request to make.
+#[derive(Debug, Clone)]
+pub struct NewRequest {
+    /// Identifier, which its receiver is told.
+    pub id: WebhookId,
+    /// The workflow.
+    pub workflow: WorkflowId,
+    /// The execution that waits for the answer.
+    pub execution: ExecutionId,
+    /// The contact of the execution.
+    pub contact: ContactId,
+    /// The place of the step.
+    pub place: usize,
+    /// What is asked.
+    pub request: Request,
+    /// When it is made.
+    pub at: Timestamp,
+}
+
+/// Stores requests.
+pub async fn add(tx: &Tx<'_>, project: ProjectNumber, requests: &[NewRequest]) -> Result<()> {
+    let text = |request: &NewRequest| serde_json::to_string(&request.request).ok().map(Into::into);
+    tx.each(
+        "insert into workflow_requests (project_id, id, workflow_id, execution_id, contact_id, place, request, due_at, \
+         claim, attempts, doubts, is_open, created_at) select $8, r.id, r.workflow_id, r.execution_id, r.contact_id, \
+         r.place, r.request, r.at, 0, 0, 0, $9, r.at from {rows r: id id, workflow_id id, execution_id id, \
+         contact_id id, place int, request json, at int}",
+        &[
+            Arg::Ids(requests.iter().map(|request| Some(request.id.into())).collect()),
+            Arg::Ids(requests.iter().map(|request| Some(request.workflow.into())).collect()),
+            Arg::Ids(requests.iter().map(|request| Some(request.execution.into())).collect()),
+            Arg::Ids(requests.iter().map(|request| Some(request.contact.into())).collect()),
+            Arg::Ints(requests.iter().map(|request| Some(request.place as i64)).collect()),
+            Arg::Jsons(requests.iter().map(text).collect()),
+            Arg::Ints(requests.iter().map(|request| Some(request.at.0)).collect()),
+            project.into(),
+            false.into(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// A request that this process may make until its lease ends.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// Project.
+    pub project: ProjectNumber,
+    /// Identifier.
+    pub id: WebhookId,
+    /// Number of the claim.
+    pub claim: i64,
+    /// The execution.
+    pub execution: ExecutionId,
+    /// Its contact.
+    pub contact: ContactId,
+    /// What is asked.
+    pub request: Request,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// How many attempts ended without an outcome.
+    pub doubts: i64,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+}
+
+fn read(row: &Row<'_>) -> Result<Claimed> {
+    let request = serde_json::from_value(row.get(5)?).map_err(|error| Error::Corrupt {
+        column: 5,
+        expected: "workflow_requests.request",
+        detail: error.to_string(),
+    })?;
+    Ok(Claimed {
+        project: row.get(0)?,
+        id: row.get(1)?,
+        claim: row.get(2)?,
+        execution: row.get(3)?,
+        contact: row.get(4)?,
+        request,
+        attempts: row.get(6)?,
+        doubts: row.get(7)?,
+        created_at: row.get(8)?,
+    })
+}
+
+/// The projects that have a request to make.
+pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
+         (select q.project_id from workflow_requests q where q.project_id > w.project_id \
+         order by q.project_id limit 1) from waiting w where w.project_id is not null) \
+         select w.project_id from waiting w where w.project_id > 0 and (select q.due_at from workflow_requests q \
+         where q.project_id = w.project_id order by q.due_at limit 1) <= $1",
+        args![now],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Claims requests of a project that are due, until `lease_until`.
+pub async fn claim(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    limit: i64,
+    now: Timestamp,
+    lease_until: Timestamp,
+) -> Result<Vec<Claimed>> {
+    tx.all(
+        "with picked as (select id from workflow_requests where project_id = $1 and due_at <= $2 order by due_at \
+         limit $3 {skip_locked}) \
+         update workflow_requests set due_at = $4, claim = claim + 1, is_open = $5, \
+         doubts = doubts + (case when is_open then 1 else 0 end) \
+         where project_id = $1 and id in (select id from picked) returning project_id, id, claim, execution_id, \
+         contact_id, {json_out request}, attempts, doubts, created_at",
+        args![project, now, limit, lease_until, true],
+        read,
+    )
+    .await
+}
+
+/// Gives a claim back: the request is made again at `due_at`. An attempt counts, and may be in doubt.
+pub async fn again(
+    tx: &Tx<'_>,
+    claimed: &Claimed,
+    due_at: Timestamp,
+    attempts: i64,
+    doubts: i64,
+    error: &str,
+) -> Result<()> {
+    tx.execute(
+        "update workflow_requests set due_at = $4, claim = claim + 1, is_open = $5, attempts = $6, doubts = $7, \
+         error = $8 where project_id = $1 and id = $2 and claim = $3",
+        args![claimed.project, claimed.id, claimed.claim, due_at, false, attempts, doubts, error],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Ends a request: its execution goes on with the answer. Whether the claim was still the newest.
+pub async fn conclude(tx: &Tx<'_>, claimed: &Claimed, answered: Answered, now: Timestamp) -> Result<bool> {
+    let ended = tx
+        .execute(
+            "delete from workflow_requests where project_id = $1 and id = $2 and claim = $3",
+            args![claimed.project, claimed.id, claimed.claim],
+        )
+        .await?;
+    if ended == 0 {
+        return Ok(false);
+    }
+    let signal = Signal {
+        id: SignalId::new(now, rand::random()),
+        contact: claimed.contact,
+        news: News::Answered(claimed.execution, answered),
+        at: now,
+    };
+    signal::add(tx, claimed.project, &[signal]).await?;
+    Ok(true)
+}
+
+/// Removes the requests of executions that are over.
+pub async fn forget(tx: &Tx<'_>, project: ProjectNumber, executions: &[ExecutionId]) -> Result<()> {
+    tx.execute(
+        "delete from workflow_requests where project_id = $1 and execution_id {in $2}",
+        &[project.into(), Arg::Ids(executions.iter().map(|id| Some((*id).into())).collect())],
+    )
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Signals: what happened to a contact that its executions are told of. Each is a row that the engine removes in the
+//! transaction that gives it to the executions of the contact.
+
+use mailwright_core::custom_data::Data;
+use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, SignalId};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::world::{Answered, Happening};
+use serde_json::{Value as Json, json};
+
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+
+/// What a signal tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// An event of the contact.
+    Event(Happening),
+    /// The contact changed.
+    Changed,
+    /// The request of a WEBHOOK step of an execution came to an end.
+    Answered(ExecutionId, Answered),
+}
+
+/// A signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Signal {
+    /// Identifier.
+    pub id: SignalId,
+    /// Whom it is about.
+    pub contact: ContactId,
+    /// What happened.
+    pub news: News,
+    /// When.
+    pub at: Timestamp,
+}
+
+fn read(row: &Row<'_>) -> Result<Signal> {
+    let at = row.get(7)?;
+    let event: Option<EventId> = row.get(2)?;
+    let execution: Option<ExecutionId> = row.get(5)?;
+    let news = if let Some(id) = event {
+        let name = row.get::<Option<String>>(3)?.unwrap_or_default();
+        News::Event(Happening { id, name, data: row.get::<Option<Data>>(4)?.unwrap_or_default(), at })
+    } else if let Some(execution) = execution {
+        let mut answer: Json = row.get::<Option<Json>>(6)?.unwrap_or_default();
+        let error = answer["error"].as_str().map(str::to_owned);
+        News::Answered(execution, Answered { output: answer["output"].take(), error })
+    } else {
+        News::Changed
+    };
+    Ok(Signal { id: row.get(0)?, contact: row.get(1)?, news, at })
+}
+
+/// The contacts of a project that have signals, those with the oldest first.
+pub async fn contacts(rx: &Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<ContactId>> {
+    rx.all(
+        "select contact_id from workflow_signals where project_id = $1 order by id limit $2",
+        args![project, limit],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// The most signals of some contacts that are taken at a time.
+const AT_ONCE: i64 = 2000;
+
+/// Takes the signals of some contacts, in the order in which they came.
+pub async fn take(tx: &Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Vec<Signal>> {
+    let of = || Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
+    let signals = tx
+        .all(
+            "select id, contact_id, event_id, event, {json_out data}, execution_id, {json_out answer}, created_at \
+             from workflow_signals where project_id = $1 and contact_id {in $2} order by id limit $3",
+            &[project.into(), of(), AT_ONCE.into()],
+            read,
+        )
+        .await?;
+    if !signals.is_empty() {
+        tx.execute(
+            "delete from workflow_signals where project_id = $1 and id {in $2}",
+            &[project.into(), Arg::Ids(signals.iter().map(|signal| Some(signal.id.into())).collect())],
+        )
+        .await?;
+    }
+    Ok(signals)
+}
+
+/// Stores signals.
+pub(super) async fn add(tx: &Tx<'_>, project: ProjectNumber, signals: &[Signal]) -> Result<()> {
+    let event = |signal: &'_ Signal| match &signal.news {
+        News::Event(event) => Some(event.clone()),
+        News::Changed | News::Answered(..) => None,
+    };
+    let events: Vec<Option<Happening>> = signals.iter().map(event).collect();
+    let answer = |signal: &Signal| match &signal.news {
+        News::Answered(_, answered) => {
+            Some(json!({ "output": answered.output, "error": answered.error }).to_string().into())
+        }
+        News::Event(_) | News::Changed => None,
+    };
+    let execution = |signal: &Signal| match &signal.news {
+        News::Answered(execution, _) => Some((*execution).into()),
+        News::Event(_) | News::Changed => None,
+    };
+    tx.each(
+        "insert into workflow_signals (project_id, id, contact_id, event_id, event, data, execution_id, answer, \
+         created_at) select $9, r.id, r.contact_id, r.event_id, r.event, r.data, r.execution_id, r.answer, \
+         r.created_at from {rows r: id id, contact_id id, event_id id, event text, data json, execution_id id, \
+         answer json, created_at int}",
+        &[
+            Arg::Ids(signals.iter().map(|signal| Some(signal.id.into())).collect()),
+            Arg::Ids(signals.iter().map(|signal| Some(signal.contact.into())).collect()),
+            Arg::Ids(events.iter().map(|event| event.as_ref().map(|event| event.id.into())).collect()),
+            Arg::Texts(
+                events.iter().map(|event| event.as_ref().map(|event| event.name.as_str().into())).collect(),
+            ),
+            Arg::Jsons(
+                events
+                    .iter()
+                    .map(|event| event.as_ref().map(|e| crate::json_text(&e.data).into()))
+                    .collect(),
+            ),
+            Arg::Ids(signals.iter().map(execution).collect()),
+            Arg::Jsons(signals.iter().map(answer).collect()),
+            Arg::Ints(signals.iter().map(|signal| Some(signal.at.0)).collect()),
+            project.into(),
+        ],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Tells executions how their requests ended.
+pub async fn answer(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    answers: Vec<(ExecutionId, ContactId, Answered, Timestamp)>,
+) -> Result<()> {
+    let signal = |(execution, contact, answered, at): (_, _, _, Timestamp)| Signal {
+        id: SignalId::new(at, rand::random()),
+        contact,
+        news: News::Answered(execution, answered),
+        at,
+    };
+    add(tx, project, &answers.into_iter().map(signal).collect::<Vec<_>>()).await
+}

@@ -1,0 +1,67 @@
+//! What a transaction changes besides its rows, gathered over the transaction: sums, the contacts that changed, for
+//! tracked segments, and the events, for workflows. If no project of the transaction has any that are concerned, that
+//! costs one look at `segment_upkeep`, and one at `workflow_listeners`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::join3;
+use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+
+use crate::audience::touched;
+use crate::automation::enrol::{self, Happened, Heard};
+use crate::database::error::Result;
+use crate::database::tx::Tx;
+use crate::insight::counter::{Counter, Sums};
+
+/// What a transaction changes besides its rows.
+#[derive(Debug, Default)]
+pub struct Deltas {
+    sums: Sums,
+    touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+    happened: Vec<Happened>,
+}
+
+impl Deltas {
+    /// Adds to a counter.
+    pub fn add(&mut self, project: ProjectNumber, counter: Counter, name: &str, delta: i64) {
+        self.sums.add(project, counter, name, delta);
+    }
+
+    /// The sums.
+    pub fn sums(&mut self) -> &mut Sums {
+        &mut self.sums
+    }
+
+    /// Notes that something changed that segments may look at: the contact, its events, its mails, or its place on the
+    /// list of a static segment.
+    pub fn touch(&mut self, project: ProjectNumber, contact: ContactId, at: Timestamp) {
+        self.touched.insert((project, contact), at);
+    }
+
+    /// Notes an event, which may begin executions of workflows or be waited for.
+    pub(crate) fn happened(&mut self, event: Happened) {
+        self.happened.push(event);
+    }
+
+    /// Forgets which contacts were touched: for who judges them in the same transaction.
+    pub fn judged(&mut self) {
+        self.touched.clear();
+    }
+
+    /// Adds the sums to the counters, notes the contacts that changed, and tells workflows what happened. Contacts and
+    /// events are stored by then.
+    pub async fn save(self, tx: &Tx<'_>) -> Result<()> {
+        self.write(tx).await?.tell(tx).await
+    }
+
+    /// The same for who stores contacts and events at the same time: workflows are told with what this returns.
+    pub async fn write(self, tx: &Tx<'_>) -> Result<Heard> {
+        let changed: BTreeSet<ProjectNumber> = self.touched.keys().map(|(project, _)| *project).collect();
+        let listeners = enrol::listeners(tx, &self.happened, &changed);
+        let (noted, added, listeners) =
+            join3(touched::queue(tx, &self.touched), self.sums.save(tx), listeners).await;
+        noted.and(added)?;
+        Ok(Heard::new(listeners?, self.happened, self.touched))
+    }
+}

@@ -5,6 +5,7 @@
 pub mod authenticator;
 pub mod browser;
 pub mod random;
+pub mod workflow;
 
 use std::time::{Duration, UNIX_EPOCH};
 

@@ -42,6 +42,7 @@ pub mod net;
 mod prepared;
 pub mod provider;
 pub mod python;
+pub mod receiver;
 mod rows;
 pub mod smtp;
 pub mod tls;

@@ -30,3 +30,4 @@ mod slow_reads;
 mod subscription;
 mod templates;
 mod track;
+mod workflows;

@@ -49,6 +49,7 @@ pub(crate) async fn check_full(world: &World, seen: &mut Seen) {
         jobs(world),
         keys(world),
         segments(world),
+        workflows(world),
         domains(world),
         fields(world),
         names(world),
@@ -80,11 +81,19 @@ fn jobs(world: &World) -> (Filler, Vec<Refusal>) {
     let import = world.key("post /contacts/import", &[]);
     let file = form("c.csv", "text/csv", "email\nnew@example.com\n");
     let import = import.body(file, "multipart/form-data; boundary=limit");
+    let enrol = world.key("post /workflows/{id}/enrol", &[world.id("flow")]);
+    let enrol = enrol.json(&json!({"segmentId": world.id("static"), "context": {"new": 1}}));
+    let migrate = world.key("post /workflows/{id}/migrate", &[world.id("flow")]);
+    let migrate = migrate.json(&json!({"dryRun": false}));
+    let simulate = world.key("post /workflows/{id}/simulate", &[world.id("flow")]).json(&json!({"days": 7}));
     let refusals = vec![
         bulk("post /contacts/bulk-subscribe"),
         bulk("post /contacts/bulk-unsubscribe"),
         bulk("post /contacts/bulk-delete"),
         import.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
+        enrol.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
+        migrate.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
+        simulate.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
     ];
     (Filler::copies(&world.app, ("jobs", columns), &changes, 100), refusals)
 }
@@ -110,6 +119,20 @@ fn segments(world: &World) -> (Filler, Vec<Refusal>) {
     let create = world.key("post /segments", &[]).json(&json!({"name": "New", "type": "STATIC"}));
     let refusals = vec![create.refused("too many segments", 409, "CONFLICT")];
     (Filler::copies(&world.app, ("segments", columns), &changes, 1000), refusals)
+}
+
+fn workflows(world: &World) -> (Filler, Vec<Refusal>) {
+    let columns = "project_id, id, name, enabled, allow_reentry, trigger_type, trigger_config, graph, steps, versions, \
+                   is_draft, search, created_at, updated_at";
+    let changes =
+        [("id", "{id}"), ("enabled", "false"), ("versions", "0"), ("is_draft", "false"), ("created_at", "7")];
+    let create = world.key("post /workflows", &[]).json(&json!({"name": "New", "eventName": "new event"}));
+    let copy = world.key("post /workflows/{id}/duplicate", &[world.id("idle flow")]);
+    let refusals = vec![
+        create.refused("too many workflows", 409, "CONFLICT"),
+        copy.refused("too many workflows", 409, "CONFLICT"),
+    ];
+    (Filler::copies(&world.app, ("workflows", columns), &changes, 1000), refusals)
 }
 
 fn domains(world: &World) -> (Filler, Vec<Refusal>) {

@@ -7,6 +7,7 @@ mod accounts;
 mod campaigns;
 mod changes;
 mod contacts;
+mod flows;
 mod limits;
 mod links;
 mod members;
@@ -18,6 +19,7 @@ mod segments;
 mod sending;
 mod stale;
 mod templates;
+mod workflows;
 mod world;
 
 use mailwright_testkit::{Engine, both_engines};
@@ -34,6 +36,7 @@ both_engines! {
             segments::refusals(&world),
             templates::refusals(&world),
             campaigns::refusals(&world),
+            workflows::refusals(&world),
             sending::refusals(&world),
             projects::refusals(&world),
             members::refusals(&world),
@@ -44,6 +47,7 @@ both_engines! {
         stale::check(&world, &mut seen).await;
         rules::check(&world, &mut seen).await;
         limits::check_full(&world, &mut seen).await;
+        workflows::check_large(&world, &mut seen).await;
         links::check(&mut world, &mut seen).await;
         limits::check_requests(&mut world, &mut seen).await;
         seen.assert_complete();

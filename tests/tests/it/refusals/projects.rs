@@ -16,6 +16,10 @@ fn settings(world: &World) -> Vec<Refusal> {
     let patch = |browser: &Browser, project: &str, body: Value| {
         world.by(browser, "patch /users/@me/projects/{id}", &[project]).json(&body)
     };
+    let cap = |cap: Value| {
+        let changes = json!({"name": "Changed", "timezone": "Europe/Berlin", "marketingCap": cap});
+        patch(&world.owner, project, changes)
+    };
     vec![
         patch(&world.member, project, json!({"name": "Mine"})).refused("a member", 403, "FORBIDDEN"),
         patch(&world.banned, world.id("banned"), json!({"name": "Mine"})).refused(
@@ -29,6 +33,14 @@ fn settings(world: &World) -> Vec<Refusal> {
             422,
             "VALIDATION_ERROR",
         ),
+        patch(&world.owner, project, json!({"name": "Changed", "timezone": "Europe/Atlantis"})).refused(
+            "no time zone",
+            422,
+            "VALIDATION_ERROR",
+        ),
+        cap(json!({"emails": 0, "hours": 24})).refused("a cap of no mails", 422, "VALIDATION_ERROR"),
+        cap(json!({"emails": 1, "hours": 8761})).refused("a cap for too long", 422, "VALIDATION_ERROR"),
+        cap(json!({"emails": 1})).refused("a cap without a period", 422, "VALIDATION_ERROR"),
     ]
 }
 
@@ -39,6 +51,7 @@ fn what_cannot_be_undone(world: &World) -> Vec<Refusal> {
         "delete /users/@me/projects/{id}",
         "post /users/@me/projects/{id}/regenerate-keys",
         "post /users/@me/projects/{id}/reset",
+        "post /projects/{id}/webhook-secret",
     ] {
         let ask = |browser: &Browser, project: &str, password: Value| {
             world.by(browser, operation, &[project]).json(&json!({"password": password}))

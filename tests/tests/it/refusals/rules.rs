@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::iter;
 use mailwright_testkit::{Request, Response, Value, json};
-use mailwright_tests::shown;
+use mailwright_tests::{UNKNOWN_ID, shown};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -230,6 +230,13 @@ fn body(operation: &Operation) -> Value {
             json!({"emails": ["new@example.com"]})
         }
         name if name.ends_with("/members") || name.ends_with("/test") => json!({"email": "new@example.com"}),
+        name if name.ends_with("/steps") || name.ends_with("/insert-step") => {
+            let config = json!({"amount": 1, "unit": "days"});
+            json!({"type": "DELAY", "name": "New", "position": {"x": 0, "y": 0}, "config": config})
+        }
+        name if name.ends_with("/transitions") => json!({"fromStepId": UNKNOWN_ID, "toStepId": UNKNOWN_ID}),
+        name if name.ends_with("/executions") => json!({"contactId": UNKNOWN_ID}),
+        name if name.ends_with("/enrol") => json!({"segmentId": UNKNOWN_ID}),
         name if name.ends_with("/keys") => json!({"name": "New", "scopes": ["read"]}),
         _ => json!({}),
     }

@@ -77,6 +77,11 @@ fn changed(world: &World) -> Vec<Refusal> {
             409,
             "CONFLICT",
         ),
+        world.key("delete /segments/{id}", &[world.id("joined")]).refused(
+            "a workflow adds to it",
+            409,
+            "CONFLICT",
+        ),
         world.key("post /segments/{id}/compute", &[world.id("dynamic")]).refused(
             "the members are not tracked",
             400,

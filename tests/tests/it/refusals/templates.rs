@@ -38,5 +38,10 @@ pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
         ),
         patch(json!({"from": "hi@stranger.example"})).refused("another domain", 403, "INTERNAL_SERVER_ERROR"),
         patch(json!({"replyTo": "nobody"})).refused("no address", 422, "VALIDATION_ERROR"),
+        world.key("delete /templates/{id}", &[world.id("welcome")]).refused(
+            "a workflow sends it",
+            409,
+            "CONFLICT",
+        ),
     ]
 }

@@ -78,6 +78,7 @@ impl World {
         world.fill_project().await;
         world.fill_audience().await;
         world.fill_campaigns().await;
+        world.fill_workflows().await;
         world.fill_accounts().await;
         world.restart(&[CLOSED]).await;
         world
@@ -296,6 +297,16 @@ impl World {
                     ledger["balance"].is_object().then_some(())
                 })
                 .await;
+        }
+    }
+
+    async fn fill_workflows(&mut self) {
+        self.make("joined", "/segments", json!({"name": "Joined", "type": "STATIC"})).await;
+        let content = json!({"subject": "Hi", "body": "<p>Hi</p>", "from": self.app.from()});
+        self.make("welcome", "/templates", with(content, &json!({"name": "Welcome"}))).await;
+        let made = super::flows::fill(self).await;
+        for (name, id) in made {
+            self.keep(name, &id);
         }
     }
 

@@ -9,18 +9,33 @@ use super::requests::as_caller;
 use super::table::{Access, MEMBER, TABLE};
 use super::world::World;
 
-/// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member or a
-/// campaign on its way.
+/// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member, a
+/// campaign on its way, or an enabled workflow and its parts.
 const REFUSED: &[&str] = &[
     "delete /projects/{id}/members/{userId}",
+    "delete /workflows/{id}/executions/{executionId}",
+    "delete /workflows/{id}/steps/{stepId}",
+    "delete /workflows/{id}/transitions/{transitionId}",
     "get /contacts/bulk/{jobId}",
     "get /contacts/import/{jobId}",
+    "get /workflows/{id}/enrol/{jobId}",
+    "get /workflows/{id}/executions/{executionId}",
+    "get /workflows/{id}/migrate/{jobId}",
+    "get /workflows/{id}/simulate/{jobId}",
+    "get /workflows/{id}/why",
     "patch /projects/{id}/members/{userId}",
+    "patch /workflows/{id}/steps/{stepId}",
     "post /campaigns/{id}/cancel",
     "post /campaigns/{id}/pause",
     "post /campaigns/{id}/resume",
     "post /campaigns/{id}/retry",
     "post /contacts/import",
+    "post /workflows/{id}/enrol",
+    "post /workflows/{id}/executions",
+    "post /workflows/{id}/migrate",
+    "post /workflows/{id}/publish",
+    "post /workflows/{id}/transitions",
+    "post /workflows/{id}/transitions/{transitionId}/insert-step",
 ];
 
 both_engines! {

@@ -44,6 +44,17 @@ impl World {
             ("post", "/templates") => {
                 json!({"name": name, "subject": "s", "body": "b", "from": self.app.from()})
             }
+            ("post", "/workflows") => json!({"name": name, "eventName": name}),
+            ("post", "/workflows/bulk-update") => json!({"ids": [UNKNOWN_ID]}),
+            ("patch", "/workflows/{id}" | "/workflows/{id}/steps/{stepId}") => json!({"name": name}),
+            ("post", "/workflows/{id}/steps" | "/workflows/{id}/transitions/{transitionId}/insert-step") => {
+                json!({"type": "EXIT", "name": name, "position": {"x": 0, "y": 0}, "config": {}})
+            }
+            ("post", "/workflows/{id}/transitions") => {
+                json!({"fromStepId": UNKNOWN_ID, "toStepId": UNKNOWN_ID})
+            }
+            ("post", "/workflows/{id}/executions") => json!({"contactId": UNKNOWN_ID}),
+            ("post", "/workflows/{id}/enrol") => json!({"segmentId": UNKNOWN_ID}),
             ("post", "/events/track") => json!({"name": "signup", "email": address}),
             ("post", "/domains") => json!({"domain": format!("{name}.example")}),
             _ => json!({}),

@@ -29,6 +29,8 @@ const READ_CONTACTS: Rule = (MEMBER, Some(&["read", "contacts"]));
 const WRITE_CONTACTS: Rule = (MEMBER, Some(&["contacts"]));
 const READ_CAMPAIGNS: Rule = (MEMBER, Some(&["read", "campaigns"]));
 const WRITE_CAMPAIGNS: Rule = (MEMBER, Some(&["campaigns"]));
+const READ_WORKFLOWS: Rule = (MEMBER, Some(&["read", "workflows"]));
+const WRITE_WORKFLOWS: Rule = (MEMBER, Some(&["workflows"]));
 const RECORD: Rule = (MEMBER, Some(&["send", "contacts"]));
 const READ_MAIL: Rule = (MEMBER, Some(&["read"]));
 const WRITE_MAIL: Rule = (MEMBER, Some(&[]));
@@ -80,6 +82,35 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/campaigns/{id}/stats", Access::Project(READ_CAMPAIGNS)),
     ("get", "/campaigns/{id}/audience", Access::Project(READ_CAMPAIGNS)),
     ("get", "/campaigns/{id}/ledger", Access::Project(READ_CAMPAIGNS)),
+    ("get", "/workflows", Access::Project(READ_WORKFLOWS)),
+    ("post", "/workflows", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/fields", Access::Project(READ_WORKFLOWS)),
+    ("post", "/workflows/bulk-update", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/{id}", Access::Project(READ_WORKFLOWS)),
+    ("patch", "/workflows/{id}", Access::Project(WRITE_WORKFLOWS)),
+    ("delete", "/workflows/{id}", Access::Project(WRITE_WORKFLOWS)),
+    ("post", "/workflows/{id}/duplicate", Access::Project(WRITE_WORKFLOWS)),
+    ("post", "/workflows/{id}/publish", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/{id}/versions", Access::Project(READ_WORKFLOWS)),
+    ("post", "/workflows/{id}/migrate", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/{id}/migrate/{jobId}", Access::Project(READ_WORKFLOWS)),
+    ("post", "/workflows/{id}/simulate", Access::Project(READ_WORKFLOWS)),
+    ("get", "/workflows/{id}/simulate/{jobId}", Access::Project(READ_WORKFLOWS)),
+    ("get", "/workflows/{id}/stats", Access::Project(READ_WORKFLOWS)),
+    ("get", "/workflows/{id}/why", Access::Project(READ_WORKFLOWS)),
+    ("post", "/workflows/{id}/steps", Access::Project(WRITE_WORKFLOWS)),
+    ("patch", "/workflows/{id}/steps/{stepId}", Access::Project(WRITE_WORKFLOWS)),
+    ("delete", "/workflows/{id}/steps/{stepId}", Access::Project(WRITE_WORKFLOWS)),
+    ("post", "/workflows/{id}/transitions", Access::Project(WRITE_WORKFLOWS)),
+    ("delete", "/workflows/{id}/transitions/{transitionId}", Access::Project(WRITE_WORKFLOWS)),
+    ("post", "/workflows/{id}/transitions/{transitionId}/insert-step", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/{id}/executions", Access::Project(READ_WORKFLOWS)),
+    ("post", "/workflows/{id}/executions", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/{id}/executions/{executionId}", Access::Project(READ_WORKFLOWS)),
+    ("delete", "/workflows/{id}/executions/{executionId}", Access::Project(WRITE_WORKFLOWS)),
+    ("post", "/workflows/{id}/executions/cancel-all", Access::Project(WRITE_WORKFLOWS)),
+    ("post", "/workflows/{id}/enrol", Access::Project(WRITE_WORKFLOWS)),
+    ("get", "/workflows/{id}/enrol/{jobId}", Access::Project(READ_WORKFLOWS)),
     ("get", "/events/stats", Access::Project(READ_CONTACTS)),
     ("get", "/events/{eventName}/usage", Access::Project(READ_CONTACTS)),
     ("delete", "/events/{eventName}", Access::Project(WRITE_CONTACTS)),
@@ -156,6 +187,8 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/projects/{id}/keys", Access::Path(READ_PROJECT)),
     ("post", "/projects/{id}/keys", Access::Mine(PEOPLE_MANAGE)),
     ("delete", "/projects/{id}/keys/{keyId}", Access::Mine(PEOPLE_MANAGE)),
+    ("get", "/projects/{id}/webhook-secret", Access::Mine(PEOPLE_MANAGE)),
+    ("post", "/projects/{id}/webhook-secret", Access::Mine(PEOPLE_MANAGE)),
     ("get", "/projects/{id}/audit", Access::Path(MANAGE)),
     ("get", "/unsubscribe/{id}", Access::Open),
     ("post", "/unsubscribe/{id}", Access::Open),

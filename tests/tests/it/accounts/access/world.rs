@@ -5,7 +5,7 @@ use mailwright_tests::browser::Browser;
 use mailwright_tests::{UNKNOWN_ID, shown, text};
 use serde_json::Value;
 
-pub(super) const SCOPES: [&str; 5] = ["read", "send", "contacts", "campaigns", "everything"];
+pub(super) const SCOPES: [&str; 6] = ["read", "send", "contacts", "campaigns", "workflows", "everything"];
 
 /// A project, its people and its keys.
 pub(in crate::accounts) struct World {
@@ -67,6 +67,7 @@ impl World {
             "contacts" if path.starts_with("/contacts/{id}") => "/contacts",
             "segments" => "/segments",
             "campaigns" => "/campaigns",
+            "workflows" => "/workflows",
             "templates" => "/templates",
             "domains" if path.starts_with("/domains/{id}") => "/domains",
             "projects" if path.contains("{invitationId}") => "/projects/{id}/members",

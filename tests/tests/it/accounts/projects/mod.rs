@@ -20,6 +20,8 @@ const SHAPE: &[&str] = &[
     "language",
     "sendingPerSecond",
     "publicKeyMayResubscribe",
+    "timezone",
+    "marketingCap",
     "createdAt",
     "updatedAt",
 ];

@@ -11,6 +11,7 @@ mod scale;
 mod segments;
 mod send;
 mod track;
+mod workflows;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,6 +79,7 @@ pub(crate) async fn measure(
         Case::Import,
         Case::Campaign,
         Case::Segments,
+        Case::Workflows,
         Case::Track,
         Case::Scale,
         Case::Delivery,
@@ -92,6 +94,7 @@ pub(crate) async fn measure(
             Case::Import => import::run(&mut bench).await,
             Case::Campaign => campaign::run(&mut bench).await,
             Case::Segments => segments::run(&mut bench).await,
+            Case::Workflows => workflows::run(&mut bench).await,
             Case::Track => track::run(&mut bench).await,
             Case::Scale => scale::run(&mut bench).await,
             Case::Delivery => delivery::run(&mut bench).await,

@@ -270,6 +270,20 @@ impl Database {
         Ok(client.batch_execute(&format!("set maintenance_work_mem = '256MB'; {script}")).await?)
     }
 
+    /// The bytes of a table, without its indexes.
+    pub(crate) async fn table_bytes(&self, table: &'static str) -> Result<u64> {
+        if self.owned.is_none() {
+            let measure = move |connection: &rusqlite::Connection| {
+                let query = "select sum(pgsize) from dbstat where name = ?1";
+                Ok(connection.query_row(query, [table], |row| row.get::<_, i64>(0))?)
+            };
+            return Ok(self.on_sqlite(measure).await?.try_into()?);
+        }
+        let query = "select pg_table_size($1::text::regclass)";
+        let bytes: i64 = self.client().await?.query_one(query, &[&table]).await?.get(0);
+        Ok(bytes.try_into()?)
+    }
+
     async fn on_sqlite<T: Send + 'static>(
         &self,
         work: impl FnOnce(&rusqlite::Connection) -> Result<T> + Send + 'static,

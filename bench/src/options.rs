@@ -24,6 +24,8 @@ pub(crate) enum Case {
     Campaign,
     /// Tracked segments while contacts change.
     Segments,
+    /// Contacts that wait, their timers and steps, events beside workflows, and a rehearsal.
+    Workflows,
     /// Mails handed to an SMTP server.
     Delivery,
     /// POST /v1/send.
@@ -120,6 +122,11 @@ impl Options {
     /// Mails of one measurement of the delivery.
     pub(crate) fn mails(&self) -> u64 {
         self.mails.unwrap_or(if self.quick { 4_000 } else { 20_000 })
+    }
+
+    /// How many timers fall due, and within what time.
+    pub(crate) fn timers(&self) -> (usize, Duration) {
+        if self.quick { (20_000, Duration::from_secs(12)) } else { (100_000, Duration::from_mins(1)) }
     }
 
     /// How many requests of a kind are made one after the other.

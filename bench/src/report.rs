@@ -14,6 +14,7 @@ pub(crate) enum Unit {
     Milliseconds,
     Seconds,
     Megabytes,
+    Bytes,
     /// One figure divided by another.
     Ratio,
 }
@@ -25,6 +26,7 @@ impl Unit {
             Self::Milliseconds => "ms",
             Self::Seconds => "s",
             Self::Megabytes => "MB",
+            Self::Bytes => "B",
             Self::Ratio => "x",
         }
     }

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use mailwright_api::Simulation;
 use mailwright_app::App;
@@ -144,8 +144,7 @@ struct Line {
     email: String,
     event: String,
     at: String,
-    #[serde(default)]
-    data: Data,
+    data: Option<Data>,
 }
 
 impl Line {
@@ -155,10 +154,11 @@ impl Line {
         if self.event.is_empty() || self.event.chars().count() > 255 {
             bail!("event must have 1 to 255 characters");
         }
-        if let Some(issue) = custom_data::check(&self.data, "data").into_iter().next() {
+        let data = self.data.unwrap_or_default();
+        if let Some(issue) = custom_data::check(&data, "data").into_iter().next() {
             bail!("{}: {}", issue.field, issue.message);
         }
-        Ok(ScriptedEvent { email, name: self.event, data: self.data, at })
+        Ok(ScriptedEvent { email, name: self.event, data, at })
     }
 }
 
@@ -178,7 +178,12 @@ fn read_file(path: &Path, mut each: impl FnMut(ScriptedEvent)) -> Result<()> {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let parsed = serde_json::from_slice::<Line>(&line).context("no event in JSON");
+        let parsed = serde_json::from_slice::<Line>(&line).map_err(|error| {
+            // the line is that of the file
+            let text = error.to_string();
+            let what = text.split_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+            anyhow!("no event in JSON, at column {}: {what}", error.column())
+        });
         each(parsed.and_then(Line::event).with_context(|| format!("line {number}"))?);
     }
     Ok(())

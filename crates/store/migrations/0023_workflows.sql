@@ -43,6 +43,17 @@ create table workflow_versions (
   primary key (project_id, workflow_id, number)
 ) {strict};
 
+-- When a workflow was enabled, and which event began executions then; null if none did. `ended_at` is null for the time
+-- that lasts.
+create table workflow_periods (
+  project_id {int} not null,
+  workflow_id {id} not null,
+  began_at {int} not null,
+  ended_at {int},
+  event {text},
+  primary key (project_id, workflow_id, began_at)
+) {clustered};
+
 -- The events that workflows are told of. `enrols`: the version in force begins an execution with it. Otherwise executions
 -- of the version wait for it; an event without a name is any change of the contact.
 create table workflow_listeners (
@@ -124,7 +135,8 @@ create table workflow_signals (
 create index workflow_signals_contact on workflow_signals (project_id, contact_id, id);
 
 -- Requests of WEBHOOK steps that have no answer yet. `due_at` is when one is made, or until when its lease lasts; `claim`
--- counts the leases, `doubts` those that ended without an outcome.
+-- counts the leases, `doubts` those that ended without an outcome. `host` is the part of the address by which requests
+-- take turns.
 create table workflow_requests (
   project_id {int} not null,
   id {id} not null,
@@ -132,6 +144,7 @@ create table workflow_requests (
   execution_id {id} not null,
   contact_id {id} not null,
   place {int} not null,
+  host {text} not null,
   request {json} not null,
   due_at {int} not null,
   claim {int} not null,
@@ -144,6 +157,7 @@ create table workflow_requests (
 ) {strict};
 
 create index workflow_requests_due on workflow_requests (project_id, due_at);
+create index workflow_requests_host on workflow_requests (project_id, host, due_at);
 create index workflow_requests_execution on workflow_requests (project_id, execution_id);
 
 -- The events that would have begun executions and did not: with each, which workflows refused the contact, and why.

@@ -5,3 +5,4 @@ mod cluster;
 mod crash;
 mod document;
 mod faults;
+mod workflow_crash;

@@ -62,7 +62,7 @@ const CONNECTIONS: [(&str, &str); 10] = [
 
 /// Where tests wait by the clock of the machine: how often, and why no condition can be waited for, and no clock moved
 /// (`App::advance`). Nothing is asserted to have stayed away after such a wait.
-const SLEEPS: [(&str, usize, &str); 7] = [
+const SLEEPS: [(&str, usize, &str); 8] = [
     ("tests/it/bulk/jobs.rs", 1, "a kill at a random moment"),
     ("tests/it/edge/bodies.rs", 2, "a client that sends slowly"),
     ("tests/it/edge/connections.rs", 1, "a client that reads slowly"),
@@ -70,6 +70,7 @@ const SLEEPS: [(&str, usize, &str); 7] = [
     ("tests/hard/campaign_crash.rs", 4, "kills at random moments"),
     ("tests/hard/crash.rs", 7, "kills at random moments, callers that pause"),
     ("tests/hard/faults/database.rs", 2, "faults at random moments"),
+    ("tests/hard/workflow_crash/mod.rs", 8, "kills at random moments, callers that pause"),
 ];
 
 /// A source file: its path below `crates`, and its text without tests and comments.

@@ -5,7 +5,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::automation::enrolment::Enrolled;
 use mailwright_app::{App, Resource};
+use mailwright_core::custom_data;
 use mailwright_core::ids::{SegmentId, WorkflowId};
+use mailwright_core::issue::Issue;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -27,7 +29,11 @@ pub(crate) struct EnrolRequest {
     context: Option<DataObject>,
 }
 
-impl Payload for EnrolRequest {}
+impl Payload for EnrolRequest {
+    fn check(&self) -> Vec<Issue> {
+        self.context.as_ref().map(|context| custom_data::check(&context.0, "context")).unwrap_or_default()
+    }
+}
 
 /// Enrol a segment
 ///
@@ -79,7 +85,7 @@ pub(crate) async fn status(
     let workflow: WorkflowId = params::id(&id, Resource::Workflow)?;
     app.workflow(&project, workflow).await?;
     let found = match job.parse() {
-        Ok(id) => app.enrolment(&project, id).await?,
+        Ok(id) => app.enrolment(&project, workflow, id).await?,
         Err(_) => None,
     };
     Ok(Json(JobView::new(found.ok_or_else(|| not_found(&job))?, EnrolmentResult::from)))

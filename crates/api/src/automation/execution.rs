@@ -5,7 +5,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::automation::execution::{Standing, TakenStep, Told};
 use mailwright_app::{App, Resource};
+use mailwright_core::custom_data;
 use mailwright_core::ids::{ContactId, EventId, ExecutionId, StepId, WorkflowId};
+use mailwright_core::issue::Issue;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::graph::Step;
@@ -175,6 +177,10 @@ pub(crate) struct StartRequest {
 }
 
 impl Payload for StartRequest {
+    fn check(&self) -> Vec<Issue> {
+        self.context.as_ref().map(|context| custom_data::check(&context.0, "context")).unwrap_or_default()
+    }
+
     fn legacy(body: &Value) -> Option<&'static str> {
         let contact = body.as_object()?.get("contactId").unwrap_or(&Value::Null);
         (contact.is_null() || contact == "").then_some("contactId is required")

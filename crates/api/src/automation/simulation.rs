@@ -209,10 +209,10 @@ pub struct Simulation {
 
 impl From<Rehearsed> for Simulation {
     fn from(rehearsed: Rehearsed) -> Self {
-        let Rehearsed { summary, compared, differing, trace, steps } = rehearsed;
+        let Rehearsed { summary, compared, differing, trace, steps, compared_steps } = rehearsed;
         Self {
             summary: SimulationSummary::new(summary, &steps),
-            compared: compared.map(|compared| SimulationSummary::new(compared, &steps)),
+            compared: compared.map(|compared| SimulationSummary::new(compared, &compared_steps)),
             differing,
             trace,
         }
@@ -278,7 +278,7 @@ pub(crate) async fn status(
     let workflow: WorkflowId = params::id(&id, Resource::Workflow)?;
     app.workflow(&project, workflow).await?;
     let found = match job.parse() {
-        Ok(id) => app.simulation(&project, id).await?,
+        Ok(id) => app.simulation(&project, workflow, id).await?,
         Err(_) => None,
     };
     Ok(Json(JobView::new(found.ok_or_else(|| not_found(&job))?, Simulation::from)))

@@ -227,7 +227,7 @@ pub(crate) async fn migration(
     let workflow: WorkflowId = params::id(&id, Resource::Workflow)?;
     app.workflow(&project, workflow).await?;
     let found = match job.parse() {
-        Ok(id) => app.migration(&project, id).await?,
+        Ok(id) => app.migration(&project, workflow, id).await?,
         Err(_) => None,
     };
     Ok(Json(JobView::new(found.ok_or_else(|| not_found(&job))?, MigrationResult::from)))

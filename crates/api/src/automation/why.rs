@@ -54,13 +54,13 @@ impl DecisionView {
                 execution: None,
                 steps: Vec::new(),
             },
-            Decision::Began(told) => {
+            Decision::Began { name, told } => {
                 let execution = &told.standing.stored.execution;
                 Self {
                     at,
                     decision: "began",
                     event_id: execution.source,
-                    event_name: None,
+                    event_name: name.clone(),
                     reason: None,
                     seen: None,
                     execution: Some(ExecutionView::new(&told.standing)),

@@ -11,7 +11,7 @@ use mailwright_core::custom_data::{self, Data};
 use mailwright_core::filter::{Facts, References, Resolved};
 use mailwright_core::ids::{ContactId, ExecutionId, JobId, ProjectNumber, SegmentId, WorkflowId};
 use mailwright_core::issue::Issue;
-use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::job::JobKind;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::definition::Workflow;
@@ -28,6 +28,7 @@ use mailwright_store::project::audit::Entry;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::jobs::OfWorkflow;
 use crate::App;
 use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
 use crate::error::{Error, Result};
@@ -48,6 +49,7 @@ struct Input {
 /// How far an enrolment came.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Enrolled {
+    workflow: Option<WorkflowId>,
     /// Contacts of the project at the beginning.
     total: i64,
     /// The contact that was looked at last.
@@ -82,23 +84,24 @@ impl App {
         let input = Input { workflow: id, segment, context, until: until(self.0.clock.now()) };
         let entry = Entry::new(Action::SegmentEnrolled, id.to_string()).with(json!({ "segmentId": segment }));
         let input = to_value(&input).to_string().into_bytes();
-        let begun = to_value(&Enrolled::default());
+        let begun = to_value(&Enrolled { workflow: Some(id), ..Enrolled::default() });
         self.queue_job(project, JobKind::EnrolSegment, input, begun, Some((actor.clone(), entry))).await
     }
 
-    /// How an enrolment is getting on; `None` when the project has no such job.
-    pub async fn enrolment(&self, project: &Project, id: JobId) -> Result<Option<Status<Enrolled>>> {
-        let Some((job, _)) = self.job::<Value>(project, id, &[JobKind::EnrolSegment], 0).await? else {
-            return Ok(None);
-        };
-        let enrolled = from_value(&job.progress).unwrap_or_default();
-        Ok(Some(Status {
-            id: job.id,
-            state: job.state,
-            percent: job.percent,
-            result: (job.state == JobState::Completed).then_some(enrolled),
-            failed_reason: job.failed_reason,
-        }))
+    /// How an enrolment is getting on; `None` when the workflow has no such job.
+    pub async fn enrolment(
+        &self,
+        project: &Project,
+        workflow: WorkflowId,
+        id: JobId,
+    ) -> Result<Option<Status<Enrolled>>> {
+        self.job_of(project, workflow, id, &[JobKind::EnrolSegment]).await
+    }
+}
+
+impl OfWorkflow for Enrolled {
+    fn workflow(&self) -> Option<WorkflowId> {
+        self.workflow
     }
 }
 
@@ -119,7 +122,7 @@ pub(super) fn scheduled(
         id: JobId::new(at, rand::random()),
         kind: JobKind::EnrolSegment,
         input: to_value(&input).to_string().into_bytes(),
-        progress: to_value(&Enrolled::default()),
+        progress: to_value(&Enrolled { workflow: Some(workflow), ..Enrolled::default() }),
         at,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::custom_data::{self, Data};
-use mailwright_core::ids::{ContactId, EmailId, EventId, ExecutionId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, WorkflowId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -93,11 +93,12 @@ impl App {
             if !contact::hold(tx, number, contact).await? {
                 return Err(Error::not_found(Resource::Contact, contact));
             }
-            start(tx, number, &workflow, version, contact, context, now).await
+            let stored = start(tx, number, &workflow, version, contact, context, now).await?;
+            Ok((stored, workflow))
         }));
-        let stored = began.await?;
+        let (stored, of) = began.await?;
         self.wake_workflows();
-        self.standing_of(project.number, stored).await
+        self.standing_of(project.number, stored, &of).await
     }
 
     /// A page of a workflow's executions, the newest first, and how many there are in all.
@@ -109,7 +110,7 @@ impl App {
         page: (i64, i64),
     ) -> Result<(Vec<Standing>, i64)> {
         let number = project.number;
-        self.workflow(project, id).await?;
+        let of = self.workflow(project, id).await?;
         let (listed, total, versions) = self
             .read_slow(
                 number,
@@ -130,7 +131,7 @@ impl App {
             )
             .await?;
         let standing = |Listed { stored, email }| {
-            let current = current(&stored, versions.get(&stored.version));
+            let current = current(&stored, versions.get(&stored.version), &of);
             Standing { stored, email, current }
         };
         Ok((listed.into_iter().map(standing).collect(), total))
@@ -158,8 +159,8 @@ impl App {
             }
         }
         let more = More { mails, data, email: email.clone() };
-        let steps = taken(&stored, &versions, &more);
-        let current = current(&stored, versions.get(&stored.version));
+        let steps = taken(&stored, &versions, &of, &more);
+        let current = current(&stored, versions.get(&stored.version), &of);
         Ok(Told { standing: Standing { stored, email, current }, workflow: of, steps })
     }
 
@@ -171,7 +172,7 @@ impl App {
         id: ExecutionId,
     ) -> Result<Standing> {
         let (number, now) = (project.number, self.0.clock.now());
-        self.workflow(project, workflow).await?;
+        let of = self.workflow(project, workflow).await?;
         let found = self.read(body!(async |rx| store::get(rx, number, workflow, id).await)).await?;
         let contact = found.ok_or_else(|| Error::not_found(Resource::Execution, id))?.execution.contact;
         let cancelled = self.write(body!(async |tx| {
@@ -188,7 +189,7 @@ impl App {
             cancelled.pop().ok_or_else(|| Error::Internal("nothing was cancelled".into()))
         }));
         let stored = cancelled.await?;
-        self.standing_of(number, stored).await
+        self.standing_of(number, stored, &of).await
     }
 
     /// Cancels every execution of a workflow that is not over; how many.
@@ -219,7 +220,7 @@ impl App {
         Ok(total)
     }
 
-    async fn standing_of(&self, number: ProjectNumber, stored: Stored) -> Result<Standing> {
+    async fn standing_of(&self, number: ProjectNumber, stored: Stored, of: &Workflow) -> Result<Standing> {
         let (contact, workflow, version) = (stored.execution.contact, stored.workflow, stored.version);
         let (contact, compiled) = self
             .read(body!(async |rx| {
@@ -227,7 +228,7 @@ impl App {
                 Ok((contact, version::compiled(rx, number, workflow, version).await?))
             }))
             .await?;
-        let current = current(&stored, compiled.as_ref());
+        let current = current(&stored, compiled.as_ref(), of);
         Ok(Standing { stored, email: contact.map(|contact| contact.email), current })
     }
 }
@@ -299,8 +300,8 @@ async fn cancel_page(
     Ok(cancel_all(tx, project, of_workflow, now).await?.len())
 }
 
-fn current(stored: &Stored, version: Option<&Arc<Compiled>>) -> Option<Step> {
-    version?.definition.graph.steps.get(stored.execution.current?).cloned()
+fn current(stored: &Stored, version: Option<&Arc<Compiled>>, of: &Workflow) -> Option<Step> {
+    Some(of.edited.named(version?.definition.graph.steps.get(stored.execution.current?)?))
 }
 
 /// The event that ended a wait.
@@ -310,7 +311,7 @@ fn resuming_event(record: &StepRecord) -> Option<EventId> {
 
 /// What an output tells beside the log.
 struct More {
-    mails: Vec<(StepId, EmailId, Option<String>)>,
+    mails: Vec<email::OfStep>,
     data: BTreeMap<EventId, Data>,
     email: Option<EmailAddress>,
 }
@@ -331,10 +332,15 @@ async fn versions_of(
     Ok(versions)
 }
 
-fn taken(stored: &Stored, versions: &BTreeMap<i64, Arc<Compiled>>, more: &More) -> Vec<TakenStep> {
+fn taken(
+    stored: &Stored,
+    versions: &BTreeMap<i64, Arc<Compiled>>,
+    of: &Workflow,
+    more: &More,
+) -> Vec<TakenStep> {
     let taken = stored.execution.log.iter().filter_map(|record| {
         let compiled = versions.get(&record.of.unwrap_or(stored.version))?;
-        let step = compiled.definition.graph.steps.get(record.step)?.clone();
+        let step = of.edited.named(compiled.definition.graph.steps.get(record.step)?);
         let mut output = shown(&stored.execution, &step, record);
         add(&mut output, record, &step, more);
         Some(TakenStep { step, record: record.clone(), output })
@@ -345,10 +351,16 @@ fn taken(stored: &Stored, versions: &BTreeMap<i64, Arc<Compiled>>, more: &More) 
 /// Adds what is stored elsewhere: the mail of a step, and the data of an event.
 fn add(output: &mut Option<Value>, record: &StepRecord, step: &Step, more: &More) {
     let Some(output) = output else { return };
-    if let Some((_, id, recipient)) = more.mails.iter().find(|(of, ..)| *of == step.id) {
-        output["emailId"] = id.to_string().into();
+    if let Some(mail) = more.mails.iter().find(|mail| mail.step == step.id) {
+        output["emailId"] = mail.id.to_string().into();
         let own = more.email.as_ref().map(ToString::to_string);
-        output["recipientEmail"] = recipient.clone().or(own).into();
+        output["recipientEmail"] = mail.recipient.clone().or(own).into();
+        output["emailStatus"] = mail.status.as_str().into();
+        for (name, why) in [("emailReason", &mail.reason), ("emailError", &mail.error)] {
+            if let Some(why) = why {
+                output[name] = why.as_str().into();
+            }
+        }
     }
     if let Some(data) = resuming_event(record).and_then(|event| more.data.get(&event)) {
         output["eventData"] = data.clone().into();

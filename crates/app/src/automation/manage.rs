@@ -16,13 +16,13 @@ use mailwright_core::workflow::kind::TriggerType;
 use mailwright_core::workflow::limits::MAX_WORKFLOWS;
 use mailwright_core::workflow::trigger::Trigger;
 use mailwright_store::automation::workflow::{self as store, List, Listed};
-use mailwright_store::automation::{execution_list, listener, publish, reference};
+use mailwright_store::automation::{execution_list, publish, reference};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Door, Tx, body};
 use serde_json::Value;
 
 use super::known::{check_filter, check_segment};
-use super::schedule;
+use super::starting;
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
@@ -189,7 +189,8 @@ impl App {
     ) -> Result<Workflow> {
         let (number, now, actor) = (project.number, self.0.clock.now(), actor.clone());
         self.write(body!(async |tx| {
-            let mut workflow = locked(tx, number, id).await?;
+            let before = locked(tx, number, id).await?;
+            let mut workflow = before.clone();
             if !workflow.enabled {
                 return Err(Error::BadRequest(
                     "Only an enabled workflow is published. What is edited comes into force when it is enabled."
@@ -200,8 +201,7 @@ impl App {
                 workflow.updated_at = now;
                 publish::put_into_force(tx, number, &mut workflow, now).await?;
                 store::update(tx, number, &workflow).await?;
-                listener::set_enrolling(tx, number, &workflow).await?;
-                schedule::plan(tx, number, &workflow, now).await?;
+                starting::change(tx, number, &before, &workflow, now).await?;
                 let entry = Entry::new(Action::WorkflowPublished, id.to_string());
                 audit::record(tx, number, &actor, &entry, now).await?;
             }
@@ -289,6 +289,9 @@ fn apply(workflow: &mut Workflow, patch: WorkflowPatch, now: Timestamp) -> Resul
     if patch.trigger_type.is_some() || patch.trigger_config != Patch::Absent {
         let kind = patch.trigger_type.unwrap_or(workflow.edited.trigger_type);
         let mut config = workflow.edited.trigger_config.clone();
+        if kind == TriggerType::Manual && kind != workflow.edited.trigger_type {
+            config = None;
+        }
         patch.trigger_config.apply(&mut config);
         Trigger::parse(kind, config.as_ref().unwrap_or(&Value::Null)).map_err(Error::Invalid)?;
         workflow.edited.set_trigger(kind, config, now);
@@ -332,11 +335,13 @@ pub(super) async fn settle(
 ) -> Result<()> {
     let is_changed = before.edited != workflow.edited;
     if is_changed {
-        workflow.is_draft = workflow.version.is_some();
+        // names and places on the canvas do nothing
+        let acts_otherwise = !before.edited.acts_like(&workflow.edited);
+        workflow.is_draft |= acts_otherwise && workflow.version.is_some();
         reference::set(tx, project, workflow).await?;
     }
     let begins = workflow.enabled && !before.enabled;
-    let is_due = workflow.version.is_none() || workflow.is_draft;
+    let is_due = workflow.version.is_none() || workflow.is_draft || is_changed;
     if workflow.enabled && is_due {
         let is_free = begins || is_changed && !execution_list::has_active(tx, project, workflow.id).await?;
         if is_free {
@@ -345,8 +350,7 @@ pub(super) async fn settle(
     }
     store::update(tx, project, workflow).await?;
     if workflow.enabled != before.enabled || workflow.version != before.version {
-        listener::set_enrolling(tx, project, workflow).await?;
-        schedule::plan(tx, project, workflow, now).await?;
+        starting::change(tx, project, before, workflow, now).await?;
     }
     Ok(())
 }

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ContactId, ExecutionId, JobId, ProjectNumber, StepId, WorkflowId};
-use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::job::JobKind;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::definition::Workflow;
 use mailwright_core::workflow::execution::Execution;
+use mailwright_core::workflow::graph::Step as GraphStep;
 use mailwright_core::workflow::migrate::{Stuck, moved, taken};
 use mailwright_store::audience::contact;
 use mailwright_store::automation::execution::{self, Stored};
@@ -22,6 +24,7 @@ use mailwright_store::{Rx, Tx, body};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::jobs::OfWorkflow;
 use crate::App;
 use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
 use crate::error::{Error, Result};
@@ -62,6 +65,7 @@ pub struct Staying {
 /// How far moving came.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Moved {
+    workflow: Option<WorkflowId>,
     /// Executions that were to be moved at the beginning.
     total: i64,
     after: Option<ExecutionId>,
@@ -81,7 +85,7 @@ struct Input {
 impl App {
     /// What moving a workflow's executions to the version in force would do.
     pub async fn plan_migration(&self, project: &Project, id: WorkflowId) -> Result<Plan> {
-        let to = self.version_in_force(project, id).await?;
+        let (of, to) = self.in_force(project, id).await?;
         let mut plan = Plan { to, moves: BTreeMap::new(), stays: BTreeMap::new(), staying: Vec::new() };
         let (number, mut after) = (project.number, first());
         loop {
@@ -98,7 +102,7 @@ impl App {
             let Some(last) = page.last() else { return Ok(plan) };
             after = last.execution.id;
             for stored in &page {
-                plan.add(stored, &versions);
+                plan.add(stored, &versions, &of);
             }
         }
     }
@@ -109,30 +113,33 @@ impl App {
         let total = plan.moves.values().map(|(_, count)| count).chain(plan.stays.values()).sum();
         let entry = Entry::new(Action::ExecutionsMigrated, id.to_string());
         let input = to_value(&Input { workflow: id, total }).to_string().into_bytes();
-        let begun = to_value(&Moved { total, ..Moved::default() });
+        let begun = to_value(&Moved { workflow: Some(id), total, ..Moved::default() });
         self.queue_job(project, JobKind::MigrateExecutions, input, begun, Some((actor.clone(), entry))).await
     }
 
-    /// How moving executions is getting on; `None` when the project has no such job.
-    pub async fn migration(&self, project: &Project, id: JobId) -> Result<Option<Status<Moved>>> {
-        let Some((job, _)) = self.job::<Value>(project, id, &[JobKind::MigrateExecutions], 0).await? else {
-            return Ok(None);
-        };
-        let moved = from_value(&job.progress).unwrap_or_default();
-        Ok(Some(Status {
-            id: job.id,
-            state: job.state,
-            percent: job.percent,
-            result: (job.state == JobState::Completed).then_some(moved),
-            failed_reason: job.failed_reason,
-        }))
+    /// How moving executions is getting on; `None` when the workflow has no such job.
+    pub async fn migration(
+        &self,
+        project: &Project,
+        workflow: WorkflowId,
+        id: JobId,
+    ) -> Result<Option<Status<Moved>>> {
+        self.job_of(project, workflow, id, &[JobKind::MigrateExecutions]).await
     }
 
-    async fn version_in_force(&self, project: &Project, id: WorkflowId) -> Result<i64> {
+    /// A workflow and the number of its version in force.
+    async fn in_force(&self, project: &Project, id: WorkflowId) -> Result<(Workflow, i64)> {
         let workflow = self.workflow(project, id).await?;
-        workflow.version.ok_or_else(|| {
+        let version = workflow.version.ok_or_else(|| {
             Error::BadRequest("The workflow was never enabled, so nobody goes through it.".into())
-        })
+        })?;
+        Ok((workflow, version))
+    }
+}
+
+impl OfWorkflow for Moved {
+    fn workflow(&self) -> Option<WorkflowId> {
+        self.workflow
     }
 }
 
@@ -141,19 +148,20 @@ fn first() -> ExecutionId {
 }
 
 impl Plan {
-    fn add(&mut self, stored: &Stored, versions: &Versions) {
+    fn add(&mut self, stored: &Stored, versions: &Versions, of: &Workflow) {
         let execution = &stored.execution;
         let step = execution.current.and_then(|place| versions.step(stored.version, place));
         match versions.moved(stored) {
             Ok(_) => {
-                let Some((id, name)) = step else { return };
-                self.moves.entry(id).or_insert((name, 0)).1 += 1;
+                let Some(step) = step else { return };
+                let (_, count) = self.moves.entry(step.id).or_insert_with(|| (of.edited.named(step).name, 0));
+                *count += 1;
             }
             Err(why) => {
                 *self.stays.entry(why.as_str()).or_default() += 1;
                 if self.staying.len() < MOST_NAMED {
                     let (execution, contact) = (execution.id, execution.contact);
-                    self.staying.push(Staying { execution, contact, step: step.map(|(id, _)| id), why });
+                    self.staying.push(Staying { execution, contact, step: step.map(|step| step.id), why });
                 }
             }
         }
@@ -187,9 +195,8 @@ impl Versions {
         Ok(Self { to: version::compiled(rx, project, workflow, to).await?, known })
     }
 
-    fn step(&self, version: i64, place: usize) -> Option<(StepId, String)> {
-        let step = self.known.get(&version)?.version.steps().get(place)?;
-        Some((step.id, step.name.clone()))
+    fn step(&self, version: i64, place: usize) -> Option<&GraphStep> {
+        self.known.get(&version)?.definition.graph.steps.get(place)
     }
 
     fn moved(&self, stored: &Stored) -> Result<Execution, Stuck> {
@@ -198,7 +205,7 @@ impl Versions {
         };
         let mut all = taken(&stored.execution, &from.version);
         let earlier = stored.execution.log.iter().filter_map(|record| self.step(record.of?, record.step));
-        all.extend(earlier.map(|(id, _)| id));
+        all.extend(earlier.map(|step| step.id));
         moved(&stored.execution, &from.version, &to.version, &all)
     }
 }

@@ -5,11 +5,13 @@ mod engine;
 pub mod enrolment;
 pub mod execution;
 pub mod fields;
+mod jobs;
 mod known;
 pub mod manage;
 pub mod migration;
 pub(crate) mod schedule;
 pub mod simulation;
+mod starting;
 pub mod stats;
 pub mod usage;
 pub mod webhook;
@@ -17,7 +19,7 @@ pub mod whom;
 pub mod why;
 
 use crate::App;
-use crate::automation::webhook::Breakers;
+use crate::automation::webhook::{Breakers, UnderWay};
 use crate::background::runner::Waker;
 use crate::background::tasks::Tasks;
 use crate::http_client::HttpClient;
@@ -29,11 +31,13 @@ pub(crate) struct State {
     requests: Waker,
     http: HttpClient,
     breakers: Breakers,
+    under_way: UnderWay,
 }
 
 impl State {
     pub(crate) fn new(http: HttpClient) -> Self {
-        Self { steps: Waker::default(), requests: Waker::default(), http, breakers: Breakers::default() }
+        let (steps, requests) = (Waker::default(), Waker::default());
+        Self { steps, requests, http, breakers: Breakers::default(), under_way: UnderWay::default() }
     }
 }
 

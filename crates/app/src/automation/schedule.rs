@@ -91,13 +91,13 @@ pub(super) async fn plan(
     store::set_next(tx, number, workflow.id, next).await
 }
 
-/// Plans all workflows of a project again, whose time zone changed.
+/// Plans all workflows of a project again, whose time zone changed. Those that are due start first.
 pub(crate) async fn plan_again(
     tx: &Tx<'_>,
     number: ProjectNumber,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
-    for id in store::scheduled(tx, number).await? {
+    for id in store::scheduled(tx, number, now).await? {
         if let Some(workflow) = store::get_for_update(tx, number, id).await? {
             plan(tx, number, &workflow, now).await?;
         }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use mailwright_core::email::Lane;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::limits::REFUSALS_KEPT;
 use mailwright_store::audience::{event_day, search};
 use mailwright_store::automation::{forget, refusal};
 use mailwright_store::background::forward;
@@ -46,8 +47,6 @@ const JOB_PAUSE: Duration = Duration::from_secs(64);
 const SEGMENT_PAUSE: Duration = Duration::from_hours(1);
 /// Steps of counting a project's events by day in one round.
 const EVENT_STEPS: u32 = 100;
-/// How long it is known why events did not begin executions.
-const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);
 /// Projects looked at together.
 const PROJECTS: i64 = 500;
 

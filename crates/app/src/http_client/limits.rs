@@ -49,7 +49,7 @@ impl Limits {
     /// Requests to addresses that a user gave.
     pub const GIVEN: Self = Self {
         at_once: 64,
-        at_once_per_host: 4,
+        at_once_per_host: 8,
         turn: Duration::from_secs(5),
         resolving: Duration::from_secs(5),
         addresses: 4,
@@ -70,7 +70,7 @@ impl Limits {
     };
 
     /// Requests to addresses that the operator configured: a few hosts, and people wait for them.
-    pub const CONFIGURED: Self = Self { at_once: 16, at_once_per_host: 8, hosts: 4, ..Self::GIVEN };
+    pub const CONFIGURED: Self = Self { at_once: 16, hosts: 4, ..Self::GIVEN };
 
     /// Most connections: one for each request, and those that are kept.
     const fn connections(&self) -> usize {

@@ -142,8 +142,9 @@ fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId
     let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
     let marketing = mail.kind == TemplateType::Marketing;
     let campaign = mail.source == EmailSource::Campaign || mail.campaign.is_some();
-    // a campaign without a footer is bulk as well, and receivers want a way out of it
-    let is_list = marketing || (campaign && mail.kind != TemplateType::Transactional);
+    let workflow = mail.source == EmailSource::Workflow;
+    // what a campaign or a workflow sends without a footer is bulk as well, and receivers want a way out of it
+    let is_list = marketing || ((campaign || workflow) && mail.kind != TemplateType::Transactional);
     // who sets one of the pair takes over both
     let own = content.headers.iter().any(|(name, _)| {
         name.eq_ignore_ascii_case("List-Unsubscribe") || name.eq_ignore_ascii_case("List-Unsubscribe-Post")
@@ -161,7 +162,7 @@ fn headers(mail: &Claimed, content: &Prepared, links: &Links, project: ProjectId
             add("List-Id", format!("<{id}>"));
         }
     }
-    if marketing || campaign {
+    if is_list || campaign {
         add("Precedence", "bulk".to_owned());
         add("Auto-Submitted", "auto-generated".to_owned());
         // not `All`: that asks Exchange to keep bounces back as well (MS-OXCMAIL section 2.1.3.2.20)

@@ -30,6 +30,8 @@ pub const GOAL_REASON: &str = "goal";
 
 /// The shortest wait for another mail to be allowed, so that a step never waits for the present.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
+/// The longest time until a step that waits for another mail to be allowed looks at the cap again.
+const LONGEST_CAP_WAIT: Duration = Duration::from_hours(1);
 
 /// The most bytes of a contact's data that an update tells of.
 const MAX_TOLD: usize = 2000;
@@ -229,6 +231,8 @@ impl<'a, W: World> Turn<'a, W> {
                     OverCap::Wait => {
                         let until = until.max(self.now.plus(LEAST_WAIT));
                         self.wait(Some(until), json!({ "waitsFor": "cap" }));
+                        // the cap may be raised or taken away before
+                        self.execution.due_at = Some(until.min(self.now.plus(LONGEST_CAP_WAIT)));
                     }
                 };
             }

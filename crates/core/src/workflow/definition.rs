@@ -105,6 +105,30 @@ impl Definition {
         }
     }
 
+    /// Whether contacts go through both in the same way: only names, times of change, and places on the canvas differ.
+    pub fn acts_like(&self, other: &Self) -> bool {
+        let alike = |definition: &Self| {
+            let mut alike = definition.clone();
+            for step in &mut alike.graph.steps {
+                step.name.clear();
+                step.position = Position { x: 0.0, y: 0.0 };
+                (step.created_at, step.updated_at) = (Timestamp(0), Timestamp(0));
+            }
+            for transition in &mut alike.graph.transitions {
+                (transition.created_at, transition.updated_at) = (Timestamp(0), Timestamp(0));
+            }
+            alike
+        };
+        alike(self) == alike(other)
+    }
+
+    /// A step of a version as it is called now: a name alone makes no version.
+    pub fn named(&self, step: &Step) -> Step {
+        let name =
+            self.graph.steps.iter().find(|edited| edited.id == step.id).map(|edited| edited.name.clone());
+        Step { name: name.unwrap_or_else(|| step.name.clone()), ..step.clone() }
+    }
+
     /// What starts executions, if the configuration is valid.
     pub fn trigger(&self) -> Result<Trigger, Vec<Issue>> {
         Trigger::parse(self.trigger_type, self.trigger_config.as_ref().unwrap_or(&Value::Null))

@@ -142,6 +142,10 @@ impl Graph {
         if let (Some(config), Patch::Absent) = (&change.config, change.template) {
             step.template = named_template(step.kind, config).or(step.template);
         }
+        if change.template == Patch::Null && change.config.is_none() {
+            // either place can name it
+            step.config.as_object_mut().map(|config| config.remove("templateId"));
+        }
         step.config = change.config.unwrap_or(step.config);
         change.template.apply(&mut step.template);
         step.updated_at = now;

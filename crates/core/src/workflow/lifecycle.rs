@@ -5,9 +5,10 @@ use serde_json::json;
 use crate::custom_data::Data;
 use crate::ids::{ContactId, EventId, ExecutionId, WorkflowId};
 use crate::time::Timestamp;
+use crate::workflow::action::Action;
 use crate::workflow::execution::Execution;
 use crate::workflow::kind::{ExecutionStatus, StepStatus};
-use crate::workflow::version::TRIGGER;
+use crate::workflow::version::{TRIGGER, Version};
 
 /// What an execution begins with.
 #[derive(Debug, Clone)]
@@ -68,4 +69,10 @@ pub fn fail(execution: &mut Execution, reason: &str, now: Timestamp) {
         record.error = Some(reason.to_owned());
     }
     execution.end(ExecutionStatus::Failed, Some(reason.to_owned()), now);
+}
+
+/// Whether an execution stands at a step that waits for an event of this name.
+pub fn waits_for(version: &Version, execution: &Execution, event: &str) -> bool {
+    let step = execution.open().and_then(|record| version.steps().get(record.step));
+    matches!(step.map(|step| &step.action), Some(Ok(Action::WaitForEvent { name, .. })) if name == event)
 }

@@ -44,3 +44,5 @@ pub const MAX_REQUEST: usize = 256 * 1024;
 pub const MAX_HEADER: usize = 8 * 1024;
 /// How much of the answer to a WEBHOOK is kept, in bytes.
 pub const MAX_RESPONSE: usize = 64 * 1024;
+/// How long it is known why events did not begin executions.
+pub const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);

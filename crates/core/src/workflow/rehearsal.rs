@@ -4,6 +4,7 @@
 //! due. So a rehearsal of events that then really happen comes to the same log.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -15,11 +16,14 @@ use crate::workflow::execution::Execution;
 use crate::workflow::goal::Goal;
 use crate::workflow::kind::{Refused, StepStatus};
 use crate::workflow::lifecycle::{Beginning, begin};
-use crate::workflow::limits::MAX_CONTEXT;
+use crate::workflow::limits::{MAX_CONTEXT, MAX_STARTS_PER_HOUR};
 use crate::workflow::run::{Stage, Told, run};
 use crate::workflow::trigger::Trigger;
 use crate::workflow::version::Version;
 use crate::workflow::world::{Answered, Happening, Input, WithContext};
+
+/// The most executions of a contact that a rehearsal keeps; the events after them count as too many.
+pub const MAX_EXECUTIONS: usize = 1000;
 
 /// What is rehearsed.
 #[derive(Debug, Clone, Copy)]
@@ -142,6 +146,13 @@ impl<A: Actor> Play<'_, '_, A> {
         }
     }
 
+    fn begins_too_often(&self, now: Timestamp) -> bool {
+        let began = &self.outcome.executions;
+        let hour_ago = now.minus(Duration::from_hours(1));
+        let lately = began.iter().rev().take_while(|execution| execution.started_at > hour_ago).count();
+        lately >= MAX_STARTS_PER_HOUR || began.len() >= MAX_EXECUTIONS
+    }
+
     /// The execution that an event begins.
     fn enrol(&mut self, event: &Happening) -> Option<Execution> {
         let Trigger::Event { name, filter } = self.piece.trigger else { return None };
@@ -160,6 +171,8 @@ impl<A: Actor> Play<'_, '_, A> {
             Refused::Active
         } else if !self.piece.allow_reentry && !self.outcome.executions.is_empty() {
             Refused::Reentry
+        } else if self.begins_too_often(event.at) {
+            Refused::TooMany
         } else {
             return Some(begin(Beginning {
                 id: ExecutionId::first_of(event.at),

@@ -115,7 +115,11 @@ impl<'j> Reader<'_, 'j> {
 
     fn start(&mut self) -> Option<DateTime> {
         let text = self.issues.text(self.member("start"), &self.place("start"))?;
-        let start = text.parse::<DateTime>().ok().filter(|start| (1970..=2200).contains(&start.year()));
+        // what is read beyond the time, an offset or a zone, would be left aside
+        let time = text.split_once(['T', 't', ' ']).map_or("", |(_, time)| time);
+        let is_local = time.bytes().all(|byte| byte.is_ascii_digit() || b":.,".contains(&byte));
+        let start =
+            text.parse::<DateTime>().ok().filter(|start| is_local && (1970..=2200).contains(&start.year()));
         let message = "Must be a local date and time such as 2026-01-31T09:00, without an offset.";
         start.or_else(|| self.refused("start", "invalid_date", message))
     }
@@ -129,7 +133,14 @@ impl<'j> Reader<'_, 'j> {
 
     /// The rule by which the schedule goes on; `None` if it does not.
     fn rule(&mut self) -> Result<Option<RRule<Unvalidated>>, Noted> {
-        let rule = match self.optional_text("repeat")?.unwrap_or("once") {
+        let repeat = self.optional_text("repeat")?.unwrap_or("once");
+        for (name, of) in [("rule", "rule"), ("days", "weekly")] {
+            if self.member(name).is_some() && repeat != of {
+                self.refused::<()>(name, "custom", format!("Goes with repeat: {of} alone."));
+                return Err(Noted);
+            }
+        }
+        let rule = match repeat {
             "once" => return Ok(None),
             "daily" => Some(RRule::new(Frequency::Daily)),
             "weekly" => self.weekly(),

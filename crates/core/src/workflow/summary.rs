@@ -91,7 +91,10 @@ impl StepSummary {
             StepStatus::Waiting | StepStatus::Running => self.waiting += 1,
             StepStatus::Completed => self.completed += 1,
             StepStatus::Failed => self.failed += 1,
-            StepStatus::Skipped => *self.skipped.entry(text("skipped")).or_default() += 1,
+            StepStatus::Skipped => {
+                let why = if record.output["goal"] == true { "goal".to_owned() } else { text("skipped") };
+                *self.skipped.entry(why).or_default() += 1;
+            }
         }
         for name in ["branch", "waitOutcome"] {
             if record.output[name].is_string() {

@@ -24,6 +24,22 @@ pub async fn of(rx: &Rx<'_>, project: ProjectNumber, ids: &[EventId]) -> Result<
     Ok(rows.into_iter().collect())
 }
 
+/// The names of some events.
+pub async fn names(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    ids: &[EventId],
+) -> Result<BTreeMap<EventId, String>> {
+    let rows = rx
+        .all(
+            "select id, name from events where project_id = $1 and id {in $2}",
+            &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+            |r| Ok((r.get::<EventId>(0)?, r.get::<String>(1)?)),
+        )
+        .await?;
+    Ok(rows.into_iter().collect())
+}
+
 /// The newest events of a contact of one name.
 pub async fn of_contact_named(
     rx: &Rx<'_>,

@@ -1,7 +1,7 @@
 //! Lists of executions.
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber, WorkflowId};
+use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, WorkflowId};
 use mailwright_core::workflow::kind::ExecutionStatus;
 
 use super::execution::{COLUMNS, Stored, read};
@@ -100,21 +100,19 @@ pub async fn has_active(rx: &Rx<'_>, project: ProjectNumber, workflow: WorkflowI
     .await
 }
 
-/// The executions of a contact in a workflow, the newest first.
-pub async fn of_contact(
+/// The executions of a contact in a workflow, the newest first, with the events that began them.
+pub async fn sources(
     rx: &Rx<'_>,
     project: ProjectNumber,
     workflow: WorkflowId,
     contact: ContactId,
     limit: i64,
-) -> Result<Vec<Stored>> {
+) -> Result<Vec<(ExecutionId, Option<EventId>)>> {
     rx.all(
-        format!(
-            "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.contact_id = $2 \
-             and x.workflow_id = $3 order by x.id desc limit $4"
-        ),
+        "select id, source_event_id from workflow_executions where project_id = $1 and contact_id = $2 \
+         and workflow_id = $3 order by id desc limit $4",
         args![project, contact, workflow, limit],
-        read,
+        |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
 }

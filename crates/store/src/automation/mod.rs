@@ -15,6 +15,7 @@ pub mod figures;
 pub mod forget;
 pub mod listener;
 mod log;
+pub mod period;
 pub mod publish;
 pub mod reference;
 pub mod refusal;

@@ -14,6 +14,10 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
+use crate::project;
+
+/// How many requests to a host are looked at for those that were asked for long ago.
+const LOOKED_AT: i64 = 500;
 
 /// A request to make.
 #[derive(Debug, Clone)]
@@ -28,6 +32,8 @@ pub struct NewRequest {
     pub contact: ContactId,
     /// The place of the step.
     pub place: usize,
+    /// The host that it goes to.
+    pub host: String,
     /// What is asked.
     pub request: Request,
     /// When it is made.
@@ -38,16 +44,17 @@ pub struct NewRequest {
 pub async fn add(tx: &Tx<'_>, project: ProjectNumber, requests: &[NewRequest]) -> Result<()> {
     let text = |request: &NewRequest| serde_json::to_string(&request.request).ok().map(Into::into);
     tx.each(
-        "insert into workflow_requests (project_id, id, workflow_id, execution_id, contact_id, place, request, due_at, \
-         claim, attempts, doubts, is_open, created_at) select $8, r.id, r.workflow_id, r.execution_id, r.contact_id, \
-         r.place, r.request, r.at, 0, 0, 0, $9, r.at from {rows r: id id, workflow_id id, execution_id id, \
-         contact_id id, place int, request json, at int}",
+        "insert into workflow_requests (project_id, id, workflow_id, execution_id, contact_id, place, host, request, \
+         due_at, claim, attempts, doubts, is_open, created_at) select $9, r.id, r.workflow_id, r.execution_id, \
+         r.contact_id, r.place, r.host, r.request, r.at, 0, 0, 0, $10, r.at from {rows r: id id, workflow_id id, \
+         execution_id id, contact_id id, place int, host text, request json, at int}",
         &[
             Arg::Ids(requests.iter().map(|request| Some(request.id.into())).collect()),
             Arg::Ids(requests.iter().map(|request| Some(request.workflow.into())).collect()),
             Arg::Ids(requests.iter().map(|request| Some(request.execution.into())).collect()),
             Arg::Ids(requests.iter().map(|request| Some(request.contact.into())).collect()),
             Arg::Ints(requests.iter().map(|request| Some(request.place as i64)).collect()),
+            Arg::Texts(requests.iter().map(|request| Some(request.host.as_str().into())).collect()),
             Arg::Jsons(requests.iter().map(text).collect()),
             Arg::Ints(requests.iter().map(|request| Some(request.at.0)).collect()),
             project.into(),
@@ -71,6 +78,8 @@ pub struct Claimed {
     pub execution: ExecutionId,
     /// Its contact.
     pub contact: ContactId,
+    /// The host that it goes to.
+    pub host: String,
     /// What is asked.
     pub request: Request,
     /// How often it was tried.
@@ -97,12 +106,14 @@ fn read(row: &Row<'_>) -> Result<Claimed> {
         attempts: row.get(6)?,
         doubts: row.get(7)?,
         created_at: row.get(8)?,
+        host: row.get(9)?,
     })
 }
 
-/// The projects that have a request to make.
-pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
-    rx.all(
+/// The projects that have a request to make, and are not disabled.
+pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
+    let due = rx
+        .all(
         "with recursive waiting(project_id) as (select cast(0 as {int}) union all select \
          (select q.project_id from workflow_requests q where q.project_id > w.project_id \
          order by q.project_id limit 1) from waiting w where w.project_id is not null) \
@@ -111,25 +122,69 @@ pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumb
         args![now],
         |r| r.get(0),
     )
+    .await?;
+    project::enabled(rx, due).await
+}
+
+/// The hosts behind `after`, in order, that a project has requests to, and whether one of them is due; `limit` at most.
+/// It goes from one host to the next in the index, so that it does not matter how many requests wait.
+pub async fn hosts(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    after: &str,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<(String, bool)>> {
+    rx.all(
+        "with recursive hosts(host, count) as (select (select q.host from workflow_requests q \
+         where q.project_id = $1 and q.host > $2 order by q.host limit 1), cast(1 as {int}) union all select \
+         (select q.host from workflow_requests q where q.project_id = $1 and q.host > h.host order by q.host limit 1), \
+         h.count + 1 from hosts h where h.host is not null and h.count < $4) \
+         select h.host, (select q.due_at from workflow_requests q where q.project_id = $1 and q.host = h.host \
+         order by q.due_at limit 1) <= $3 from hosts h where h.host is not null order by h.host",
+        args![project, after, now, limit],
+        |r| Ok((r.get(0)?, r.get(1)?)),
+    )
     .await
 }
 
-/// Claims requests of a project that are due, until `lease_until`.
-pub async fn claim(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    limit: i64,
-    now: Timestamp,
-    lease_until: Timestamp,
-) -> Result<Vec<Claimed>> {
+/// Which requests to claim.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// Project.
+    pub project: ProjectNumber,
+    /// The host that they go to.
+    pub host: String,
+    /// How many are claimed at most.
+    pub limit: i64,
+    /// Those that were asked for until then.
+    pub asked_until: Timestamp,
+    /// The current time.
+    pub now: Timestamp,
+    /// Until when they are claimed.
+    pub lease_until: Timestamp,
+}
+
+/// Claims requests to a host that are due.
+pub async fn claim(tx: &Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
     tx.all(
-        "with picked as (select id from workflow_requests where project_id = $1 and due_at <= $2 order by due_at \
-         limit $3 {skip_locked}) \
-         update workflow_requests set due_at = $4, claim = claim + 1, is_open = $5, \
+        "with looked_at as (select id, created_at from workflow_requests where project_id = $1 and host = $2 \
+         and due_at <= $3 order by due_at limit $4 {skip_locked}), \
+         picked as (select id from looked_at where created_at <= $5 limit $6) \
+         update workflow_requests set due_at = $7, claim = claim + 1, is_open = $8, \
          doubts = doubts + (case when is_open then 1 else 0 end) \
          where project_id = $1 and id in (select id from picked) returning project_id, id, claim, execution_id, \
-         contact_id, {json_out request}, attempts, doubts, created_at",
-        args![project, now, limit, lease_until, true],
+         contact_id, {json_out request}, attempts, doubts, created_at, host",
+        args![
+            claim.project,
+            &claim.host,
+            claim.now,
+            if claim.asked_until == Timestamp::LAST { claim.limit } else { LOOKED_AT },
+            claim.asked_until,
+            claim.limit,
+            claim.lease_until,
+            true
+        ],
         read,
     )
     .await

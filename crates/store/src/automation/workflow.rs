@@ -85,11 +85,11 @@ pub async fn is_due(rx: &Rx<'_>, project: ProjectNumber, id: WorkflowId, now: Ti
     .await
 }
 
-/// The workflows of a project that a schedule starts.
-pub async fn scheduled(rx: &Rx<'_>, project: ProjectNumber) -> Result<Vec<WorkflowId>> {
+/// The workflows of a project that a schedule starts after an instant.
+pub async fn scheduled(rx: &Rx<'_>, project: ProjectNumber, after: Timestamp) -> Result<Vec<WorkflowId>> {
     rx.all(
-        "select id from workflows where project_id = $1 and next_at is not null order by id",
-        args![project],
+        "select id from workflows where project_id = $1 and next_at > $2 order by id",
+        args![project, after],
         |r| r.get(0),
     )
     .await
@@ -257,7 +257,7 @@ pub async fn delete(tx: &Tx<'_>, project: ProjectNumber, id: WorkflowId) -> Resu
     if found == 0 {
         return Ok(false);
     }
-    for table in ["workflow_listeners", "workflow_references"] {
+    for table in ["workflow_listeners", "workflow_periods", "workflow_references"] {
         let sql = format!("delete from {table} where project_id = $1 and workflow_id = $2");
         tx.execute(sql, args![project, id]).await?;
     }

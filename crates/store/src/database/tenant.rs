@@ -43,6 +43,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("workflows", purged_by("id", 10)),
     ("workflow_versions", purged_by("workflow_id, number", 10)),
     ("workflow_listeners", purged_by("event, workflow_id, number, enrols", 500)),
+    ("workflow_periods", purged_by("workflow_id, began_at", 500)),
     ("workflow_references", purged_by("kind, name, workflow_id", 500)),
     ("workflow_executions", purged_by("id", 500)),
     ("workflow_outputs", purged_by("execution_id, entry", 100)),

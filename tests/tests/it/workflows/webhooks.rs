@@ -279,6 +279,23 @@ both_engines! {
         assert!(silent.calls().len() > 5, "{} requests", silent.calls().len());
     }
 
+    async fn a_host_that_does_not_answer_keeps_no_other_waiting(engine: Engine) {
+        let app = start(engine).await;
+        let slow = Receiver::start(|_, _| Reply::Late(Duration::from_mins(1))).await;
+        let quick = Receiver::obliging().await;
+        let waiting = calling(&app, json!({"url": slow.url("/hook")})).await;
+        for n in 0..12 {
+            begin(&app, &waiting, &format!("c{n}@example.com")).await;
+        }
+        calls(&app, &slow, 4).await;
+        // another host
+        let url = quick.url("/hook").replace("127.0.0.1", "localhost");
+        let flow = calling(&app, json!({"url": url})).await;
+        let id = begin(&app, &flow, "ann@example.com").await;
+        flow.once(&id, "EXITED").await;
+        assert_eq!(slow.calls().len(), 4, "so many wait for an answer at the same time, and they still do");
+    }
+
     async fn a_cancelled_execution_calls_no_more(engine: Engine) {
         let app = start(engine).await;
         let receiver = Receiver::start(|_, _| busy()).await;

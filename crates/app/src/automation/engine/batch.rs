@@ -1,13 +1,13 @@
 //! One transaction of the engine: the executions of some contacts, as far as they go by themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::filter::Facts;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::figures::changes;
-use mailwright_core::workflow::lifecycle::{cancel, fail};
+use mailwright_core::workflow::lifecycle::{cancel, fail, waits_for};
 use mailwright_core::workflow::run::{Told, run};
 use mailwright_core::workflow::world::Input;
 use mailwright_store::audience::contact;
@@ -24,27 +24,33 @@ use super::stage::OnStage;
 use crate::App;
 
 /// How many contacts a batch takes.
-pub(super) const CONTACTS: usize = 200;
+const CONTACTS: usize = 200;
 /// Why an execution is cancelled whose project is disabled (reference 1.5).
 const PROJECT_DISABLED: &str = "project_disabled";
 
-/// The contacts that a batch is for: those with signals, then those whose executions are due.
+/// The contacts that a batch is for: those with signals and those whose executions are due, at least half of the places
+/// for each; then those that were enrolled with many others.
 pub(super) async fn contacts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     now: Timestamp,
-    limit: i64,
 ) -> Result<Vec<ContactId>> {
-    let mut contacts = signal::contacts(rx, project, limit).await?;
-    for bulk in [false, true] {
-        if contacts.len() < CONTACTS {
-            contacts.extend(due::contacts(rx, project, bulk, now, limit).await?);
+    let limit = CONTACTS as i64;
+    let mut told = signal::contacts(rx, project, limit).await?;
+    let others = told.split_off(told.len().min(CONTACTS / 2));
+    let mut contacts = told;
+    contacts.extend(due::contacts(rx, project, false, now, limit).await?);
+    contacts.extend(others);
+    if contacts.len() < CONTACTS {
+        contacts.extend(due::contacts(rx, project, true, now, limit).await?);
+    }
+    let mut chosen = BTreeSet::new();
+    for contact in contacts {
+        if chosen.len() < CONTACTS {
+            chosen.insert(contact);
         }
     }
-    contacts.sort_unstable();
-    contacts.dedup();
-    contacts.truncate(CONTACTS);
-    Ok(contacts)
+    Ok(chosen.into_iter().collect())
 }
 
 /// What a batch did.
@@ -99,7 +105,7 @@ impl Batch {
         }
         let mut all = All::load(tx, self.project, &held, executions, self.now).await?;
         if project.disabled {
-            all.cancel(self.now);
+            all.cancel(&signals, self.now);
         } else {
             all.advance(&signals, self.now);
         }
@@ -144,9 +150,19 @@ impl All {
         })
     }
 
-    fn cancel(&mut self, now: Timestamp) {
+    /// Ends the executions that would go on: that are due, or are told what they wait for.
+    fn cancel(&mut self, signals: &[Signal], now: Timestamp) {
         for (index, stored) in self.executions.iter_mut().enumerate() {
-            if stored.execution.is_due(now) {
+            let compiled = self.versions.get(&(stored.workflow, stored.version));
+            let told = compiled.map(|compiled| told(signals, stored, compiled)).unwrap_or_default();
+            let goes_on = |(_, input): &Told<'_>| match input {
+                Input::Event(event) => {
+                    compiled.is_some_and(|found| waits_for(&found.version, &stored.execution, &event.name))
+                }
+                Input::Answered(_) => true,
+                Input::Due | Input::Changed => false,
+            };
+            if stored.execution.is_due(now) || told.iter().any(goes_on) {
                 self.before.insert(index, stored.execution.clone());
                 cancel(&mut stored.execution, PROJECT_DISABLED, now);
             }

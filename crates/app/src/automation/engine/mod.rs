@@ -24,7 +24,7 @@ use mailwright_store::automation::due;
 use mailwright_store::body;
 use tokio::sync::Semaphore;
 
-use self::batch::{Batch, CONTACTS, Done};
+use self::batch::{Batch, Done};
 use crate::App;
 use crate::background::project_work::ProjectWork;
 use crate::background::runner::{Next, Runner, Work};
@@ -79,9 +79,7 @@ impl App {
         let began = Instant::now();
         loop {
             let now = self.0.clock.now();
-            let limit = CONTACTS as i64;
-            let contacts =
-                self.read(body!(async |rx| batch::contacts(rx, project, now, limit).await)).await?;
+            let contacts = self.read(body!(async |rx| batch::contacts(rx, project, now).await)).await?;
             if contacts.is_empty() {
                 return Ok(());
             }

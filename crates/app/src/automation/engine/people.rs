@@ -133,8 +133,8 @@ async fn got(
     since: Timestamp,
 ) -> Result<BTreeMap<ContactId, Vec<Timestamp>>> {
     let mut got: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
-    for (contact, at) in email::capped_times(tx, project, contacts, since).await? {
-        got.entry(contact).or_default().push(at);
+    for mail in email::counted_by_cap(tx, project, contacts, since).await? {
+        got.entry(mail.contact).or_default().push(mail.at);
     }
     Ok(got)
 }

@@ -25,6 +25,7 @@ use serde_json::Value;
 
 use super::effects::{Change, Mail, Move, Pending};
 use super::people::Surroundings;
+use crate::automation::webhook;
 
 /// A contact of a batch.
 pub(super) struct OnStage<'b> {
@@ -135,6 +136,7 @@ impl OnStage<'_> {
         let contact = self.facts.contact();
         match Request::new(webhook, contact, execution, Sender { workflow, name }) {
             Ok(request) => self.pending.requests.push(NewRequest {
+                host: webhook::host(&request.url),
                 id: WebhookId::new(at, rand::random()),
                 workflow,
                 execution: execution.id,

@@ -40,13 +40,13 @@ impl App {
             number,
             body!(async |rx| {
                 let setting = Setting::load(rx, number, &rehearsal).await?;
-                let known = setting.known(rx, number, &[contact], from).await?;
+                let mut known = setting.known(rx, number, &[contact], from).await?;
                 let mut histories = histories(rx, number, &setting, &rehearsal, &[contact]).await?;
-                let Some(known) = known.get(&contact) else { return Ok(None) };
+                let Some(known) = known.remove(&contact) else { return Ok(None) };
                 let mut rehearsed = Rehearsed::begin(&rehearsal);
                 let events = histories.remove(&contact).unwrap_or_default();
-                let outcome = rehearsed.add(&rehearsal, &setting, known, events);
-                rehearsed.keep_trace(&rehearsal, &outcome);
+                let trace = rehearsed.add(&rehearsal, &setting, known, events);
+                rehearsed.keep(&rehearsal, trace);
                 Ok(Some(rehearsed))
             }),
         );
@@ -106,8 +106,8 @@ pub(super) async fn next_contacts(
     histories.retain(|_, events| !events.is_empty());
     let concerned: Vec<ContactId> = histories.keys().copied().collect();
     let known = setting.known(rx, project, &concerned, Timestamp(rehearsal.script.from)).await?;
-    for (id, known) in &known {
-        let events = histories.remove(id).unwrap_or_default();
+    for (id, known) in known {
+        let events = histories.remove(&id).unwrap_or_default();
         into.add(rehearsal, setting, known, events);
     }
     Ok((page.last().copied(), page.len() as i64))

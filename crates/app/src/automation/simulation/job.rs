@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::ids::{ContactId, JobId, ProjectNumber, WorkflowId};
-use mailwright_core::job::{JobKind, JobState};
+use mailwright_core::job::JobKind;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
@@ -18,16 +18,18 @@ use super::plan::{Rehearsal, Script, Which};
 use super::rehearsed::Rehearsed;
 use super::setting::Setting;
 use crate::App;
+use crate::automation::jobs::OfWorkflow;
 use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
 use crate::error;
 
 /// How far a rehearsal came.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct SimulationProgress {
+struct SimulationProgress {
+    workflow: Option<WorkflowId>,
     total: i64,
     after: Option<ContactId>,
     done: i64,
-    pub(super) rehearsed: Rehearsed,
+    rehearsed: Rehearsed,
 }
 
 impl App {
@@ -42,23 +44,33 @@ impl App {
         let script = self.script(project, id, which, self.last_days(days)).await?;
         let input = to_value(&script).to_string().into_bytes();
         let rehearsed = Rehearsed::begin(&Rehearsal::new(script));
-        let begun = to_value(&SimulationProgress { rehearsed, ..SimulationProgress::default() });
+        let begun =
+            to_value(&SimulationProgress { workflow: Some(id), rehearsed, ..SimulationProgress::default() });
         self.queue_job(project, JobKind::SimulateWorkflow, input, begun, None).await
     }
 
-    /// How a rehearsal is getting on; `None` when the project has no such job.
-    pub async fn simulation(&self, project: &Project, id: JobId) -> error::Result<Option<Status<Rehearsed>>> {
-        let Some((job, _)) = self.job::<Value>(project, id, &[JobKind::SimulateWorkflow], 0).await? else {
-            return Ok(None);
-        };
-        let progress: SimulationProgress = from_value(&job.progress).unwrap_or_default();
-        Ok(Some(Status {
-            id: job.id,
-            state: job.state,
-            percent: job.percent,
-            result: (job.state == JobState::Completed).then_some(progress.rehearsed),
-            failed_reason: job.failed_reason,
+    /// How a rehearsal is getting on; `None` when the workflow has no such job.
+    pub async fn simulation(
+        &self,
+        project: &Project,
+        workflow: WorkflowId,
+        id: JobId,
+    ) -> error::Result<Option<Status<Rehearsed>>> {
+        let found =
+            self.job_of::<SimulationProgress>(project, workflow, id, &[JobKind::SimulateWorkflow]).await?;
+        Ok(found.map(|status| Status {
+            id: status.id,
+            state: status.state,
+            percent: status.percent,
+            result: status.result.map(|progress| progress.rehearsed),
+            failed_reason: status.failed_reason,
         }))
+    }
+}
+
+impl OfWorkflow for SimulationProgress {
+    fn workflow(&self) -> Option<WorkflowId> {
+        self.workflow
     }
 }
 

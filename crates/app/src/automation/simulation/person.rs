@@ -8,7 +8,7 @@ use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::event::{Activity, subscription_event};
 use mailwright_core::excess::Excess;
 use mailwright_core::filter::{Facts, Filter};
-use mailwright_core::ids::{EventId, SegmentId, TemplateId};
+use mailwright_core::ids::{ContactId, EventId, SegmentId, TemplateId};
 use mailwright_core::project::MarketingCap;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
@@ -29,6 +29,21 @@ pub(super) struct Scene {
     pub(super) static_segments: BTreeSet<SegmentId>,
 }
 
+/// A contact as it begins.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) facts: FactsOf,
+    pub(super) is_suppressed: bool,
+    /// When it got mails that the cap counts, the newest first.
+    pub(super) got: Vec<Timestamp>,
+}
+
+impl Known {
+    pub(super) fn id(&self) -> ContactId {
+        self.facts.contact().id
+    }
+}
+
 /// A contact of a rehearsal.
 pub(super) struct Person<'s> {
     pub(super) scene: &'s Scene,
@@ -40,8 +55,9 @@ pub(super) struct Person<'s> {
 }
 
 impl<'s> Person<'s> {
-    pub(super) fn new(scene: &'s Scene, facts: FactsOf, is_suppressed: bool) -> Self {
-        Self { scene, facts, is_suppressed, got: Vec::new(), caused: Vec::new() }
+    pub(super) fn new(scene: &'s Scene, begins: Known) -> Self {
+        let Known { facts, is_suppressed, got } = begins;
+        Self { scene, facts, is_suppressed, got, caused: Vec::new() }
     }
 }
 
@@ -77,7 +93,8 @@ impl World for Person<'_> {
     }
 
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.scene.cap.and_then(|cap| cap.until(&self.got, now))
+        let later = self.got.partition_point(|at| *at > now);
+        self.scene.cap.and_then(|cap| cap.until(&self.got[later..], now))
     }
 
     fn zone(&self) -> &Zone {
@@ -101,7 +118,8 @@ impl Stage for Person<'_> {
                     let counts =
                         matches!(self.template(template), Sending::Ready(kind) if kind.needs_subscription());
                     if counts && to.is_none() {
-                        self.got.insert(0, at);
+                        let later = self.got.partition_point(|got| *got > at);
+                        self.got.insert(later, at);
                     }
                 }
                 Effect::Contact { patch, subscribed, at } => self.change(&patch, subscribed, at),

@@ -1,13 +1,17 @@
 //! What is to be rehearsed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mailwright_core::ids::{ContactId, WorkflowId};
+use mailwright_core::address::EmailAddress;
+use mailwright_core::custom_data::Data;
+use mailwright_core::ids::{ContactId, EventId, WorkflowId};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::definition::Definition;
-use mailwright_core::workflow::execution::Execution;
+use mailwright_core::workflow::execution::{Execution, StepRecord};
 use mailwright_core::workflow::graph::Step;
+use mailwright_core::workflow::kind::{StepStatus, StepType};
 use mailwright_core::workflow::output::shown;
 use mailwright_core::workflow::rehearsal::{Actor, Outcome, Piece, rehearse};
 use mailwright_core::workflow::trigger::Trigger;
@@ -43,7 +47,7 @@ pub enum Which {
 /// What is rehearsed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Script {
-    workflow: WorkflowId,
+    pub(super) workflow: WorkflowId,
     allow_reentry: bool,
     first: Definition,
     /// Another version, to compare with.
@@ -91,7 +95,7 @@ impl Prepared {
     }
 
     /// What an execution did, as `GET` of an execution tells it, without the ids of what was never made.
-    pub(super) fn told(&self, execution: &Execution) -> Value {
+    pub(super) fn told(&self, execution: &Execution, whom: &Told<'_>) -> Value {
         let steps = execution.log.iter().filter_map(|record| {
             let step = self.steps().get(record.step)?;
             Some(json!({
@@ -100,7 +104,7 @@ impl Prepared {
                 "type": step.kind,
                 "status": record.status,
                 "executeAfter": record.until,
-                "output": shown(execution, step, record),
+                "output": whom.output(execution, step, record),
                 "error": record.error,
                 "startedAt": record.started_at,
                 "completedAt": record.completed_at,
@@ -116,6 +120,29 @@ impl Prepared {
             "completedAt": execution.completed_at,
             "stepExecutions": steps.collect::<Vec<_>>(),
         })
+    }
+}
+
+/// What is told beside the log.
+pub(super) struct Told<'t> {
+    pub(super) email: &'t EmailAddress,
+    /// The data of the events that happened.
+    pub(super) events: &'t BTreeMap<EventId, Data>,
+}
+
+impl Told<'_> {
+    fn output(&self, execution: &Execution, step: &Step, record: &StepRecord) -> Option<Value> {
+        let mut output = shown(execution, step, record)?;
+        if step.kind == StepType::SendEmail && record.status == StepStatus::Completed {
+            let other = step.config["recipient"]["customEmail"].as_str().and_then(EmailAddress::parse);
+            let to = other.filter(|_| output["recipientType"] == "CUSTOM");
+            output["recipientEmail"] = to.as_ref().unwrap_or(self.email).to_string().into();
+        }
+        let event = record.output["event"].as_str().and_then(|event| event.parse().ok());
+        if let Some(data) = event.and_then(|event: EventId| self.events.get(&event)) {
+            output["eventData"] = data.clone().into();
+        }
+        Some(output)
     }
 }
 

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::filter::{Facts, Filter, References};
-use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
+use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId, WorkflowId};
 use mailwright_core::segment::SegmentType;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::trigger::Trigger;
 use mailwright_core::workflow::world::Sending;
-use mailwright_store::audience::filter::{self, FactsOf};
+use mailwright_store::audience::filter;
 use mailwright_store::audience::{segment, suppression};
 use mailwright_store::project::automation;
-use mailwright_store::sending::{domain, template};
+use mailwright_store::sending::{domain, email, template};
 use mailwright_store::{Result, Rx};
 
-use super::person::Scene;
+use super::person::{Known, Scene};
 use super::plan::Rehearsal;
 
 /// What a rehearsal knows of its project.
@@ -24,18 +24,9 @@ pub(super) struct Setting {
     /// The names of the events that the versions look at.
     pub(super) events: BTreeSet<String>,
     references: References,
-}
-
-/// A contact as it begins.
-pub(super) struct Known {
-    pub(super) facts: FactsOf,
-    pub(super) is_suppressed: bool,
-}
-
-impl Known {
-    pub(super) fn id(&self) -> ContactId {
-        self.facts.contact().id
-    }
+    /// When the rehearsal begins.
+    from: Timestamp,
+    workflow: WorkflowId,
 }
 
 impl Setting {
@@ -64,7 +55,7 @@ impl Setting {
             untracked: resolved.trees().clone(),
             static_segments: static_segments(rx, project, &segments).await?,
         };
-        Ok(Self { scene, events, references })
+        Ok(Self { scene, events, references, from: Timestamp(of.script.from), workflow: of.script.workflow })
     }
 
     /// Contacts as they begin: with their last events before an instant, and everything else as it is now.
@@ -78,11 +69,35 @@ impl Setting {
         let facts = filter::facts_before(rx, project, contacts, &self.references, before).await?;
         let emails = facts.iter().map(|facts| &facts.contact().email).collect();
         let suppressed = suppression::among(rx, project, &emails).await?;
+        let mut got = self.mails(rx, project, contacts, before).await?;
         let known = facts.into_iter().map(|facts| {
             let is_suppressed = suppressed.contains(&facts.contact().email);
-            (facts.contact().id, Known { facts, is_suppressed })
+            let got = got.remove(&facts.contact().id).unwrap_or_default();
+            (facts.contact().id, Known { facts, is_suppressed, got })
         });
         Ok(known.collect())
+    }
+}
+
+impl Setting {
+    /// When contacts got mails that the cap counts. Those that the workflow itself sent are left out once the rehearsal
+    /// has begun: it makes them again.
+    async fn mails(
+        &self,
+        rx: &Rx<'_>,
+        project: ProjectNumber,
+        contacts: &[ContactId],
+        before: Timestamp,
+    ) -> Result<BTreeMap<ContactId, Vec<Timestamp>>> {
+        let mut got: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
+        let Some(cap) = self.scene.cap else { return Ok(got) };
+        let since = before.min(self.from).minus(cap.period());
+        for mail in email::counted_by_cap(rx, project, contacts, since).await? {
+            if mail.at < self.from || mail.workflow != Some(self.workflow) {
+                got.entry(mail.contact).or_default().push(mail.at);
+            }
+        }
+        Ok(got)
     }
 }
 

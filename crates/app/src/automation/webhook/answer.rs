@@ -6,20 +6,12 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, Method, StatusCode};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::action;
-use mailwright_core::workflow::request::Request as Wanted;
 use mailwright_core::workflow::world::Answered;
 use mailwright_store::automation::request::Claimed;
 use serde_json::{Value, json};
-use url::Url;
 
 use super::signature::Secret;
 use crate::http_client::{Answer, Error, Failure, GivenUrl, Phase, Request};
-
-/// The host of a request, by which failures are counted.
-pub(super) fn host(request: &Wanted) -> String {
-    let url = Url::parse(&request.url).ok();
-    url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
-}
 
 /// The request, signed. Fails with the reason why it cannot be made.
 pub(super) fn prepared(
@@ -102,7 +94,10 @@ impl Attempt {
             },
             Err(Error::Refused(refusal)) => Self::Refused(format!("The address is refused: {refusal}.")),
             Err(Error::NotSent(Failure::Timeout { phase: Phase::Turn, .. })) => Self::NoRoom,
-            Err(error @ Error::Redirect(_)) => Self::Refused(format!("{error}.")),
+            // what is too large now is so later
+            Err(error @ (Error::Redirect(_) | Error::NotSent(Failure::TooLarge { .. }))) => {
+                Self::Refused(format!("{error}."))
+            }
             Err(error) => Self::Failed { is_doubt: !error.was_not_sent(), error: format!("{error}.") },
         }
     }
@@ -110,7 +105,7 @@ impl Attempt {
     /// Whether the host is to blame.
     pub(super) fn is_failure_of_host(&self) -> bool {
         match self {
-            Self::Answered { status, .. } => is_repeated(*status),
+            Self::Answered { status, .. } => status.is_server_error(),
             Self::Failed { .. } => true,
             Self::Refused(_) | Self::NoRoom => false,
         }

@@ -77,8 +77,14 @@ impl Claim {
             due = email::due(tx, self.project, self.lane, self.now, self.wanted).await?;
             allowed = self.throttle(tx, [per_second, due]).await?;
         }
-        let taken = email::claim(tx, self.project, self.lane, allowed, self.now, self.lease_until).await?;
+        let mut taken =
+            email::claim(tx, self.project, self.lane, allowed, self.now, self.lease_until).await?;
         let next = self.next(taken.len() as i64, [allowed, due]);
+        if self.lane == Lane::Workflow {
+            let mut deltas = Deltas::default();
+            taken.mails = email::recheck(tx, self.project, taken.mails, &mut deltas, self.now).await?;
+            deltas.save(tx).await?;
+        }
         Ok(Claims { taken, next, ..Claims::default() })
     }
 

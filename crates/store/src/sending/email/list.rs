@@ -1,7 +1,7 @@
 //! Single mails, and lists of them.
 
 use mailwright_core::email::EmailStatus;
-use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId};
+use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
 
 use super::count;
@@ -99,38 +99,79 @@ async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {
     .await
 }
 
-/// The mails of an execution, with the step that made each and its recipient.
+/// The mail of a step of an execution.
+#[derive(Debug, Clone)]
+pub struct OfStep {
+    /// The step.
+    pub step: StepId,
+    /// The mail.
+    pub id: EmailId,
+    /// Its recipient; `None` once the contact is gone.
+    pub recipient: Option<String>,
+    /// What became of it.
+    pub status: EmailStatus,
+    /// Why it is not sent, or not yet.
+    pub error: Option<String>,
+    /// The same in short.
+    pub reason: Option<String>,
+}
+
+/// The mails of an execution.
 pub async fn of_execution(
     rx: &Rx<'_>,
     project: ProjectNumber,
     contact: ContactId,
     execution: ExecutionId,
-) -> Result<Vec<(StepId, EmailId, Option<String>)>> {
+) -> Result<Vec<OfStep>> {
     rx.all(
-        "select step_id, id, recipient from emails where project_id = $1 and contact_id = $2 and execution_id = $3",
+        "select step_id, id, recipient, status, error, reason from emails where project_id = $1 and contact_id = $2 \
+         and execution_id = $3",
         args![project, contact, execution],
-        |r| Ok((r.get(0)?, r.get(1)?, Some(r.get::<String>(2)?).filter(|address| !address.is_empty()))),
+        |r| {
+            Ok(OfStep {
+                step: r.get(0)?,
+                id: r.get(1)?,
+                recipient: Some(r.get::<String>(2)?).filter(|address| !address.is_empty()),
+                status: r.named(3, "emails.status", EmailStatus::from_name)?,
+                error: r.get(4)?,
+                reason: r.get(5)?,
+            })
+        },
     )
     .await
 }
 
-/// When some contacts got mails that a cap on marketing mails counts, since an instant; the newest first.
-pub async fn capped_times(
+/// A mail that a cap on marketing mails counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Counted {
+    /// Who got it.
+    pub contact: ContactId,
+    /// When it was made.
+    pub at: Timestamp,
+    /// The workflow that made it.
+    pub workflow: Option<WorkflowId>,
+}
+
+/// The mails of some contacts that a cap on marketing mails counts, since an instant; the newest first. What a workflow
+/// sends to somebody else does not count.
+pub async fn counted_by_cap(
     rx: &Rx<'_>,
     project: ProjectNumber,
     contacts: &[ContactId],
     since: Timestamp,
-) -> Result<Vec<(ContactId, Timestamp)>> {
+) -> Result<Vec<Counted>> {
     rx.each_returning(
-        "select e.contact_id, e.created_at from {rows r: contact_id id} join emails e on e.project_id = $2 \
-         and e.contact_id = r.contact_id and e.id >= $3 where e.type <> 'TRANSACTIONAL' \
-         and e.source in ('CAMPAIGN', 'WORKFLOW') and e.status not in ('SKIPPED', 'FAILED') order by e.id desc",
+        "select e.contact_id, e.created_at, e.workflow_id from {rows r: contact_id id} join emails e on e.project_id = $2 \
+         and e.contact_id = r.contact_id and e.id >= $3 \
+         left join contacts c on c.project_id = $2 and c.id = e.contact_id where e.type <> 'TRANSACTIONAL' \
+         and e.source in ('CAMPAIGN', 'WORKFLOW') and e.status not in ('SKIPPED', 'FAILED') \
+         and (e.source = 'CAMPAIGN' or e.recipient = c.email) order by e.id desc",
         &[
             Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect()),
             project.into(),
             EmailId::first_of(since).into(),
         ],
-        |r| Ok((r.get(0)?, r.get(1)?)),
+        |r| Ok(Counted { contact: r.get(0)?, at: r.get(1)?, workflow: r.get(2)? }),
     )
     .await
 }

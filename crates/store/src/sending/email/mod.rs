@@ -19,6 +19,7 @@ mod insert;
 mod late;
 mod lease;
 mod list;
+mod recheck;
 pub(crate) mod record;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub(crate) use self::insert::NO_DEADLINE;
 pub use self::insert::{NewEmail, Origin, enqueue};
 pub use self::late::conclude_late;
 pub use self::lease::{ClaimRef, Mark, extend, hold, mark_sending, postpone, release};
-pub use self::list::{List, capped_times, get, is_to, list, of_execution, total};
+pub use self::list::{Counted, List, OfStep, counted_by_cap, get, is_to, list, of_execution, total};
+pub use self::recheck::recheck;
 pub use self::record::{Email, Illegible};
 pub use self::unreadable::{Unreadable, settle_unreadable};

@@ -16,6 +16,7 @@ use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact;
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::campaign::ledger::{self};
@@ -163,9 +164,11 @@ async fn capped(
     let Some(cap) = project::automation::get(tx, run.project).await?.marketing_cap else {
         return Ok(BTreeSet::new());
     };
+    // what else writes to them meanwhile counts as well
+    contact::hold_all(tx, run.project, contacts).await?;
     let mut got: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
-    for (contact, at) in email::capped_times(tx, run.project, contacts, now.minus(cap.period())).await? {
-        got.entry(contact).or_default().push(at);
+    for mail in email::counted_by_cap(tx, run.project, contacts, now.minus(cap.period())).await? {
+        got.entry(mail.contact).or_default().push(mail.at);
     }
     let is_capped = |times: &Vec<Timestamp>| cap.until(times, now).is_some();
     Ok(got.into_iter().filter(|(_, times)| is_capped(times)).map(|(contact, _)| contact).collect())

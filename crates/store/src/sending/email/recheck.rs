@@ -1,0 +1,106 @@
+//! A last look at contacts before the mail of a workflow is handed over.
+
+use std::collections::HashMap;
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::campaign::excluded;
+use mailwright_core::email::{EmailStatus, Reason};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::Figure;
+
+use super::claim::Claimed;
+use super::count::move_count;
+use crate::automation::figures;
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
+use crate::insight::deltas::Deltas;
+
+/// A contact as it is now.
+struct Now {
+    email: EmailAddress,
+    subscribed: bool,
+    suppressed: bool,
+}
+
+/// Looks at the contacts of claimed mails again that need a subscription. Returns the mails that are still to be sent;
+/// those of contacts that unsubscribed meanwhile, or whose address is suppressed, are skipped. What goes to somebody else
+/// than the contact is sent, and so is what was half handed over.
+pub async fn recheck(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    claimed: Vec<Claimed>,
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<Vec<Claimed>> {
+    let is_looked_at = |mail: &Claimed| mail.status == EmailStatus::Pending && mail.kind.needs_subscription();
+    let contacts: Vec<ContactId> =
+        claimed.iter().filter(|mail| is_looked_at(mail)).map(|mail| mail.contact).collect();
+    let contacts = if contacts.is_empty() { HashMap::new() } else { look(tx, project, &contacts).await? };
+    let mut skipped: Vec<(EmailId, Reason)> = Vec::new();
+    let mut kept = Vec::with_capacity(claimed.len());
+    for mail in claimed {
+        let contact = contacts.get(&mail.contact).filter(|contact| contact.email == mail.recipient);
+        let reason = contact
+            .filter(|_| is_looked_at(&mail))
+            .and_then(|contact| excluded(mail.kind, contact.subscribed, contact.suppressed));
+        match reason {
+            Some(reason) => skipped.push((mail.id, reason)),
+            None => kept.push(mail),
+        }
+    }
+    skip(tx, project, &skipped, deltas, now).await?;
+    Ok(kept)
+}
+
+async fn look(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+) -> Result<HashMap<ContactId, Now>> {
+    let found = rx
+        .all(
+            "select c.id, c.email, c.subscribed, s.email is not null from contacts c \
+             left join suppressions s on s.project_id = c.project_id and s.email = c.email \
+             where c.project_id = $1 and c.id {in $2}",
+            &[project.into(), Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect())],
+            |r| Ok((r.get(0)?, Now { email: r.get(1)?, subscribed: r.get(2)?, suppressed: r.get(3)? })),
+        )
+        .await?;
+    Ok(found.into_iter().collect())
+}
+
+async fn skip(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    skipped: &[(EmailId, Reason)],
+    deltas: &mut Deltas,
+    now: Timestamp,
+) -> Result<()> {
+    if skipped.is_empty() {
+        return Ok(());
+    }
+    let origins: Vec<(Option<WorkflowId>, Option<StepId>)> = tx
+        .each_returning(
+            "update emails set status = 'SKIPPED', reason = r.reason, due_at = null, variables = {json $4}, \
+             updated_at = $5 from {rows r: email_id id, reason text} \
+             where emails.project_id = $3 and emails.id = r.email_id returning workflow_id, step_id",
+            &[
+                Arg::Ids(skipped.iter().map(|(id, _)| Some((*id).into())).collect()),
+                Arg::Texts(skipped.iter().map(|(_, reason)| Some(reason.as_str().into())).collect()),
+                project.into(),
+                Arg::Json("{}".into()),
+                now.into(),
+            ],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .await?;
+    for origin in origins {
+        move_count(deltas, project, EmailStatus::Pending, EmailStatus::Skipped);
+        if let (Some(workflow), Some(step)) = origin {
+            figures::add_mail(deltas.sums(), project, (workflow, step), Figure::Unsent, 1);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! `kill -9` at random moments, many times, while contacts go through a workflow of every step type, with events, mails,
+//! and requests to a receiver that answers, errs, hangs and drops: every step of every execution is done once, every
+//! mail is stored once, every request arrives under one id, and no execution is stuck.
+
+mod check;
+mod course;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mailwright_testkit::{App, Engine, Request, both_engines, json};
+use mailwright_tests::random::Random;
+use mailwright_tests::{read, sized};
+use tokio::task::JoinSet;
+
+use self::check::check;
+use self::course::{Course, receiver, start};
+
+/// Executions.
+fn count() -> usize {
+    sized(600, 5_000)
+}
+
+/// How often the program is killed.
+fn kills() -> usize {
+    sized(10, 50)
+}
+
+/// Callers that track at the same time.
+const TRACKERS: usize = 8;
+
+fn address(number: usize) -> String {
+    format!("c{number}@example.com")
+}
+
+/// Whether a contact is told of as paying, and as converting.
+pub(super) fn pays(number: usize) -> bool {
+    number.is_multiple_of(4)
+}
+
+fn converts(number: usize) -> bool {
+    number % 10 == 9
+}
+
+/// Tracks an event until it is acknowledged; it is recorded once.
+async fn track(request: &Request, event: &str, number: usize, key: &str) {
+    let data = json!({
+        "number": {"value": number, "persistent": false}, "even": {"value": number.is_multiple_of(2), "persistent": false},
+    });
+    let body = json!({"email": address(number), "event": event, "data": data});
+    let request = request.clone().header("idempotency-key", key).json(&body);
+    loop {
+        match request.clone().try_send().await {
+            Ok(answer) if answer.status == 200 => return,
+            // what was asked before, and got no answer, was done
+            Ok(answer) if answer.status == 409 => {
+                answer.assert_error(409, "IDEMPOTENCY_KEY_REUSED");
+                return;
+            }
+            Ok(answer) => assert_eq!(answer.status, 503, "{}", answer.text()),
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// Begins executions, and has other events happen to the contacts some time later.
+async fn visit(request: Request, next: Arc<AtomicUsize>, mut random: Random) {
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        if number >= count() {
+            return;
+        }
+        track(&request, "begin", number, &format!("begin-{number}")).await;
+        // those that came some time before
+        let earlier = number.saturating_sub(usize::try_from(random.below(60)).expect("a small number"));
+        if pays(earlier) {
+            track(&request, "paid", earlier, &format!("paid-{earlier}-{number}")).await;
+        }
+        if converts(earlier) {
+            track(&request, "converted", earlier, &format!("converted-{earlier}")).await;
+        }
+        tokio::time::sleep(random.millis(60)).await;
+    }
+}
+
+fn visitors(apps: &[&App], random: &mut Random) -> JoinSet<()> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut visitors = JoinSet::new();
+    for visitor in 0..TRACKERS {
+        let app = apps[visitor % apps.len()];
+        let request =
+            app.request("POST", "/v1/track").bearer(app.public_key()).timeout(Duration::from_secs(10));
+        visitors.spawn(visit(request, Arc::clone(&next), random.fork()));
+    }
+    visitors
+}
+
+/// Waits until everybody acknowledged every event, and every execution is over.
+async fn finish(app: &App, course: &Course, mut visitors: JoinSet<()>) {
+    while let Some(ended) = visitors.join_next().await {
+        ended.expect("a visitor got an answer it should not get");
+    }
+    let since = Instant::now();
+    while !course.is_over(app, count()).await {
+        assert!(since.elapsed() < Duration::from_mins(5), "{}", read(app, &course.path("/stats")).await);
+        // what waits for an event, and for the next try of a request
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        app.advance(Duration::from_mins(10)).await;
+    }
+}
+
+both_engines! {
+    async fn workflows_survive_kills_at_any_moment(engine: Engine) {
+        let mut random = Random::from_environment();
+        let receiver = receiver().await;
+        let mut app = start(engine).await;
+        let course = Course::new(&app, &receiver).await;
+        let visitors = visitors(&[&app], &mut random);
+        for kill in 0..kills() {
+            tokio::time::sleep(Duration::from_millis(200) + random.millis(700)).await;
+            if kill % 3 == 2 {
+                app.advance(Duration::from_secs(61)).await;
+                tokio::time::sleep(random.millis(100)).await;
+            }
+            app.kill();
+            tokio::time::sleep(random.millis(50)).await;
+            app.restart().await;
+        }
+        finish(&app, &course, visitors).await;
+        check(&app, &course, &receiver).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_processes_share_workflows_and_either_may_be_killed() {
+    let mut random = Random::from_environment();
+    let receiver = receiver().await;
+    let mut one = start(Engine::Postgres).await;
+    let course = Course::new(&one, &receiver).await;
+    let mut two = one.second_node().await;
+    let visitors = visitors(&[&one, &two], &mut random);
+    for kill in 0..kills() {
+        tokio::time::sleep(Duration::from_millis(200) + random.millis(700)).await;
+        if kill % 3 == 2 {
+            one.advance(Duration::from_secs(61)).await;
+        }
+        let victim = if random.below(2) == 0 { &mut one } else { &mut two };
+        victim.kill();
+        tokio::time::sleep(random.millis(200)).await;
+        victim.restart().await;
+    }
+    finish(&two, &course, visitors).await;
+    check(&two, &course, &receiver).await;
+}

@@ -270,7 +270,7 @@ impl Database {
         Ok(client.batch_execute(&format!("set maintenance_work_mem = '256MB'; {script}")).await?)
     }
 
-    /// The bytes of a table, without its indexes.
+    /// The bytes of a table's rows, without its indexes.
     pub(crate) async fn table_bytes(&self, table: &'static str) -> Result<u64> {
         if self.owned.is_none() {
             let measure = move |connection: &rusqlite::Connection| {
@@ -279,8 +279,9 @@ impl Database {
             };
             return Ok(self.on_sqlite(measure).await?.try_into()?);
         }
-        let query = "select pg_table_size($1::text::regclass)";
-        let bytes: i64 = self.client().await?.query_one(query, &[&table]).await?.get(0);
+        // a row has a pointer of 4 bytes in its page; what updates have freed is used again
+        let query = format!("select sum(pg_column_size(t.*) + 4)::bigint from {table} t");
+        let bytes: i64 = self.client().await?.query_one(&query, &[]).await?.get(0);
         Ok(bytes.try_into()?)
     }
 

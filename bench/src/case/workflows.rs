@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::Bench;
 use crate::http::Caller;
 use crate::report::{Bar, Unit, progress};
+use crate::server::Server;
 
 use flow::Flow;
 use waits::Waits;
@@ -37,23 +38,20 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let audience = bench.audience().await?;
     let site = audience.site.copy(&bench.home, "workflows").await?;
     let (server, _) = bench.start_on(&site.database, &[]).await?;
-    let mut caller = Caller::open(server.port(), &site.secret_key).await?;
     track::run(bench, &server, &site).await?;
+    let mut caller = Caller::open(server.port(), &site.secret_key).await?;
     rehearse(bench, &mut caller).await?;
 
     // everybody waits, and then ends
     let everybody = flow::segment(&mut caller, "email", "contains", &json!("@")).await?;
     let waiting = Flow::waiting(&mut caller, &[("EXIT", json!({"reason": "over"}))]).await?;
-    let count = site.people.len();
-    enrol(bench, &mut caller, &waiting, &everybody, count).await?;
+    let count = enrol(bench, &mut caller, &waiting, &everybody).await?;
     // some of them take steps besides
     let scored = json!(crate::people::SCORES / PART);
     let some = flow::segment(&mut caller, "data.score", "lessThan", &scored).await?;
     let steps = flow::steps();
     let busy = Flow::waiting(&mut caller, &steps).await?;
-    let members =
-        (0..count).filter(|number| crate::people::score(*number) < crate::people::SCORES / PART).count();
-    enrol(bench, &mut caller, &busy, &some, members).await?;
+    let members = enrol(bench, &mut caller, &busy, &some).await?;
     bench.stop(server, CASE).await?;
 
     site.database.vacuum().await?;
@@ -70,33 +68,42 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     timers(bench, &waits, &waiting).await?;
     advance(bench, &waits, &busy, members, steps.len() + 1).await?;
     waits.db.close();
+    verify(&server, &site.secret_key, &[(&waiting, bench.options.timers().0), (&busy, members)]).await?;
     bench.stop(server, CASE).await
 }
 
-/// Enrols the members of a segment, and waits until all of them stand at the first wait.
-async fn enrol(
-    bench: &mut Bench<'_>,
-    caller: &mut Caller,
-    flow: &Flow,
-    segment: &str,
-    members: usize,
-) -> Result<()> {
+/// Makes sure that executions came to their end, and not to a failure.
+async fn verify(server: &Server, key: &str, flows: &[(&Flow, usize)]) -> Result<()> {
+    let mut caller = Caller::open(server.port(), key).await?;
+    for (flow, expected) in flows {
+        let stats = caller.call("GET", &flow.path("/stats"), None).await?;
+        ensure!(stats["exited"] == *expected, "{expected} executions should have ended: {stats}");
+    }
+    Ok(())
+}
+
+/// Enrols the members of a segment, and waits until all of them stand at the first wait; how many there are.
+async fn enrol(bench: &mut Bench<'_>, caller: &mut Caller, flow: &Flow, segment: &str) -> Result<usize> {
     let since = Instant::now();
     let started = caller.call("POST", &flow.path("/enrol"), Some(&json!({ "segmentId": segment }))).await?;
     finished(caller, &flow.path("/enrol"), &started).await?;
     let (mut last, mut moved) = (0, Instant::now());
-    loop {
+    let members = loop {
         let stats = caller.call("GET", &flow.path("/stats"), None).await?;
-        let waiting = stats["executions"]["waiting"].as_u64().context("the figures tell of no waiting")?;
-        if waiting == members as u64 {
-            break;
+        let entered = stats["entered"].as_u64().context("the figures tell of no entries")?;
+        let steps = stats["steps"].as_array().context("the figures tell of no steps")?;
+        let delay =
+            steps.iter().find(|step| step["name"] == "DELAY").context("the figures tell of no DELAY")?;
+        let waiting = delay["waiting"].as_u64().context("the figures tell of no waiting")?;
+        if waiting == entered && entered > 0 {
+            break usize::try_from(entered)?;
         }
         if waiting != last {
             (last, moved) = (waiting, Instant::now());
         }
-        ensure!(moved.elapsed() < STUCK, "only {waiting} of {members} wait: {stats}");
+        ensure!(moved.elapsed() < STUCK, "only {waiting} of {entered} wait: {stats}");
         tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    };
     let rate = members as f64 / since.elapsed().as_secs_f64();
     bench.add(
         CASE,
@@ -105,7 +112,7 @@ async fn enrol(
         Unit::PerSecond,
         |line| line,
     );
-    Ok(())
+    Ok(members)
 }
 
 /// Waits until a job is over; what it came to.

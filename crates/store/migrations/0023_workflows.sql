@@ -136,7 +136,7 @@ create index workflow_signals_contact on workflow_signals (project_id, contact_i
 
 -- Requests of WEBHOOK steps that have no answer yet. `due_at` is when one is made, or until when its lease lasts; `claim`
 -- counts the leases, `doubts` those that ended without an outcome. `host` is the part of the address by which requests
--- take turns.
+-- take turns, `status` what the last attempt was answered with, null if it was not.
 create table workflow_requests (
   project_id {int} not null,
   id {id} not null,
@@ -151,6 +151,7 @@ create table workflow_requests (
   attempts {int} not null,
   doubts {int} not null,
   is_open {bool} not null,
+  status {int},
   error {text},
   created_at {int} not null,
   primary key (project_id, id)

@@ -26,6 +26,8 @@ pub(super) async fn run(bench: &mut Bench<'_>, server: &Server, site: &Site) -> 
     let mut rates = [0.0; 2];
     for _ in 0..ROUNDS {
         for (index, enabled) in [false, true].into_iter().enumerate() {
+            // a connection that does nothing for a while is closed
+            let mut caller = Caller::open(server.port(), &site.secret_key).await?;
             for flow in &flows {
                 flow.enable(&mut caller, enabled).await?;
             }

@@ -19,7 +19,7 @@ use crate::params;
 use crate::schema::{Body, Payload, check_count};
 
 /// Most scopes that a list names; there are no more.
-const MAX_SCOPES: usize = 5;
+const MAX_SCOPES: usize = 6;
 
 /// A key.
 #[derive(Debug, Serialize, ToSchema)]
@@ -78,7 +78,7 @@ pub(crate) struct NewKey {
     /// Name of the key.
     name: PlainName,
     /// Scopes of the key.
-    #[schema(min_items = 1, max_items = 5)]
+    #[schema(min_items = 1, max_items = 6)]
     scopes: Vec<Scope>,
 }
 

@@ -22,6 +22,7 @@ use mailwright_store::sending::campaign::queue;
 use mailwright_store::sending::{campaign, content, email, idempotency};
 
 use crate::App;
+use crate::automation::webhook::LONGEST_PAUSE;
 use crate::background::runner::{Runner, every};
 use crate::background::tasks::Tasks;
 use crate::error::Result;
@@ -147,6 +148,7 @@ impl App {
             jobs: now.plus(settings.jobs.lease.max(JOB_PAUSE) + SLACK),
             domains: now.plus(settings.domains.check_interval + SLACK),
             segments: now.plus(settings.segments.refresh_interval.max(SEGMENT_PAUSE) + SLACK),
+            requests: now.plus(LONGEST_PAUSE + LONGEST_PAUSE / 10 + SLACK),
         };
         let job = |number| async move {
             if self.read(body!(async |rx| forward::waits(rx, number, others).await)).await? {

@@ -2,7 +2,7 @@
 //!
 //! **Destinations.** A [`ConfiguredUrl`] was named by the operator and may lead to a private network. A [`GivenUrl`] was
 //! named by a user and leads to public addresses alone, unless the setting `allow_private_networks` says otherwise
-//! (`filter.rs`). Each kind has limits, places and connections of its own: a request to an address that a user gave
+//! (`address_filter.rs`). Each kind has limits, places and connections of its own: a request to an address that a user gave
 //! never uses a connection that was opened for the operator's. A name is resolved for each new connection, and the
 //! address that was checked is the one that is connected to (`connector.rs`).
 //!

@@ -152,7 +152,7 @@ impl App {
             if !store::delete(tx, number, id).await? {
                 return Err(Error::not_found(Resource::Template, id));
             }
-            let workflows = reference::to(tx, number, Kind::Template, &id.to_string()).await?;
+            let workflows = reference::that_need(tx, number, Kind::Template, &id.to_string()).await?;
             if !workflows.is_empty() {
                 let names = workflow::some(tx, number, &workflows[..workflows.len().min(MAX_NAMED)]).await?;
                 let names: Vec<String> = names.into_iter().map(|found| format!("{:?}", found.name)).collect();

@@ -73,8 +73,10 @@ pub async fn between(
          where e.project_id = $3 and e.contact_id = r.contact_id and e.name = r.name and e.id >= $4 and e.id < $5 \
          order by e.id limit $6) n"
     } else {
-        "select e.contact_id, e.id, e.name, {json_out e.data}, e.created_at from events e where e.project_id = $3 \
-         and e.contact_id = $1 and e.name = $2 and e.id >= $4 and e.id < $5 order by e.id limit $6"
+        // without a word it takes the primary key, since that has the order
+        "select e.contact_id, e.id, e.name, {json_out e.data}, e.created_at from events e indexed by events_contact \
+         where e.project_id = $3 and e.contact_id = $1 and e.name = $2 and e.id >= $4 and e.id < $5 \
+         order by e.id limit $6"
     };
     let pairs: Vec<(ContactId, &str)> =
         contacts.iter().flat_map(|contact| names.iter().map(move |name| (*contact, *name))).collect();

@@ -5,7 +5,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::definition::Workflow;
 
 use super::row::{graph_json, optional};
-use super::version::counter_name;
+use super::version::{KEPT, counter_name};
 use super::{listener, reference};
 use crate::args;
 use crate::database::error::Result;
@@ -57,16 +57,13 @@ pub async fn put_into_force(
     prune(tx, project, workflow.id, now).await
 }
 
-/// How long a version stays that nobody went through: an event may be about to begin an execution of it.
-const KEPT_MS: i64 = 60 * 60 * 1000;
-
 /// Removes versions that were replaced some time ago and that no execution refers to.
 async fn prune(tx: &Tx<'_>, project: ProjectNumber, workflow: WorkflowId, now: Timestamp) -> Result<()> {
     let old = tx
         .all(
             "select number from workflow_versions where project_id = $1 and workflow_id = $2 and replaced_at < $3 \
              and not kept",
-            args![project, workflow, now.0 - KEPT_MS],
+            args![project, workflow, now.minus(KEPT)],
             |r| r.get::<i64>(0),
         )
         .await?;

@@ -1,10 +1,13 @@
 //! What workflows refer to: for those who ask before they remove it.
 
-use mailwright_core::ids::{ProjectNumber, WorkflowId};
+use std::collections::BTreeSet;
+
+use mailwright_core::ids::{ExecutionId, ProjectNumber, WorkflowId};
 use mailwright_core::names;
+use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::definition::Workflow;
 
-use super::version;
+use super::version::{self, KEPT};
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
@@ -60,7 +63,49 @@ pub async fn set(tx: &Tx<'_>, project: ProjectNumber, workflow: &Workflow) -> Re
     Ok(())
 }
 
-/// The workflows that refer to something, and how many there are at most.
+/// The workflows that prevent the removal of a template or a segment: those that refer to it, and those with executions
+/// under way on an earlier version that does.
+pub async fn that_need(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    kind: Kind,
+    id: &str,
+) -> Result<Vec<WorkflowId>> {
+    let mut workflows: BTreeSet<WorkflowId> = to(rx, project, kind, id).await?.into_iter().collect();
+    let earlier: Vec<(WorkflowId, i64, Timestamp)> = rx
+        .all(
+            "select workflow_id, number, replaced_at from workflow_versions where project_id = $1 \
+             and replaced_at is not null and ({json_contains graph $2} or goal is not null and {json_contains goal $2})",
+            args![project, id],
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
+        )
+        .await?;
+    for (workflow, number, replaced_at) in earlier {
+        // what began just before may have been stored just after
+        let before = ExecutionId::first_of(replaced_at.plus(KEPT));
+        if !workflows.contains(&workflow) && is_under_way(rx, project, workflow, number, before).await? {
+            workflows.insert(workflow);
+        }
+    }
+    Ok(workflows.into_iter().collect())
+}
+
+async fn is_under_way(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    number: i64,
+    before: ExecutionId,
+) -> Result<bool> {
+    rx.exists(
+        "select 1 from workflow_executions where project_id = $1 and workflow_id = $2 \
+         and status in ('RUNNING', 'WAITING') and version = $3 and id < $4",
+        args![project, workflow, number, before],
+    )
+    .await
+}
+
+/// The workflows that refer to something, as they are edited or in force.
 pub async fn to(rx: &Rx<'_>, project: ProjectNumber, kind: Kind, name: &str) -> Result<Vec<WorkflowId>> {
     rx.all(
         "select workflow_id from workflow_references where project_id = $1 and kind = $2 and name = $3 \

@@ -86,6 +86,8 @@ pub struct Claimed {
     pub attempts: i64,
     /// How many attempts ended without an outcome.
     pub doubts: i64,
+    /// What the last attempt was answered with.
+    pub status: Option<i64>,
     /// When it was asked for.
     pub created_at: Timestamp,
 }
@@ -107,6 +109,7 @@ fn read(row: &Row<'_>) -> Result<Claimed> {
         doubts: row.get(7)?,
         created_at: row.get(8)?,
         host: row.get(9)?,
+        status: row.get(10)?,
     })
 }
 
@@ -174,7 +177,7 @@ pub async fn claim(tx: &Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
          update workflow_requests set due_at = $7, claim = claim + 1, is_open = $8, \
          doubts = doubts + (case when is_open then 1 else 0 end) \
          where project_id = $1 and id in (select id from picked) returning project_id, id, claim, execution_id, \
-         contact_id, {json_out request}, attempts, doubts, created_at, host",
+         contact_id, {json_out request}, attempts, doubts, created_at, host, status",
         args![
             claim.project,
             &claim.host,
@@ -190,19 +193,22 @@ pub async fn claim(tx: &Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
     .await
 }
 
-/// Gives a claim back: the request is made again at `due_at`. An attempt counts, and may be in doubt.
-pub async fn again(
-    tx: &Tx<'_>,
-    claimed: &Claimed,
-    due_at: Timestamp,
-    attempts: i64,
-    doubts: i64,
-    error: &str,
-) -> Result<()> {
+/// Gives a claim back as it is given: the request is made again at `due_at`.
+pub async fn again(tx: &Tx<'_>, claimed: &Claimed, due_at: Timestamp, error: &str) -> Result<()> {
     tx.execute(
         "update workflow_requests set due_at = $4, claim = claim + 1, is_open = $5, attempts = $6, doubts = $7, \
-         error = $8 where project_id = $1 and id = $2 and claim = $3",
-        args![claimed.project, claimed.id, claimed.claim, due_at, false, attempts, doubts, error],
+         status = $8, error = $9 where project_id = $1 and id = $2 and claim = $3",
+        args![
+            claimed.project,
+            claimed.id,
+            claimed.claim,
+            due_at,
+            false,
+            claimed.attempts,
+            claimed.doubts,
+            claimed.status,
+            error
+        ],
     )
     .await?;
     Ok(())

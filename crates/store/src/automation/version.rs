@@ -1,6 +1,7 @@
 //! The versions of workflows: what was in force, and when.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use mailwright_core::custom_data;
 use mailwright_core::ids::{ProjectNumber, WorkflowId};
@@ -17,6 +18,10 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::insight::counter::{self, Counter, Sums};
+
+/// How long a version stays that was replaced and that nobody went through: an event may be about to begin an execution of
+/// it.
+pub const KEPT: Duration = Duration::from_hours(1);
 
 /// A version of a workflow.
 #[derive(Debug, Clone)]

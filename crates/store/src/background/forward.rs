@@ -17,6 +17,8 @@ pub struct Latest {
     pub domains: Timestamp,
     /// The counts of segments.
     pub segments: Timestamp,
+    /// Requests of workflows.
+    pub requests: Timestamp,
 }
 
 /// Whether something of a project waits for longer.
@@ -24,8 +26,9 @@ pub async fn waits(rx: &mut Rx<'_>, project: ProjectNumber, latest: Latest) -> R
     rx.exists(
         "select 1 where exists (select 1 from jobs where project_id = $1 and due_at > $2) \
          or exists (select 1 from domains where project_id = $1 and check_at > $3) \
-         or exists (select 1 from segments where project_id = $1 and due_at > $4)",
-        args![project, latest.jobs, latest.domains, latest.segments],
+         or exists (select 1 from segments where project_id = $1 and due_at > $4) \
+         or exists (select 1 from workflow_requests where project_id = $1 and due_at > $5)",
+        args![project, latest.jobs, latest.domains, latest.segments, latest.requests],
     )
     .await
 }
@@ -50,6 +53,11 @@ pub async fn bring_forward(
     tx.execute(
         "update segments set due_at = $2 where project_id = $1 and due_at > $3",
         args![project, now, latest.segments],
+    )
+    .await?;
+    tx.execute(
+        "update workflow_requests set due_at = $2 where project_id = $1 and due_at > $3",
+        args![project, now, latest.requests],
     )
     .await?;
     Ok(())

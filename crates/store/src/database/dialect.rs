@@ -15,6 +15,7 @@
 //! | `{json_or_raw c}` | `c` | `json(c)`, and text that is no JSON unchanged: one row must not fail a query of many |
 //! | `{json_bytes c}` | the length of `c` as text | the length of `c` as it is stored |
 //! | `{contains c $2}` | `strpos(c, $2) > 0` | `instr(c, ?2) > 0` |
+//! | `{json_contains c $2}` | the same with `c::text` | the same with `json(c)` |
 //! | `{for_update}`, `{for_no_key_update}`, `{for_share}`, `{for_key_share}` | the lock | nothing: we are the only writer |
 //! | `{skip_locked}` | `for update skip locked` | |
 //! | `{log_and} r.a {numbered}` | the log of a mail and one more attempt, a JSON object, with its number | the same |
@@ -185,6 +186,13 @@ impl Dialect {
             "contains" => {
                 let (column, value) = rest.split_once(' ').unwrap_or((rest, ""));
                 format!("{}({column}, {value}) > 0", pick("strpos", "instr"))
+            }
+            "json_contains" => {
+                let (column, value) = rest.split_once(' ').unwrap_or((rest, ""));
+                match self {
+                    Self::Postgres => format!("strpos({column}::text, {value}) > 0"),
+                    Self::Sqlite => format!("instr(json({column}), {value}) > 0"),
+                }
             }
             // the oldest attempt makes room for the newest; on SQLite a path is put together, because a dollar sign
             // stands for an argument in our texts

@@ -38,7 +38,7 @@ both_engines! {
             json!({"name": "x", "scopes": []}),
             json!({"name": "x", "scopes": ["root"]}),
             json!({"name": "a\r\nb", "scopes": ["read"]}),
-            json!({"name": "x", "scopes": ["read", "read", "read", "read", "read", "read"]}),
+            json!({"name": "x", "scopes": vec!["read"; 7]}),
         ] {
             assert!(!issues(&owner.request(&app, "POST", &path(&app)).json(&body).send().await).is_empty(), "{body}");
         }

@@ -1,6 +1,7 @@
 //! Workflows: their records, what may be edited and how, and what executions do.
 
 mod acting;
+mod any_graph;
 mod calendar;
 mod capping;
 mod choosing;

@@ -250,6 +250,30 @@ both_engines! {
         }
     }
 
+    async fn what_an_execution_under_way_still_needs_stays(engine: Engine) {
+        let app = App::start(engine).await;
+        let template = create_template(&app, &json!({"name": "Old"})).await;
+        let list = app.post("/segments").json(&json!({"name": "List", "type": "STATIC"})).send().await;
+        let list = list.assert_status(201).json();
+        let needed = [format!("/templates/{}", text(&template["id"])), format!("/segments/{}", text(&list["id"]))];
+        let flow = Flow::new(&app, "begun").await;
+        flow.then("DELAY", json!({"amount": 1, "unit": "hours"})).await;
+        let mail = flow.then("SEND_EMAIL", json!({"templateId": template["id"]})).await;
+        flow.then("ADD_TO_SEGMENT", json!({"segmentId": list["id"]})).await;
+        flow.enable().await;
+        track_ok(&app, json!({"email": "ann@example.com", "event": "begun"})).await;
+        let id = text(&flow.only("WAITING").await["id"]).to_owned();
+        app.delete(&flow.path(&format!("/steps/{mail}"))).send().await.assert_status(204);
+        app.post(&flow.path("/publish")).send().await.assert_status(200);
+        for path in &needed {
+            app.delete(path).send().await.assert_error(409, "CONFLICT");
+        }
+        app.delete(&flow.path(&format!("/executions/{id}"))).send().await.assert_status(200);
+        for path in &needed {
+            app.delete(path).send().await.assert_status(204);
+        }
+    }
+
     async fn a_step_refers_to_what_its_project_has(engine: Engine) {
         let app = App::start(engine).await;
         let other = app.bootstrap("Neighbour", "neighbour.example").await;

@@ -20,7 +20,7 @@ const OF_STEP: [&str; 7] =
     ["stepId", "status", "executeAfter", "output", "error", "startedAt", "completedAt"];
 
 /// An event that is going to happen: when, its name, and its data.
-type Planned = (i64, &'static str, Value);
+type Planned<N = &'static str> = (i64, N, Value);
 
 /// Some members of an object.
 fn some(object: &Value, names: &[&str]) -> Map<String, Value> {
@@ -28,7 +28,7 @@ fn some(object: &Value, names: &[&str]) -> Map<String, Value> {
 }
 
 /// What really happened in an execution, in the form of a rehearsal.
-fn real(execution: &Value) -> Value {
+pub(super) fn real(execution: &Value) -> Value {
     let step = |step: &Value| {
         let mut told = some(step, &OF_STEP);
         told.insert("name".to_owned(), step["step"]["name"].clone());
@@ -46,7 +46,9 @@ fn without_ids(execution: &Value) -> Value {
     let mut told = execution.clone();
     for step in told["stepExecutions"].as_array_mut().expect("steps") {
         if let Some(output) = step["output"].as_object_mut() {
-            output.retain(|name, _| !["emailId", "emailStatus", "event"].contains(&name.as_str()));
+            output.retain(|name, _| {
+                !["emailId", "emailStatus", "emailReason", "emailError", "event"].contains(&name.as_str())
+            });
         }
     }
     told
@@ -54,7 +56,7 @@ fn without_ids(execution: &Value) -> Value {
 
 /// A log of what happens within minutes of what was planned: without the id of the event that began it, and with times
 /// as tens of minutes from then on.
-fn about(execution: &Value) -> Value {
+pub(super) fn about(execution: &Value) -> Value {
     let since = millis(text(&execution["startedAt"])).expect("a time");
     let mut told = rounded(execution, since);
     told["sourceEventId"] = Value::Null;
@@ -74,7 +76,7 @@ fn rounded(value: &Value, since: i64) -> Value {
 }
 
 /// Two logs are the same, step by step.
-fn assert_same(simulated: &Value, real: &Value, what: &str) {
+pub(super) fn assert_same(simulated: &Value, real: &Value, what: &str) {
     let (simulated, real) = (&without_ids(simulated), &without_ids(real));
     let steps = |log: &Value| items(&log["stepExecutions"]).to_vec();
     for (simulated, real) in steps(simulated).iter().zip(&steps(real)) {
@@ -85,9 +87,13 @@ fn assert_same(simulated: &Value, real: &Value, what: &str) {
 
 /// Rehearses a workflow with events that are going to happen, which are told of in another order; what becomes of the
 /// contact.
-async fn planned(app: &App, flow: &Flow<'_>, email: &str, events: &[Planned]) -> Vec<Value> {
-    let event =
-        |(at, event, data): &Planned| json!({"email": email, "event": event, "at": iso(*at), "data": data});
+pub(super) async fn planned<N: AsRef<str>>(
+    app: &App,
+    flow: &Flow<'_>,
+    email: &str,
+    events: &[Planned<N>],
+) -> Vec<Value> {
+    let event = |(at, event, data): &Planned<N>| json!({"email": email, "event": event.as_ref(), "at": iso(*at), "data": data});
     let events: Vec<Value> = events.iter().rev().map(event).collect();
     let told = rehearsed(app, flow, &json!({"events": events})).await;
     items(&told["trace"]).to_vec()
@@ -100,7 +106,7 @@ async fn recorded(app: &App, flow: &Flow<'_>, contact: &Value) -> Vec<Value> {
 }
 
 /// Lets time pass until shortly after a moment.
-async fn until(app: &App, at: i64) {
+pub(super) async fn until(app: &App, at: i64) {
     if let Ok(left) = u64::try_from(at + 50 - app.now()) {
         app.advance(Duration::from_millis(left)).await;
     }

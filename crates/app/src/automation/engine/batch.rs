@@ -91,11 +91,15 @@ impl Batch {
     /// Does it. Contacts that somebody else holds are left to a later batch.
     pub(super) async fn run(self, tx: &mut Tx<'_>) -> Result<Done> {
         let Some(project) = project::get(tx, self.project).await? else { return Ok(Done::default()) };
-        let held = contact::hold_free(tx, self.project, &self.contacts).await?;
+        let mut held = contact::hold_free(tx, self.project, &self.contacts).await?;
         if held.len() < self.contacts.len() {
             forget::missing_contacts(tx, self.project, &self.contacts).await?;
         }
         let signals = signal::take(tx, self.project, &held).await?;
+        if let Some(last) = signals.last().filter(|_| signals.len() == signal::AT_ONCE) {
+            // whoever was not told of everything stays as it is
+            held.retain(|contact| *contact <= last.contact);
+        }
         let mut executions = Vec::new();
         for found in execution::active_of(tx, self.project, &held).await? {
             match found {

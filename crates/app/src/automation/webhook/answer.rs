@@ -79,6 +79,8 @@ pub(super) enum Verdict {
         pause: Option<Duration>,
         /// Whether the receiver may have it already.
         is_doubt: bool,
+        /// What the attempt was answered with.
+        status: Option<i64>,
         /// Why.
         error: String,
     },
@@ -117,6 +119,7 @@ impl Attempt {
             Self::Answered { status, retry_after, .. } if is_repeated(status) && !is_last => Verdict::Again {
                 pause: retry_after,
                 is_doubt: false,
+                status: Some(status.as_u16().into()),
                 error: format!("The receiver answered {}.", status.as_u16()),
             },
             Self::Answered { status, response, .. } => {
@@ -126,7 +129,9 @@ impl Attempt {
                 output["response"] = response;
                 Verdict::Ended(Answered { output, error: None })
             }
-            Self::Failed { error, is_doubt } if !is_last => Verdict::Again { pause: None, is_doubt, error },
+            Self::Failed { error, is_doubt } if !is_last => {
+                Verdict::Again { pause: None, is_doubt, status: None, error }
+            }
             Self::Failed { error, is_doubt } => {
                 let mut output = told(claimed);
                 output["success"] = false.into();
@@ -140,20 +145,29 @@ impl Attempt {
                 output["success"] = false.into();
                 Verdict::Ended(Answered { output, error: Some(error) })
             }
-            Self::NoRoom => {
-                Verdict::Again { pause: None, is_doubt: false, error: "There was no room for it.".to_owned() }
-            }
+            Self::NoRoom => Verdict::Again {
+                pause: None,
+                is_doubt: false,
+                status: claimed.status,
+                error: "There was no room for it.".to_owned(),
+            },
         }
     }
 }
 
-/// The end of a request whose time is over before it could be made once more.
-pub(super) fn given_up(claimed: &Claimed, why: &str) -> Answered {
+/// The end of a request whose time is over before it could be made once more: what its last attempt came to.
+pub(super) fn given_up(claimed: &Claimed) -> Answered {
     let mut output = told(claimed);
+    output["attempts"] = claimed.attempts.into();
     output["success"] = false.into();
+    if let Some(status) = claimed.status {
+        output["statusCode"] = status.into();
+        return Answered { output, error: None };
+    }
     if claimed.doubts > 0 {
         output["inDoubt"] = true.into();
     }
+    let why = "The host failed again and again, until the time for the request was over.";
     Answered { output, error: Some(why.to_owned()) }
 }
 

@@ -56,7 +56,7 @@ const PATIENCE: Duration = Duration::from_hours(12);
 /// The pause after the first attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 /// The longest pause between attempts, also if the receiver asks for more.
-const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 /// The most characters of a host; no name in the DNS has more (RFC 1035 section 2.3.4).
 const MAX_HOST: usize = 255;
 /// How long a request waits again for which this process has no room.
@@ -208,7 +208,7 @@ impl App {
         let attempt = self.try_request(&claimed, secret).await;
         if let Attempt::NoRoom = attempt {
             let why = "Too many requests were under way.".to_owned();
-            return self.again(&claimed, NO_ROOM, claimed.attempts, claimed.doubts, why).await;
+            return self.again(claimed, NO_ROOM, why).await;
         }
         let host = (claimed.project, claimed.host.clone());
         self.0.automation.breakers.note(&host, attempt.is_failure_of_host(), self.0.clock.steady());
@@ -221,10 +221,10 @@ impl App {
                 )))
                 .await?;
             }
-            Verdict::Again { pause, is_doubt, error } => {
+            Verdict::Again { pause, is_doubt, status, error } => {
                 let pause = pause.unwrap_or_else(|| pause_after(claimed.attempts)).min(LONGEST_PAUSE);
-                let doubts = claimed.doubts + i64::from(is_doubt);
-                self.again(&claimed, pause, claimed.attempts + 1, doubts, error).await?;
+                let (attempts, doubts) = (claimed.attempts + 1, claimed.doubts + i64::from(is_doubt));
+                self.again(Claimed { attempts, doubts, status, ..claimed }, pause, error).await?;
             }
         }
         Ok(())
@@ -232,8 +232,7 @@ impl App {
 
     /// Ends a request whose time is over while its host is left alone.
     async fn give_up(&self, claimed: Claimed) -> Result<()> {
-        let why = "The host failed again and again, until the time for the request was over.";
-        let (now, answered) = (self.0.clock.now(), answer::given_up(&claimed, why));
+        let (now, answered) = (self.0.clock.now(), answer::given_up(&claimed));
         self.write_in_background(body!(async |tx| Ok(store::conclude(tx, &claimed, answered, now).await?)))
             .await?;
         self.wake_workflows();
@@ -250,19 +249,9 @@ impl App {
         }
     }
 
-    async fn again(
-        &self,
-        claimed: &Claimed,
-        pause: Duration,
-        attempts: i64,
-        doubts: i64,
-        error: String,
-    ) -> Result<()> {
-        let (claimed, due_at) = (claimed.clone(), self.due_after(pause));
-        self.write_in_background(body!(async |tx| Ok(store::again(
-            tx, &claimed, due_at, attempts, doubts, &error
-        )
-        .await?)))
+    async fn again(&self, claimed: Claimed, pause: Duration, error: String) -> Result<()> {
+        let due_at = self.due_after(pause);
+        self.write_in_background(body!(async |tx| Ok(store::again(tx, &claimed, due_at, &error).await?)))
             .await
     }
 

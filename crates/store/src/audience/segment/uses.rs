@@ -31,7 +31,7 @@ pub async fn uses(rx: &mut Rx<'_>, project: ProjectNumber, id: SegmentId) -> Res
     campaigns.retain(|(.., audience)| {
         audience.segment() == Some(id) || audience.condition().is_some_and(names_it)
     });
-    let workflows = reference::to(rx, project, Kind::Segment, &id.to_string()).await?;
+    let workflows = reference::that_need(rx, project, Kind::Segment, &id.to_string()).await?;
     let workflows = workflow::some(rx, project, &workflows).await?;
     Ok(Uses {
         workflows: workflows.into_iter().map(|workflow| workflow.name).collect(),

@@ -24,8 +24,8 @@ struct Now {
     suppressed: bool,
 }
 
-/// Looks at the contacts of claimed mails again that need a subscription. Returns the mails that are still to be sent;
-/// those of contacts that unsubscribed meanwhile, or whose address is suppressed, are skipped. What goes to somebody else
+/// Looks at the contacts of claimed mails again. Returns the mails that are still to be sent; those of contacts that
+/// unsubscribed meanwhile, where that matters, or whose address is suppressed, are skipped. What goes to somebody else
 /// than the contact is sent, and so is what was half handed over.
 pub async fn recheck(
     tx: &mut Tx<'_>,
@@ -34,7 +34,7 @@ pub async fn recheck(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<Vec<Claimed>> {
-    let is_looked_at = |mail: &Claimed| mail.status == EmailStatus::Pending && mail.kind.needs_subscription();
+    let is_looked_at = |mail: &Claimed| mail.status == EmailStatus::Pending;
     let contacts: Vec<ContactId> =
         claimed.iter().filter(|mail| is_looked_at(mail)).map(|mail| mail.contact).collect();
     let contacts = if contacts.is_empty() { HashMap::new() } else { look(tx, project, &contacts).await? };

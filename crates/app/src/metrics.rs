@@ -39,10 +39,10 @@ pub struct LaneLabels {
     pub lane: &'static str,
 }
 
-/// Labels for the outcome of a hand-over.
+/// Labels for the outcome of a hand-over, or of a request of a workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct OutcomeLabels {
-    /// `sent`, `deferred`, `held`, `bounced`, `failed` or `in_doubt`.
+    /// `sent`, `deferred`, `held`, `bounced`, `failed` or `in_doubt`; `answered`, `repeated`, `failed` or `given_up`.
     pub outcome: &'static str,
 }
 
@@ -96,6 +96,8 @@ pub struct Metrics {
     queue_depth: Family<LaneLabels, Gauge>,
     queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     deliveries: Family<OutcomeLabels, Counter>,
+    workflow_steps: Counter,
+    workflow_requests: Family<OutcomeLabels, Counter>,
     hop_connections: Family<ConnectionLabels, Gauge>,
     hop_state: Family<StateLabels, Gauge>,
     hop_rate: Gauge<f64, AtomicU64>,
@@ -125,6 +127,14 @@ impl Default for Metrics {
         );
         let deliveries = Family::default();
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
+        let workflow_steps = Counter::default();
+        registry.register("workflow_steps", "Steps of workflows that were taken", workflow_steps.clone());
+        let workflow_requests = Family::default();
+        registry.register(
+            "workflow_requests",
+            "Attempts of requests of workflows by outcome",
+            workflow_requests.clone(),
+        );
         let hop_connections = Family::default();
         registry.register(
             "next_hop_connections",
@@ -173,6 +183,8 @@ impl Default for Metrics {
             queue_depth,
             queue_age,
             deliveries,
+            workflow_steps,
+            workflow_requests,
             hop_connections,
             hop_state,
             hop_rate,
@@ -191,6 +203,16 @@ impl Metrics {
         let labels = RequestLabels { method: method.to_owned(), route: route.to_owned(), status };
         self.requests.get_or_create(&labels).inc();
         self.latency.get_or_create(&RouteLabels { route: route.to_owned() }).observe(seconds);
+    }
+
+    /// Counts steps of workflows.
+    pub(crate) fn workflow_steps(&self, count: u64) {
+        self.workflow_steps.inc_by(count);
+    }
+
+    /// Counts an attempt of a request of a workflow.
+    pub(crate) fn workflow_request(&self, outcome: &'static str) {
+        self.workflow_requests.get_or_create(&OutcomeLabels { outcome }).inc();
     }
 
     /// Counts a hand-over.

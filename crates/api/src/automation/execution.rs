@@ -33,7 +33,7 @@ pub(crate) struct ExecutionView {
     workflow_id: WorkflowId,
     contact_id: ContactId,
     status: ExecutionStatus,
-    /// The step that it stands at; null once it is over.
+    /// The step that it stands at, or ended at; null once it is `COMPLETED`.
     current_step_id: Option<StepId>,
     /// Why it ended, if there is more to say than that it did.
     exit_reason: Option<String>,

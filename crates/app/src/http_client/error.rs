@@ -140,6 +140,9 @@ pub enum BadRedirect {
     /// It leads from https to http.
     #[error("it leads from https to http")]
     Downgrade,
+    /// It does not say where to.
+    #[error("it does not say where to")]
+    Nowhere,
     /// There were too many before it.
     #[error("there were {0} before it")]
     TooMany(u8),

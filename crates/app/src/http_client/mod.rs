@@ -105,7 +105,7 @@ impl<D: Destination> Request<D> {
         self
     }
 
-    /// Follows redirects, instead of returning them as answers.
+    /// Follows redirects with the same method and body, instead of returning them as answers.
     #[must_use]
     pub fn following_redirects(self) -> Self {
         Self { follows_redirects: true, ..self }
@@ -173,7 +173,7 @@ impl HttpClient {
                 by = NamedBy::User;
             }
             destination::check(&to, by).map_err(|refusal| Error::Redirect(BadRedirect::Refused(refusal)))?;
-            message = redirect::follow(message, answer.status, to);
+            message = redirect::follow(message, to);
             followed += 1;
         }
     }

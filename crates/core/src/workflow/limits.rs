@@ -22,8 +22,8 @@ pub const MAX_GRAPH: usize = 1024 * 1024;
 pub const MAX_CONTEXT: usize = 64 * 1024;
 /// The most executions of one contact that are not over, of all workflows of a project.
 pub const MAX_ACTIVE_PER_CONTACT: usize = 100;
-/// The most executions of one contact in a workflow that events begin within an hour: workflows that begin each other go
-/// no further.
+/// The most executions of one contact in a workflow that begin within an hour, however they do: workflows that begin each
+/// other go no further.
 pub const MAX_STARTS_PER_HOUR: usize = 100;
 /// The longest DELAY.
 pub const MAX_DELAY: Duration = Duration::from_hours(365 * 24);

@@ -64,6 +64,8 @@ pub(super) struct Done {
     pub(super) requests: usize,
     /// Contacts that it changed.
     pub(super) changes: usize,
+    /// Steps that were taken.
+    pub(super) steps: usize,
 }
 
 impl Done {
@@ -72,6 +74,7 @@ impl Done {
         self.mails += other.mails;
         self.requests += other.requests;
         self.changes += other.changes;
+        self.steps += other.steps;
     }
 }
 
@@ -127,6 +130,8 @@ struct All {
     /// The executions that changed, as they were.
     before: BTreeMap<usize, Execution>,
     pending: Pending,
+    /// Steps that were taken.
+    steps: usize,
 }
 
 impl All {
@@ -151,6 +156,7 @@ impl All {
             executions,
             before: BTreeMap::new(),
             pending: Pending::default(),
+            steps: 0,
         })
     }
 
@@ -190,7 +196,7 @@ impl All {
                     facts,
                     pending: &mut self.pending,
                 };
-                run(&compiled.version, &mut stored.execution, &told, &mut stage, now);
+                self.steps += run(&compiled.version, &mut stored.execution, &told, &mut stage, now);
             } else {
                 fail(&mut stored.execution, "The version of the workflow does not exist any more.", now);
             }
@@ -220,7 +226,7 @@ impl All {
         }
         self.pending.save(tx, self.project, app.contents(), &mut deltas).await?;
         deltas.save(tx).await?;
-        Ok(Done { contacts, mails, requests, changes })
+        Ok(Done { contacts, mails, requests, changes, steps: self.steps })
     }
 }
 

@@ -106,6 +106,7 @@ impl App {
     async fn advance_contacts(&self, project: ProjectNumber, contacts: &[ContactId]) -> Result<Done> {
         let batch = Batch::new(self, project, contacts.to_vec());
         let done = self.write_in_background(body!(async |tx| Ok(batch.run(tx).await?))).await?;
+        self.0.metrics.workflow_steps(done.steps as u64);
         if done.mails > 0 {
             self.dispatcher().wake(Lane::Workflow, project);
         }

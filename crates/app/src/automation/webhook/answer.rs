@@ -86,6 +86,17 @@ pub(super) enum Verdict {
     },
 }
 
+impl Verdict {
+    /// How the attempt is counted.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Ended(Answered { error: None, .. }) => "answered",
+            Self::Ended(_) => "failed",
+            Self::Again { .. } => "repeated",
+        }
+    }
+}
+
 impl Attempt {
     pub(super) fn of(outcome: Result<Answer, Error>) -> Self {
         match outcome {

@@ -59,6 +59,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(10);
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 /// The most characters of a host; no name in the DNS has more (RFC 1035 section 2.3.4).
 const MAX_HOST: usize = 255;
+/// How a request is counted that ends while its host is left alone.
+const GIVEN_UP: &str = "given_up";
 /// How long a request waits again for which this process has no room.
 const NO_ROOM: Duration = Duration::from_secs(5);
 
@@ -214,7 +216,9 @@ impl App {
         self.0.automation.breakers.note(&host, attempt.is_failure_of_host(), self.0.clock.steady());
         let now = self.0.clock.now();
         let is_last = now.since(claimed.created_at) >= PATIENCE;
-        match attempt.verdict(&claimed, is_last) {
+        let verdict = attempt.verdict(&claimed, is_last);
+        self.0.metrics.workflow_request(verdict.name());
+        match verdict {
             Verdict::Ended(answered) => {
                 self.write_in_background(body!(async |tx| Ok(
                     store::conclude(tx, &claimed, answered, now).await?
@@ -233,6 +237,7 @@ impl App {
     /// Ends a request whose time is over while its host is left alone.
     async fn give_up(&self, claimed: Claimed) -> Result<()> {
         let (now, answered) = (self.0.clock.now(), answer::given_up(&claimed));
+        self.0.metrics.workflow_request(GIVEN_UP);
         self.write_in_background(body!(async |tx| Ok(store::conclude(tx, &claimed, answered, now).await?)))
             .await?;
         self.wake_workflows();

@@ -16,7 +16,7 @@ use mailwright_core::workflow::figures::changes;
 use mailwright_core::workflow::graph::Step;
 use mailwright_core::workflow::kind::{ExecutionStatus, Refused};
 use mailwright_core::workflow::lifecycle::{Beginning, begin, cancel};
-use mailwright_core::workflow::limits::{MAX_ACTIVE_PER_CONTACT, MAX_CONTEXT};
+use mailwright_core::workflow::limits::{MAX_ACTIVE_PER_CONTACT, MAX_CONTEXT, MAX_STARTS_PER_HOUR};
 use mailwright_core::workflow::output::shown;
 use mailwright_store::audience::{contact, event_data};
 use mailwright_store::automation::execution::{self as store, Stored};
@@ -256,8 +256,8 @@ async fn start(
             "The contact went through this workflow before, and allowReentry is false.".into()
         }
         _ => format!(
-            "The contact goes through {MAX_ACTIVE_PER_CONTACT} workflows, which is the limit, or began this one too \
-             often within the hour."
+            "The contact goes through {MAX_ACTIVE_PER_CONTACT} workflows, or began this one {MAX_STARTS_PER_HOUR} \
+             times within the hour. These are the limits."
         ),
     }))
 }

@@ -146,7 +146,8 @@ impl Graph {
             // either place can name it
             step.config.as_object_mut().map(|config| config.remove("templateId"));
         }
-        step.config = change.config.unwrap_or(step.config);
+        // what a TRIGGER step shows is that of the workflow
+        step.config = change.config.filter(|_| step.kind != StepType::Trigger).unwrap_or(step.config);
         change.template.apply(&mut step.template);
         step.updated_at = now;
         if touches_action {

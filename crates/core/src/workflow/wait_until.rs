@@ -112,11 +112,12 @@ impl Until {
     }
 }
 
-/// The date in a custom field. One with a time in it is an instant, as custom data has it (contract, Custom data rule
-/// 8); one without a time begins when the day does in the zone.
+/// The date in a custom field. One with a time in it is an instant, in UTC without an offset, as custom data has it
+/// (contract, Custom data rule 8); one without a time begins when the day does in the zone.
 fn date_in(value: &Value, zone: &Zone) -> Option<Timestamp> {
     let text = value.as_str()?;
-    let moment = Moment::parse(text)?;
+    // custom data knows fewer forms than people write
+    let Some(moment) = Moment::parse(text) else { return Date::parse(text)?.instant(&Zone::UTC) };
     if text.len() == 10 { zone.instant(moment.as_str().parse().ok()?) } else { moment.instant() }
 }
 
@@ -186,6 +187,8 @@ mod tests {
             (0, json!("2026-04-10"), Some("2026-04-09T22:00:00Z")),
             (-3, json!("2026-04-10T08:00:00Z"), Some("2026-04-07T08:00:00Z")),
             (1, json!("2026-04-10T08:00:00"), Some("2026-04-11T08:00:00Z")),
+            (0, json!("2026-04-10T08:00"), Some("2026-04-10T08:00:00Z")),
+            (0, json!("2026-04-10T08:00:00+02:00"), Some("2026-04-10T06:00:00Z")),
             (0, json!("soon"), None),
             (0, json!(5), None),
             (0, json!(null), None),

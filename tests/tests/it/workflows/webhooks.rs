@@ -328,6 +328,20 @@ both_engines! {
         assert_eq!(header(&calls[0], "webhook-id"), header(&calls[1], "webhook-id"));
     }
 
+    async fn what_is_no_address_fails_at_once(engine: Engine) {
+        let app = start(engine).await;
+        for (n, url) in ["http://exa mple.com/", "http://{{missing}}/", "http://:8080/", "nonsense"].iter().enumerate() {
+            let flow = Flow::new(&app, "ordered").await;
+            if flow.try_add("WEBHOOK", &json!({"url": url}), &json!({})).await.status == 201 {
+                flow.enable().await;
+                let id = begin(&app, &flow, &format!("c{n}@example.com")).await;
+                let failed = flow.once(&id, "FAILED").await;
+                let error = text(&failed["stepExecutions"][1]["error"]).to_owned();
+                assert!(error.starts_with("The address is refused"), "{url}: {error}");
+            }
+        }
+    }
+
     async fn private_addresses_are_not_reached_unless_that_is_allowed(engine: Engine) {
         let app = App::start(engine).await;
         let receiver = Receiver::obliging().await;

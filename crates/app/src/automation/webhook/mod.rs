@@ -59,6 +59,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(10);
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 /// The most characters of a host; no name in the DNS has more (RFC 1035 section 2.3.4).
 const MAX_HOST: usize = 255;
+/// Stands for the host of an address that has none: the request is refused when it is its turn.
+const NO_HOST: &str = "-";
 /// How a request is counted that ends while its host is left alone.
 const GIVEN_UP: &str = "given_up";
 /// How long a request waits again for which this process has no room.
@@ -266,10 +268,11 @@ impl App {
     }
 }
 
-/// The host of an address, by which requests take turns and failures are counted.
+/// The host of an address, by which requests take turns and failures are counted. It is never empty.
 pub(super) fn host(url: &str) -> String {
     let url = Url::parse(url).ok();
-    short_text::shortened(url.as_ref().and_then(Url::host_str).unwrap_or_default(), MAX_HOST)
+    let host = url.as_ref().and_then(Url::host_str).filter(|host| !host.is_empty());
+    short_text::shortened(host.unwrap_or(NO_HOST), MAX_HOST)
 }
 
 fn pause_after(attempts: i64) -> Duration {

@@ -4,14 +4,19 @@ use std::cell::Cell;
 
 use super::MAX_WORK;
 
-/// The work that is left to do.
+/// The work that is left to do. Renders can share one.
 #[derive(Debug)]
-pub(super) struct Budget(Cell<u64>);
+pub struct Budget(Cell<u64>);
 
 impl Budget {
     /// What a render starts with.
-    pub(super) fn full() -> Self {
+    pub fn full() -> Self {
         Self(Cell::new(MAX_WORK))
+    }
+
+    /// Whether nothing is left.
+    pub fn is_spent(&self) -> bool {
+        self.0.get() == 0
     }
 
     /// Takes `units`. False when there are not so many left; then nothing is left.

@@ -40,6 +40,7 @@ use std::sync::Arc;
 use parse::Rules;
 use program::Program;
 
+pub use budget::Budget;
 pub use scope::{Fixed, Scope};
 
 /// The longest source, in characters, that [`Template::parse`] accepts.
@@ -117,14 +118,25 @@ impl Template {
     /// Appends the template filled in from `scope` to `out`. It grows by at most the
     /// length of the source and [`MAX_OUTPUT`].
     pub fn render_into(&self, scope: &Scope<'_>, mode: Escape, out: &mut String) {
-        render::render(&self.program, scope, mode, MAX_OUTPUT, out);
+        render::render(&self.program, scope, mode, MAX_OUTPUT, &Budget::full(), out);
     }
 
     /// The template filled in from `scope`, at most `room` bytes longer than its source; `None` when that is too
     /// little.
     pub fn render_within(&self, scope: &Scope<'_>, mode: Escape, room: usize) -> Option<String> {
+        self.render_sharing(scope, mode, room, &Budget::full())
+    }
+
+    /// The same with the work that others have left of a budget.
+    pub fn render_sharing(
+        &self,
+        scope: &Scope<'_>,
+        mode: Escape,
+        room: usize,
+        budget: &Budget,
+    ) -> Option<String> {
         let mut out = String::with_capacity(self.program.source.len() + 256);
-        render::render(&self.program, scope, mode, room, &mut out).then_some(out)
+        render::render(&self.program, scope, mode, room, budget, &mut out).then_some(out)
     }
 
     /// How many bytes its source has.

@@ -21,6 +21,7 @@ pub(super) fn render(
     scope: &Scope<'_>,
     mode: Escape,
     most: usize,
+    budget: &Budget,
     out: &mut String,
 ) -> bool {
     let room = room(scope);
@@ -32,7 +33,7 @@ pub(super) fn render(
         // A literal text, however long, fits; what values and loops add to it is bounded.
         out: Output::new(std::mem::take(out), program.source.len().saturating_add(room.min(most))),
         locals: vec![None; slots],
-        budget: Budget::full(),
+        budget,
     };
     render.block(&program.nodes);
     let is_enough = most >= room || !render.out.is_full();
@@ -60,7 +61,7 @@ struct Render<'r> {
     out: Output,
     /// The template's own variables, by symbol.
     locals: Vec<Option<Val<'r>>>,
-    budget: Budget,
+    budget: &'r Budget,
 }
 
 impl<'r> Render<'r> {
@@ -90,7 +91,7 @@ impl<'r> Render<'r> {
             Node::Case { subject, branches, otherwise } => {
                 let subject = self.value(subject);
                 let listed = |values: &'r [Expr]| {
-                    values.iter().any(|value| subject.equals(&self.value(value), &self.budget))
+                    values.iter().any(|value| subject.equals(&self.value(value), self.budget))
                 };
                 let branch = branches.iter().find(|(values, _)| listed(values));
                 return self.block(branch.map_or(otherwise, |(_, body)| body));
@@ -198,12 +199,8 @@ impl<'r> Render<'r> {
                         continue;
                     }
                     let arguments: Vec<_> = arguments.iter().map(|argument| self.value(argument)).collect();
-                    value = filter.apply(&Call {
-                        input: value,
-                        arguments,
-                        html: self.html,
-                        budget: &self.budget,
-                    });
+                    value =
+                        filter.apply(&Call { input: value, arguments, html: self.html, budget: self.budget });
                     self.budget.spend(value.weight());
                 }
             }
@@ -233,8 +230,8 @@ impl<'r> Render<'r> {
             left.compare(&right)
         };
         match comparison {
-            Comparison::Equal => left.equals(&right, &self.budget),
-            Comparison::NotEqual => !left.equals(&right, &self.budget),
+            Comparison::Equal => left.equals(&right, self.budget),
+            Comparison::NotEqual => !left.equals(&right, self.budget),
             Comparison::Less => ordering().is_some_and(Ordering::is_lt),
             Comparison::LessOrEqual => ordering().is_some_and(Ordering::is_le),
             Comparison::Greater => ordering().is_some_and(Ordering::is_gt),
@@ -254,7 +251,7 @@ impl<'r> Render<'r> {
             Val::Object(_) => !whole.at(part).is_nil(),
             _ => (0..whole.len().unwrap_or_default())
                 .take_while(|_| self.budget.spend(STEP_COST))
-                .any(|index| whole.item(index).equals(part, &self.budget)),
+                .any(|index| whole.item(index).equals(part, self.budget)),
         }
     }
 

@@ -4,14 +4,16 @@
 //! `contact`, `workflow` and `execution`. A value in an address is percent-encoded, so that no value can add a parameter
 //! or lead to another path; only a value that the address begins with is taken as it is.
 
+use std::cell::Cell;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::contact::Contact;
-use crate::custom_data::{self, Data};
+use crate::custom_data::Data;
 use crate::ids::WorkflowId;
-use crate::template_language::{Escape, Scope, Template};
+use crate::template_language::{Budget, Escape, Scope, Template};
 use crate::workflow::action::{Method, Webhook};
 use crate::workflow::execution::Execution;
 use crate::workflow::limits::{MAX_HEADER, MAX_REQUEST, MAX_URL};
@@ -50,7 +52,8 @@ impl Request {
         execution: &Execution,
         sender: Sender<'_>,
     ) -> Result<Self, String> {
-        let values = Values::new(contact, execution, sender);
+        let limits = Limits { work: Budget::full(), room: Cell::new(2 * MAX_REQUEST) };
+        let values = Values::new(contact, execution, sender, &limits);
         let url = values.url(&webhook.url);
         if url.len() > MAX_URL {
             return Err(format!("The URL has more than {MAX_URL} bytes once its variables are filled in."));
@@ -63,8 +66,11 @@ impl Request {
             (Some(body), _) => Some(values.filled(body)),
             (None, _) => Some(values.usual_body()),
         };
+        if limits.work.is_spent() {
+            return Err("Filling in the variables of the request takes too long.".to_owned());
+        }
         let body = body.map(|body| body.to_string());
-        if body.as_ref().is_some_and(|body| body.len() > MAX_REQUEST) {
+        if limits.room.get() == 0 || body.as_ref().is_some_and(|body| body.len() > MAX_REQUEST) {
             return Err(format!(
                 "The body has more than {MAX_REQUEST} bytes once its variables are filled in."
             ));
@@ -73,8 +79,22 @@ impl Request {
     }
 }
 
+/// What filling in all texts of a request may take together.
+struct Limits {
+    work: Budget,
+    /// How many bytes they may have.
+    room: Cell<usize>,
+}
+
+impl Limits {
+    fn take(&self, text: &str) {
+        self.room.set(self.room.get().saturating_sub(text.len()));
+    }
+}
+
 /// The values that variables have.
-struct Values {
+struct Values<'l> {
+    limits: &'l Limits,
     id: String,
     email: String,
     context: Data,
@@ -83,8 +103,8 @@ struct Values {
     own: Data,
 }
 
-impl Values {
-    fn new(contact: &Contact, execution: &Execution, sender: Sender<'_>) -> Self {
+impl<'l> Values<'l> {
+    fn new(contact: &Contact, execution: &Execution, sender: Sender<'_>, limits: &'l Limits) -> Self {
         let context = plain_context(&execution.context);
         let own = json!({
             "contact": { "id": contact.id, "email": contact.email, "subscribed": contact.subscribed, "data": contact.data },
@@ -95,6 +115,7 @@ impl Values {
             "workflow": { "id": sender.workflow, "name": sender.name },
         });
         Self {
+            limits,
             id: contact.id.to_string(),
             email: contact.email.to_string(),
             own: own.as_object().cloned().unwrap_or_default(),
@@ -105,11 +126,18 @@ impl Values {
 
     fn text(&self, source: &str) -> String {
         if !source.contains('{') {
+            self.limits.take(source);
             return source.to_owned();
         }
         let scope = Scope::new().fixed("id", self.id.as_str()).fixed("email", self.email.as_str());
         let scope = scope.layer(&self.own).layer(&self.context).layer(&self.contact);
-        Template::parse_lenient(source).render(&scope, Escape::Text)
+        let (template, Limits { work, room }) = (Template::parse_lenient(source), self.limits);
+        let Some(text) = template.render_sharing(&scope, Escape::Text, room.get(), work) else {
+            room.set(0);
+            return String::new();
+        };
+        self.limits.take(&text);
+        text
     }
 
     fn url(&self, source: &str) -> String {
@@ -118,6 +146,7 @@ impl Values {
             return self.text(source);
         }
         let encoded = Self {
+            limits: self.limits,
             id: self.id.clone(),
             email: encode(&self.email),
             context: encoded(&self.context),
@@ -137,18 +166,14 @@ impl Values {
         Ok(value)
     }
 
-    /// A body whose texts are templates. What grows beyond the limit is cut off there, and refused by its size.
+    /// A body whose texts are templates. Where there is no room left, nothing more is filled in.
     fn filled(&self, body: &Value) -> Value {
+        if self.limits.room.get() == 0 || self.limits.work.is_spent() {
+            return Value::Null;
+        }
         match body {
             Value::String(text) => self.text(text).into(),
-            Value::Array(items) => {
-                let mut size = 0;
-                let fits = |value: &Value| {
-                    size += custom_data::value_size(value);
-                    size <= 2 * MAX_REQUEST
-                };
-                items.iter().map(|item| self.filled(item)).take_while(fits).collect()
-            }
+            Value::Array(items) => items.iter().map(|item| self.filled(item)).collect(),
             Value::Object(members) => {
                 let members = members.iter().map(|(name, value)| (name.clone(), self.filled(value)));
                 Value::Object(members.collect::<Map<_, _>>())
@@ -268,6 +293,14 @@ mod tests {
 
     #[test]
     fn a_request_is_bounded() {
+        let long = "{% for i in (1..60000) %}{% for j in (1..60000) %}{% endfor %}{% endfor %}";
+        let texts: Map<String, Value> = (0..600).map(|n| (n.to_string(), long.into())).collect();
+        let error = request(&webhook("https://a.example", Method::Post, Some(texts.into()))).unwrap_err();
+        assert!(error.contains("takes too long"), "{error}");
+        let grows = "{% for i in (1..1000) %}{{data.home}}{{data.home}}{% endfor %}";
+        let texts: Map<String, Value> = (0..600).map(|n| (n.to_string(), grows.into())).collect();
+        let error = request(&webhook("https://a.example", Method::Post, Some(texts.into()))).unwrap_err();
+        assert!(error.contains("262144 bytes"), "{error}");
         let big = json!(vec!["{{data.home}}".repeat(2000); 100]);
         let error = request(&webhook("https://a.example", Method::Post, Some(big))).unwrap_err();
         assert!(error.contains("262144 bytes"), "{error}");

@@ -16,7 +16,7 @@ pub trait Stage: World {
 
 /// The most steps that an execution takes at a time by itself; the next are due at once. So a long way without waits does
 /// not make one transaction large.
-const AT_ONCE: usize = 50;
+const AT_ONCE: usize = 10;
 
 /// Something that happened, and when.
 pub type Told<'a> = (Timestamp, Input<'a>);

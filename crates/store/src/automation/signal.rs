@@ -66,26 +66,32 @@ pub async fn contacts(rx: &Rx<'_>, project: ProjectNumber, limit: i64) -> Result
 /// The most signals of some contacts that are taken at a time.
 pub const AT_ONCE: usize = 2000;
 
-/// Takes the signals of some contacts, contact by contact, those of each in the order in which they came. If there are
-/// [`AT_ONCE`], those of contacts behind the last one are left, and some of the last one may be.
-pub async fn take(tx: &Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Vec<Signal>> {
+/// The signals of some contacts, contact by contact, those of each in the order in which they came. If there are
+/// [`AT_ONCE`], those of contacts behind the last one are missing, and some of the last one may be.
+pub async fn of_contacts(tx: &Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Vec<Signal>> {
     let of = || Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
-    let signals = tx
+    tx
         .all(
             "select id, contact_id, event_id, event, {json_out data}, execution_id, {json_out answer}, created_at \
              from workflow_signals where project_id = $1 and contact_id {in $2} order by contact_id, id limit $3",
             &[project.into(), of(), (AT_ONCE as i64).into()],
             read,
         )
-        .await?;
-    if !signals.is_empty() {
-        tx.execute(
-            "delete from workflow_signals where project_id = $1 and id {in $2}",
-            &[project.into(), Arg::Ids(signals.iter().map(|signal| Some(signal.id.into())).collect())],
-        )
-        .await?;
+        .await
+}
+
+/// Removes signals that were told.
+pub async fn remove<'s>(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    signals: impl Iterator<Item = &'s Signal>,
+) -> Result<()> {
+    let ids: Vec<_> = signals.map(|signal| Some(signal.id.into())).collect();
+    if !ids.is_empty() {
+        let sql = "delete from workflow_signals where project_id = $1 and id {in $2}";
+        tx.execute(sql, &[project.into(), Arg::Ids(ids)]).await?;
     }
-    Ok(signals)
+    Ok(())
 }
 
 /// Stores signals.

@@ -1,6 +1,7 @@
 //! One transaction of the engine: the executions of some contacts, as far as they go by themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Facts;
 use mailwright_core::ids::{ContactId, ProjectNumber};
@@ -25,6 +26,9 @@ use crate::App;
 
 /// How many contacts a batch takes.
 const CONTACTS: usize = 200;
+/// For how long a batch takes steps; the contact at which that is over is the last one. While it does, SQLite takes no
+/// other writes, and nobody else changes these contacts.
+const LONGEST: Duration = Duration::from_millis(50);
 /// Why an execution is cancelled whose project is disabled (reference 1.5).
 const PROJECT_DISABLED: &str = "project_disabled";
 
@@ -95,10 +99,11 @@ impl Batch {
     pub(super) async fn run(self, tx: &mut Tx<'_>) -> Result<Done> {
         let Some(project) = project::get(tx, self.project).await? else { return Ok(Done::default()) };
         let mut held = contact::hold_free(tx, self.project, &self.contacts).await?;
+        held.sort_unstable();
         if held.len() < self.contacts.len() {
             forget::missing_contacts(tx, self.project, &self.contacts).await?;
         }
-        let signals = signal::take(tx, self.project, &held).await?;
+        let signals = signal::of_contacts(tx, self.project, &held).await?;
         if let Some(last) = signals.last().filter(|_| signals.len() == signal::AT_ONCE) {
             // whoever was not told of everything stays as it is
             held.retain(|contact| *contact <= last.contact);
@@ -110,12 +115,15 @@ impl Batch {
                 Err(id) => execution::give_up_unreadable(tx, self.project, id, self.now).await?,
             }
         }
+        executions.sort_by_key(|stored| (stored.execution.contact, stored.execution.id));
         let mut all = All::load(tx, self.project, &held, executions, self.now).await?;
         if project.disabled {
             all.cancel(&signals, self.now);
-        } else {
-            all.advance(&signals, self.now);
+        } else if let Some(first_left) = all.advance(&signals, self.now) {
+            held.retain(|contact| *contact < first_left);
         }
+        let is_told = |signal: &&Signal| held.binary_search(&signal.contact).is_ok();
+        signal::remove(tx, self.project, signals.iter().filter(is_told)).await?;
         all.save(tx, &self.app, held.len()).await
     }
 }
@@ -179,8 +187,16 @@ impl All {
         }
     }
 
-    fn advance(&mut self, signals: &[Signal], now: Timestamp) {
+    /// Takes the executions on, contact by contact, until all or the time of a batch is over. Returns the first contact that
+    /// is left to another batch.
+    fn advance(&mut self, signals: &[Signal], now: Timestamp) -> Option<ContactId> {
+        let (began, mut last) = (Instant::now(), None);
         for (index, stored) in self.executions.iter_mut().enumerate() {
+            let contact = stored.execution.contact;
+            if last.is_some_and(|last| last != contact) && began.elapsed() > LONGEST {
+                return Some(contact);
+            }
+            last = Some(contact);
             let Some(facts) = self.people.facts.get_mut(&stored.execution.contact) else { continue };
             let before = stored.execution.clone();
             let compiled = self.versions.get(&(stored.workflow, stored.version));
@@ -204,6 +220,7 @@ impl All {
                 self.before.insert(index, before);
             }
         }
+        None
     }
 
     async fn save(self, tx: &mut Tx<'_>, app: &App, contacts: usize) -> Result<Done> {
@@ -273,7 +290,8 @@ pub(super) async fn give_up(
     if contact::hold_free(tx, project, &[id]).await?.is_empty() {
         return Ok(());
     }
-    signal::take(tx, project, &[id]).await?;
+    let signals = signal::of_contacts(tx, project, &[id]).await?;
+    signal::remove(tx, project, signals.iter()).await?;
     let mut deltas = Deltas::default();
     let mut failed = Vec::new();
     for found in execution::active_of(tx, project, &[id]).await? {

@@ -55,6 +55,8 @@ const LEASE: Duration = Duration::from_mins(1);
 const PATIENCE: Duration = Duration::from_hours(12);
 /// The pause after the first attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
+/// A pause that the receiver asks for is at least this part of the one that would be made.
+const SHORTEST_PART: u32 = 10;
 /// The longest pause between attempts, also if the receiver asks for more.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 /// The most characters of a host; no name in the DNS has more (RFC 1035 section 2.3.4).
@@ -228,7 +230,9 @@ impl App {
                 .await?;
             }
             Verdict::Again { pause, is_doubt, status, error } => {
-                let pause = pause.unwrap_or_else(|| pause_after(claimed.attempts)).min(LONGEST_PAUSE);
+                let own = pause_after(claimed.attempts);
+                // a receiver that asks for no pause again and again is not asked all the time
+                let pause = pause.map_or(own, |pause| pause.clamp(own / SHORTEST_PART, LONGEST_PAUSE));
                 let (attempts, doubts) = (claimed.attempts + 1, claimed.doubts + i64::from(is_doubt));
                 self.again(Claimed { attempts, doubts, status, ..claimed }, pause, error).await?;
             }

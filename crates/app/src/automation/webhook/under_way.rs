@@ -9,6 +9,10 @@ use mailwright_core::ids::ProjectNumber;
 const ALL: usize = 48;
 /// The most of a project.
 const OF_PROJECT: usize = 16;
+/// The most of a project while fewer than half of all places are free.
+const OF_PROJECT_BUSY: usize = 4;
+/// So many places are for projects that have no request under way.
+const FOR_OTHERS: usize = 12;
 /// The most of a project to one host: half of those that the HTTP client makes to it, since others may use it as well.
 const TO_HOST: usize = 4;
 
@@ -27,7 +31,12 @@ impl UnderWay {
     pub(super) fn room(&self, project: ProjectNumber) -> usize {
         let counts = self.lock();
         let made: usize = counts.projects.get(&project).into_iter().flat_map(BTreeMap::values).sum();
-        OF_PROJECT.saturating_sub(made).min(ALL.saturating_sub(counts.all))
+        let most = match counts.all {
+            all if all < ALL / 2 => OF_PROJECT,
+            all if all < ALL - FOR_OTHERS => OF_PROJECT_BUSY,
+            _ => 1,
+        };
+        most.saturating_sub(made).min(ALL.saturating_sub(counts.all))
     }
 
     /// How many more it may make to a host, if it may make any.
@@ -88,6 +97,20 @@ mod tests {
         drop(places);
         assert_eq!((under_way.room(one), under_way.room_for(one, "slow")), (OF_PROJECT, TO_HOST));
         assert!(under_way.lock().projects.is_empty(), "nothing is remembered of them");
+    }
+
+    #[test]
+    fn the_last_places_are_for_those_who_have_none() {
+        let under_way = UnderWay::default();
+        let mut places = Vec::new();
+        for project in 1..100 {
+            let project = ProjectNumber(project);
+            while under_way.room(project) > 0 && places.len() < ALL - FOR_OTHERS {
+                places.push(under_way.enter(project, &places.len().to_string()));
+            }
+        }
+        assert_eq!(places.len(), ALL - FOR_OTHERS);
+        assert_eq!((under_way.room(ProjectNumber(1)), under_way.room(ProjectNumber(100))), (0, 1));
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::envelope::CursorPage;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::{DataObject, Email, ShortText};
 use crate::params::{self, ContactSort, Direction, Params, PathText, RowLimit};
-use crate::schema::{Body, Payload, check_count};
+use crate::schema::{Body, Payload, check_count, missing};
 
 /// Most addresses of a lookup (contract, Limits).
 pub(crate) const MAX_LOOKUP: usize = 500;
@@ -110,8 +110,7 @@ impl Payload for UpsertRequest {
     }
 
     fn legacy(body: &Value) -> Option<&'static str> {
-        let email = body.as_object()?.get("email").unwrap_or(&Value::Null);
-        (email.is_null() || email == "").then_some("email is required")
+        missing(body, &[("email", "email is required")])
     }
 }
 

@@ -23,7 +23,7 @@ use crate::auth::needs::{ReadWorkflows, WriteWorkflows};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::DataObject;
 use crate::params::{self, PageNumber, PageSize, Params, PathText, PathTexts, one_of};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, missing};
 
 /// A contact's way through a workflow.
 #[derive(Debug, Serialize, ToSchema)]
@@ -182,8 +182,7 @@ impl Payload for StartRequest {
     }
 
     fn legacy(body: &Value) -> Option<&'static str> {
-        let contact = body.as_object()?.get("contactId").unwrap_or(&Value::Null);
-        (contact.is_null() || contact == "").then_some("contactId is required")
+        missing(body, &[("contactId", "contactId is required")])
     }
 }
 

@@ -19,7 +19,7 @@ use crate::auth::needs::WriteWorkflows;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::Name;
 use crate::params::{self, Params, PathText, PathTexts};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, missing};
 
 /// A place on the canvas.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, ToSchema)]
@@ -92,13 +92,6 @@ pub(crate) struct AddRequest {
     template_id: Option<TemplateId>,
     /// Whether it is linked from the newest step that leads nowhere; true by default.
     auto_connect: Option<bool>,
-}
-
-/// The first of some members that a body does not have, as an error of earlier versions of the API.
-fn missing(body: &Value, members: &[(&str, &'static str)]) -> Option<&'static str> {
-    let object = body.as_object()?;
-    let is_missing = |name: &str| object.get(name).is_none_or(|value| value.is_null() || value == "");
-    members.iter().find(|(name, _)| is_missing(name)).map(|(_, message)| *message)
 }
 
 const TYPE: (&str, &str) = ("type", "type is required");

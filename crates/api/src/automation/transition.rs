@@ -19,7 +19,7 @@ use crate::auth::needs::WriteWorkflows;
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::Name;
 use crate::params::{self, PathText, PathTexts};
-use crate::schema::{Body, Payload, WholeNumber};
+use crate::schema::{Body, Payload, WholeNumber, missing};
 
 /// The branch of a transition, as earlier versions of the API have it.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
@@ -87,12 +87,7 @@ pub(crate) struct AddRequest {
 
 impl Payload for AddRequest {
     fn legacy(body: &Value) -> Option<&'static str> {
-        let object = body.as_object()?;
-        let is_missing = |name: &str| object.get(name).is_none_or(|value| value.is_null() || value == "");
-        if is_missing("fromStepId") {
-            return Some("fromStepId is required");
-        }
-        is_missing("toStepId").then_some("toStepId is required")
+        missing(body, &[("fromStepId", "fromStepId is required"), ("toStepId", "toStepId is required")])
     }
 }
 

@@ -25,7 +25,7 @@ use crate::auth::needs::{ReadWorkflows, WriteWorkflows};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::{Description, Name, ShortText};
 use crate::params::{self, PathText};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, missing};
 
 /// A workflow.
 #[derive(Debug, Serialize, ToSchema)]
@@ -111,12 +111,7 @@ pub(crate) struct CreateRequest {
 
 impl Payload for CreateRequest {
     fn legacy(body: &Value) -> Option<&'static str> {
-        let object = body.as_object()?;
-        let is_missing = |name: &str| object.get(name).is_none_or(|value| value.is_null() || value == "");
-        if is_missing("name") {
-            return Some("name is required");
-        }
-        is_missing("eventName").then_some("eventName is required")
+        missing(body, &[("name", "name is required"), ("eventName", "eventName is required")])
     }
 }
 

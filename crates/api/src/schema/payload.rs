@@ -26,6 +26,14 @@ pub(crate) trait Payload: DeserializeOwned + ToSchema + Send + 'static {
     }
 }
 
+/// The message of the first of some members that a body does not have: they are missing, null or empty. For
+/// [`Payload::legacy`].
+pub(crate) fn missing(body: &Value, members: &[(&str, &'static str)]) -> Option<&'static str> {
+    let object = body.as_object()?;
+    let is_missing = |name: &str| object.get(name).is_none_or(|value| value.is_null() || value == "");
+    members.iter().find(|(name, _)| is_missing(name)).map(|(_, message)| *message)
+}
+
 /// Refuses a list that is empty or has more than `most` elements.
 pub(crate) fn check_count(field: &str, count: usize, most: usize) -> Vec<Issue> {
     if count == 0 {

@@ -20,7 +20,7 @@ use crate::auth::needs::{ReadCampaigns, WriteCampaigns};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::{Description, DisplayName, Email, Html, Name, Subject};
 use crate::params::{self, Direction, NamedSort, PageNumber, PageSize, Params, PathText};
-use crate::schema::{Body, Payload};
+use crate::schema::{Body, Payload, missing};
 
 /// A template.
 #[derive(Debug, Serialize, ToSchema)]
@@ -133,8 +133,7 @@ impl Payload for CreateRequest {
     const MAX_BODY: usize = MAX_BODY;
 
     fn legacy(body: &Value) -> Option<&'static str> {
-        let from = body.as_object()?.get("from").unwrap_or(&Value::Null);
-        (from.is_null() || from == "").then_some("from is required")
+        missing(body, &[("from", "from is required")])
     }
 }
 

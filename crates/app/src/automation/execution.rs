@@ -120,12 +120,8 @@ impl App {
                         Some(status) => list::count(rx, number, id, status).await?,
                         None => workflow::executions(rx, number, &[id]).await?.iter().map(|(_, n)| n).sum(),
                     };
-                    let mut versions = BTreeMap::new();
-                    for Listed { stored, .. } in &listed {
-                        if let Some(found) = version::compiled(rx, number, id, stored.version).await? {
-                            versions.insert(stored.version, found);
-                        }
-                    }
+                    let run = listed.iter().map(|listed| listed.stored.version);
+                    let versions = version::compiled_all(rx, number, id, run).await?;
                     Ok((listed, total, versions))
                 }),
             )
@@ -323,13 +319,7 @@ async fn versions_of(
     stored: &Stored,
 ) -> mailwright_store::Result<BTreeMap<i64, Arc<Compiled>>> {
     let ran = stored.execution.log.iter().filter_map(|record| record.of);
-    let mut versions = BTreeMap::new();
-    for number in ran.chain([stored.version]) {
-        if let Some(found) = version::compiled(rx, project, stored.workflow, number).await? {
-            versions.insert(number, found);
-        }
-    }
-    Ok(versions)
+    version::compiled_all(rx, project, stored.workflow, ran.chain([stored.version])).await
 }
 
 fn taken(

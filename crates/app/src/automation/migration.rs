@@ -186,12 +186,7 @@ impl Versions {
         let ran =
             executions.iter().flat_map(|stored| stored.execution.log.iter().filter_map(|record| record.of));
         let wanted: BTreeSet<i64> = run.chain(ran).collect();
-        let mut known = BTreeMap::new();
-        for number in wanted {
-            if let Some(found) = version::compiled(rx, project, workflow, number).await? {
-                known.insert(number, found);
-            }
-        }
+        let known = version::compiled_all(rx, project, workflow, wanted.into_iter()).await?;
         Ok(Self { to: version::compiled(rx, project, workflow, to).await?, known })
     }
 

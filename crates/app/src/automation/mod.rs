@@ -10,6 +10,7 @@ mod known;
 pub mod manage;
 pub mod migration;
 pub(crate) mod schedule;
+mod sendings;
 pub mod simulation;
 mod starting;
 pub mod stats;

@@ -29,6 +29,13 @@ pub enum Sending {
     NoTemplate,
 }
 
+impl Sending {
+    /// Whether a mail counts for the cap on marketing mails: one for subscribers, to the contact itself.
+    pub fn counts_for_cap(self, to: Option<&EmailAddress>) -> bool {
+        to.is_none() && matches!(self, Self::Ready(kind) if kind.needs_subscription())
+    }
+}
+
 /// What is known of the contact and its project.
 pub trait World: Facts {
     /// Whether mail of a template can be sent.

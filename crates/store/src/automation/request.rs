@@ -168,6 +168,23 @@ pub struct Claim {
     pub lease_until: Timestamp,
 }
 
+impl Claim {
+    /// How many due requests are looked at.
+    fn looked_at(&self) -> i64 {
+        if self.asked_until == Timestamp::LAST { self.limit } else { LOOKED_AT }
+    }
+}
+
+/// Whether a claim would find a request.
+pub async fn is_claimable(rx: &mut Rx<'_>, claim: &Claim) -> Result<bool> {
+    rx.exists(
+        "select 1 from (select created_at from workflow_requests where project_id = $1 and host = $2 \
+         and due_at <= $3 order by due_at limit $4) looked_at where created_at <= $5",
+        args![claim.project, &claim.host, claim.now, claim.looked_at(), claim.asked_until],
+    )
+    .await
+}
+
 /// Claims requests to a host that are due.
 pub async fn claim(tx: &Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
     tx.all(
@@ -182,7 +199,7 @@ pub async fn claim(tx: &Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
             claim.project,
             &claim.host,
             claim.now,
-            if claim.asked_until == Timestamp::LAST { claim.limit } else { LOOKED_AT },
+            claim.looked_at(),
             claim.asked_until,
             claim.limit,
             claim.lease_until,

@@ -1,5 +1,6 @@
 //! The versions of workflows: what was in force, and when.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -120,6 +121,22 @@ pub async fn compiled(
     let compiled = Arc::new(Compiled::new(stored));
     COMPILED.insert((workflow, number), Arc::clone(&compiled));
     Ok(Some(compiled))
+}
+
+/// Some versions of a workflow by their numbers, those that there are.
+pub async fn compiled_all(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    numbers: impl Iterator<Item = i64>,
+) -> Result<BTreeMap<i64, Arc<Compiled>>> {
+    let mut found = BTreeMap::new();
+    for number in numbers {
+        if let Some(version) = compiled(rx, project, workflow, number).await? {
+            found.insert(number, version);
+        }
+    }
+    Ok(found)
 }
 
 impl Compiled {

@@ -15,8 +15,10 @@ use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::{segment, suppression};
 use mailwright_store::automation::execution::Stored;
 use mailwright_store::automation::version::{self, Compiled};
-use mailwright_store::sending::{domain, email, template};
+use mailwright_store::sending::email;
 use mailwright_store::{Result, Tx, project};
+
+use crate::automation::sendings::sendings;
 
 /// The versions that some executions run.
 pub(super) type Versions = BTreeMap<(WorkflowId, i64), Arc<Compiled>>;
@@ -91,7 +93,7 @@ impl People {
         let settings = project::automation::get(tx, project).await?;
         let cap = settings.marketing_cap.filter(|_| !needs.templates.is_empty());
         let got = match cap {
-            Some(cap) => got(tx, project, contacts, now.minus(cap.period())).await?,
+            Some(cap) => email::times_counted_by_cap(tx, project, contacts, now.minus(cap.period())).await?,
             None => BTreeMap::new(),
         };
         let segments = segment::resolve_all(tx, project, needs.references.segments.clone()).await?;
@@ -116,7 +118,7 @@ impl People {
         let surroundings = Surroundings {
             zone: settings.timezone.and_then(|name| Zone::parse(&name)).unwrap_or(Zone::UTC),
             cap,
-            templates: templates(tx, project, &needs.templates).await?,
+            templates: sendings(tx, project, &needs.templates).await?,
             segments,
             static_segments,
             names: Mutex::new(names),
@@ -124,37 +126,4 @@ impl People {
         let facts = facts.into_iter().map(|facts| (facts.contact().id, facts)).collect();
         Ok(Self { surroundings, facts, suppressed, got })
     }
-}
-
-async fn got(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    contacts: &[ContactId],
-    since: Timestamp,
-) -> Result<BTreeMap<ContactId, Vec<Timestamp>>> {
-    let mut got: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
-    for mail in email::counted_by_cap(tx, project, contacts, since).await? {
-        got.entry(mail.contact).or_default().push(mail.at);
-    }
-    Ok(got)
-}
-
-/// Whether mail of some templates can be sent. Those that do not exist are left out.
-async fn templates(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    ids: &BTreeSet<TemplateId>,
-) -> Result<BTreeMap<TemplateId, Sending>> {
-    if ids.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let heads = template::heads(tx, project, ids).await?;
-    let senders: Vec<_> = heads.iter().map(|head| (project, head.from.domain())).collect();
-    let domains = domain::may_send(tx, &senders, true).await?;
-    let sending = |head: &template::Head| {
-        // a domain that is not verified any more holds the mail up, not the workflow
-        let is_known = domains.contains_key(&(project, head.from.domain().to_owned()));
-        if is_known { Sending::Ready(head.kind) } else { Sending::NoDomain }
-    };
-    Ok(heads.iter().map(|head| (head.id, sending(head))).collect())
 }

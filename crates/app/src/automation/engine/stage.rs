@@ -99,9 +99,7 @@ impl Stage for OnStage<'_> {
                     let Some(planned) = version.steps().get(step) else { continue };
                     let origin =
                         Origin { workflow: self.workflow.0, step: planned.id, execution: execution.id };
-                    if to.is_none()
-                        && matches!(self.template(template), Sending::Ready(kind) if kind.needs_subscription())
-                    {
+                    if self.template(template).counts_for_cap(to.as_ref()) {
                         self.got.insert(0, at);
                     }
                     let (contact, context) = (self.facts.contact().clone(), execution.context.clone());

@@ -115,9 +115,7 @@ impl Stage for Person<'_> {
         for effect in effects {
             match effect {
                 Effect::Mail { template, to, at, .. } => {
-                    let counts =
-                        matches!(self.template(template), Sending::Ready(kind) if kind.needs_subscription());
-                    if counts && to.is_none() {
+                    if self.template(template).counts_for_cap(to.as_ref()) {
                         let later = self.got.partition_point(|got| *got > at);
                         self.got.insert(later, at);
                     }

@@ -8,15 +8,15 @@ use mailwright_core::segment::SegmentType;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::trigger::Trigger;
-use mailwright_core::workflow::world::Sending;
 use mailwright_store::audience::filter;
 use mailwright_store::audience::{segment, suppression};
 use mailwright_store::project::automation;
-use mailwright_store::sending::{domain, email, template};
+use mailwright_store::sending::email;
 use mailwright_store::{Result, Rx};
 
 use super::person::{Known, Scene};
 use super::plan::Rehearsal;
+use crate::automation::sendings::sendings;
 
 /// What a rehearsal knows of its project.
 pub(super) struct Setting {
@@ -99,21 +99,6 @@ impl Setting {
         }
         Ok(got)
     }
-}
-
-async fn sendings(
-    rx: &Rx<'_>,
-    project: ProjectNumber,
-    ids: &BTreeSet<mailwright_core::ids::TemplateId>,
-) -> Result<BTreeMap<mailwright_core::ids::TemplateId, Sending>> {
-    let heads = template::heads(rx, project, ids).await?;
-    let senders: Vec<_> = heads.iter().map(|head| (project, head.from.domain())).collect();
-    let domains = domain::may_send(rx, &senders, true).await?;
-    let sending = |head: &template::Head| {
-        let is_known = domains.contains_key(&(project, head.from.domain().to_owned()));
-        if is_known { Sending::Ready(head.kind) } else { Sending::NoDomain }
-    };
-    Ok(heads.iter().map(|head| (head.id, sending(head))).collect())
 }
 
 async fn static_segments(

@@ -65,8 +65,6 @@ pub(super) enum Attempt {
     Failed { error: String, is_doubt: bool },
     /// The request cannot be made, now or later.
     Refused(String),
-    /// This process has no room for it at the moment.
-    NoRoom,
 }
 
 /// What follows from an attempt.
@@ -98,21 +96,22 @@ impl Verdict {
 }
 
 impl Attempt {
-    pub(super) fn of(outcome: Result<Answer, Error>) -> Self {
-        match outcome {
+    /// What an outcome means; `None` if this process had no room for the request, so that nothing was attempted.
+    pub(super) fn of(outcome: Result<Answer, Error>) -> Option<Self> {
+        Some(match outcome {
             Ok(answer) => Self::Answered {
                 status: answer.status,
                 retry_after: retry_after(&answer.headers),
                 response: response(&answer.body),
             },
             Err(Error::Refused(refusal)) => Self::Refused(format!("The address is refused: {refusal}.")),
-            Err(Error::NotSent(Failure::Timeout { phase: Phase::Turn, .. })) => Self::NoRoom,
+            Err(Error::NotSent(Failure::Timeout { phase: Phase::Turn, .. })) => return None,
             // what is too large now is so later
             Err(error @ (Error::Redirect(_) | Error::NotSent(Failure::TooLarge { .. }))) => {
                 Self::Refused(format!("{error}."))
             }
             Err(error) => Self::Failed { is_doubt: !error.was_not_sent(), error: format!("{error}.") },
-        }
+        })
     }
 
     /// Whether the host is to blame.
@@ -120,7 +119,7 @@ impl Attempt {
         match self {
             Self::Answered { status, .. } => status.is_server_error(),
             Self::Failed { .. } => true,
-            Self::Refused(_) | Self::NoRoom => false,
+            Self::Refused(_) => false,
         }
     }
 
@@ -156,12 +155,6 @@ impl Attempt {
                 output["success"] = false.into();
                 Verdict::Ended(Answered { output, error: Some(error) })
             }
-            Self::NoRoom => Verdict::Again {
-                pause: None,
-                is_doubt: false,
-                status: claimed.status,
-                error: "There was no room for it.".to_owned(),
-            },
         }
     }
 }

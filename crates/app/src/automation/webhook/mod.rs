@@ -168,6 +168,13 @@ impl Turn {
             now,
             lease_until,
         };
+        if leave == Leave::None {
+            // its requests stay due: each look is a read, not a write
+            let claim = claim.clone();
+            if !self.app.read(body!(async |rx| store::is_claimable(rx, &claim).await)).await? {
+                return Ok(true);
+            }
+        }
         let claimed =
             self.app.write_in_background(body!(async |tx| Ok(store::claim(tx, &claim).await?))).await?;
         if claimed.is_empty() {
@@ -211,11 +218,10 @@ impl Turn {
 impl App {
     /// Makes one request, and stores what became of it.
     async fn make_request(&self, claimed: Claimed, secret: Option<&Secret>) -> Result<()> {
-        let attempt = self.try_request(&claimed, secret).await;
-        if let Attempt::NoRoom = attempt {
+        let Some(attempt) = self.try_request(&claimed, secret).await else {
             let why = "Too many requests were under way.".to_owned();
             return self.again(claimed, NO_ROOM, why).await;
-        }
+        };
         let host = (claimed.project, claimed.host.clone());
         self.0.automation.breakers.note(&host, attempt.is_failure_of_host(), self.0.clock.steady());
         let now = self.0.clock.now();
@@ -250,13 +256,13 @@ impl App {
         Ok(())
     }
 
-    async fn try_request(&self, claimed: &Claimed, secret: Option<&Secret>) -> Attempt {
+    async fn try_request(&self, claimed: &Claimed, secret: Option<&Secret>) -> Option<Attempt> {
         match answer::prepared(claimed, secret, self.0.clock.now()) {
             Ok(request) => {
                 let request = request.following_redirects().keeping(MAX_RESPONSE);
                 Attempt::of(self.0.automation.http.send(request).await)
             }
-            Err(error) => Attempt::Refused(error),
+            Err(error) => Some(Attempt::Refused(error)),
         }
     }
 

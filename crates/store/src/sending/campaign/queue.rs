@@ -21,8 +21,8 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 use crate::project;
-use crate::sending::email::BACKLOG;
 use crate::sending::email::claim::{CLAIMED, Claimed, Taken, read_taken};
+use crate::sending::email::{BACKLOG, contacts_of};
 
 /// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left
 /// half handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
@@ -131,13 +131,6 @@ pub async fn claim_abandoned(
     Ok(Taken::of(rows))
 }
 
-/// How a contact changed since its mail was frozen.
-struct Now {
-    email: EmailAddress,
-    subscribed: bool,
-    suppressed: bool,
-}
-
 /// Looks at the contacts of claimed mails again. Returns the mails that are still to be sent, to where their contacts
 /// are now; the others are skipped. Mails that were half handed over are returned as they are.
 pub async fn recheck(
@@ -147,7 +140,7 @@ pub async fn recheck(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<Vec<Claimed>> {
-    let mut contacts = contacts_of(tx, project, &claimed).await?;
+    let mut contacts = contacts_of(tx, project, claimed.iter()).await?;
     let mut kept = Vec::with_capacity(claimed.len());
     let mut skipped: Vec<(CampaignId, EmailId, Reason)> = Vec::new();
     let mut moved: Vec<(EmailId, EmailAddress)> = Vec::new();
@@ -180,28 +173,6 @@ pub async fn recheck(
     readdress(tx, project, &moved).await?;
     skip(tx, project, &skipped, deltas, now).await?;
     Ok(kept)
-}
-
-async fn contacts_of(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    mails: &[Claimed],
-) -> Result<HashMap<EmailId, Now>> {
-    let found = rx
-        .each_returning(
-            "select r.email_id, c.email, c.subscribed, s.email is not null \
-             from {rows r: project_id int, email_id id, contact_id id} \
-             join contacts c on c.project_id = r.project_id and c.id = r.contact_id \
-             left join suppressions s on s.project_id = c.project_id and s.email = c.email",
-            &[
-                Arg::Ints(vec![Some(project.0); mails.len()]),
-                Arg::Ids(mails.iter().map(|mail| Some(mail.id.into())).collect()),
-                Arg::Ids(mails.iter().map(|mail| Some(mail.contact.into())).collect()),
-            ],
-            |r| Ok((r.get(0)?, Now { email: r.get(1)?, subscribed: r.get(2)?, suppressed: r.get(3)? })),
-        )
-        .await?;
-    Ok(found.into_iter().collect())
 }
 
 /// Whether a campaign has written to an address whose contact has left it since.

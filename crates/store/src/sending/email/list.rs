@@ -1,5 +1,7 @@
 //! Single mails, and lists of them.
 
+use std::collections::BTreeMap;
+
 use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
@@ -150,6 +152,21 @@ pub struct Counted {
     pub at: Timestamp,
     /// The workflow that made it.
     pub workflow: Option<WorkflowId>,
+}
+
+/// When some contacts got mails that a cap on marketing mails counts, since an instant; the newest first. Contacts that got
+/// none are missing.
+pub async fn times_counted_by_cap(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    since: Timestamp,
+) -> Result<BTreeMap<ContactId, Vec<Timestamp>>> {
+    let mut times: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
+    for mail in counted_by_cap(rx, project, contacts, since).await? {
+        times.entry(mail.contact).or_default().push(mail.at);
+    }
+    Ok(times)
 }
 
 /// The mails of some contacts that a cap on marketing mails counts, since an instant; the newest first. What a workflow

@@ -1,28 +1,19 @@
 //! A last look at contacts before the mail of a workflow is handed over.
 
-use std::collections::HashMap;
-
-use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::excluded;
 use mailwright_core::email::{EmailStatus, Reason};
-use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::ids::{EmailId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
 use super::claim::Claimed;
+use super::contact_now::contacts_of;
 use super::count::move_count;
 use crate::automation::figures;
 use crate::database::error::Result;
-use crate::database::tx::{Rx, Tx};
+use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
-
-/// A contact as it is now.
-struct Now {
-    email: EmailAddress,
-    subscribed: bool,
-    suppressed: bool,
-}
 
 /// Looks at the contacts of claimed mails again. Returns the mails that are still to be sent; those of contacts that
 /// unsubscribed meanwhile, where that matters, or whose address is suppressed, are skipped. What goes to somebody else
@@ -35,13 +26,11 @@ pub async fn recheck(
     now: Timestamp,
 ) -> Result<Vec<Claimed>> {
     let is_looked_at = |mail: &Claimed| mail.status == EmailStatus::Pending;
-    let contacts: Vec<ContactId> =
-        claimed.iter().filter(|mail| is_looked_at(mail)).map(|mail| mail.contact).collect();
-    let contacts = if contacts.is_empty() { HashMap::new() } else { look(tx, project, &contacts).await? };
+    let contacts = contacts_of(tx, project, claimed.iter().filter(|mail| is_looked_at(mail))).await?;
     let mut skipped: Vec<(EmailId, Reason)> = Vec::new();
     let mut kept = Vec::with_capacity(claimed.len());
     for mail in claimed {
-        let contact = contacts.get(&mail.contact).filter(|contact| contact.email == mail.recipient);
+        let contact = contacts.get(&mail.id).filter(|contact| contact.email == mail.recipient);
         let reason = contact
             .filter(|_| is_looked_at(&mail))
             .and_then(|contact| excluded(mail.kind, contact.subscribed, contact.suppressed));
@@ -52,23 +41,6 @@ pub async fn recheck(
     }
     skip(tx, project, &skipped, deltas, now).await?;
     Ok(kept)
-}
-
-async fn look(
-    rx: &Rx<'_>,
-    project: ProjectNumber,
-    contacts: &[ContactId],
-) -> Result<HashMap<ContactId, Now>> {
-    let found = rx
-        .all(
-            "select c.id, c.email, c.subscribed, s.email is not null from contacts c \
-             left join suppressions s on s.project_id = c.project_id and s.email = c.email \
-             where c.project_id = $1 and c.id {in $2}",
-            &[project.into(), Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect())],
-            |r| Ok((r.get(0)?, Now { email: r.get(1)?, subscribed: r.get(2)?, suppressed: r.get(3)? })),
-        )
-        .await?;
-    Ok(found.into_iter().collect())
 }
 
 async fn skip(

@@ -8,7 +8,7 @@
 //! An audience by filter or segment may take minutes to look up. It is looked up by slow reads, one at a time for each
 //! project. If that takes too long, the campaign rests, twice as long each time, and its `note` says so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
@@ -166,10 +166,7 @@ async fn capped(
     };
     // what else writes to them meanwhile counts as well
     contact::hold_all(tx, run.project, contacts).await?;
-    let mut got: BTreeMap<ContactId, Vec<Timestamp>> = BTreeMap::new();
-    for mail in email::counted_by_cap(tx, run.project, contacts, now.minus(cap.period())).await? {
-        got.entry(mail.contact).or_default().push(mail.at);
-    }
+    let got = email::times_counted_by_cap(tx, run.project, contacts, now.minus(cap.period())).await?;
     let is_capped = |times: &Vec<Timestamp>| cap.until(times, now).is_some();
     Ok(got.into_iter().filter(|(_, times)| is_capped(times)).map(|(contact, _)| contact).collect())
 }

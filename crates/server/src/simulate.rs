@@ -33,8 +33,8 @@ pub(crate) struct SimulateArgs {
     /// Id of the project, or the name with which `bootstrap` created it, if no other project has that name.
     #[arg(long)]
     project: String,
-    /// Id of the workflow.
-    #[arg(long)]
+    /// Id of the workflow, as `GET /workflows` lists it.
+    #[arg(long, value_parser = workflow_id)]
     workflow: WorkflowId,
     /// Number of the version. What is edited when left out.
     #[arg(long, value_name = "NUMBER")]
@@ -51,14 +51,20 @@ pub(crate) struct SimulateArgs {
     /// File of events to take instead of the recorded ones, a JSON object a line: email, event, at, and data.
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// When the rehearsal of a file ends. A year after its last event when left out.
+    /// When the rehearsal of a file ends: a date such as 2030-01-31, or with a time and an offset. A year after its last event when left out.
     #[arg(long, value_name = "DATE", requires = "events")]
     until: Option<String>,
 }
 
+fn workflow_id(text: &str) -> Result<WorkflowId, &'static str> {
+    text.parse().map_err(|_| "must be the id of a workflow, a UUID, and not its name")
+}
+
 /// Rehearses the workflow and prints what it comes to, as `POST /workflows/:id/simulate` answers it.
 pub(crate) async fn simulate(config: &Config, args: SimulateArgs) -> Result<ExitCode> {
-    let until = args.until.as_deref().map(|text| Timestamp::parse_any(text).context("--until is not a date"));
+    let until = args.until.as_deref().map(|text| {
+        Timestamp::parse_any(text).context("--until is no date such as 2030-01-31 or 2030-01-31T09:00:00Z")
+    });
     let until = until.transpose()?;
     let setup = setup::open_existing(config).await?;
     let app = setup.app(config).await?;

@@ -14,7 +14,7 @@ use mailwright_core::workflow::definition::Workflow;
 use mailwright_core::workflow::execution::StepRecord;
 use mailwright_core::workflow::figures::changes;
 use mailwright_core::workflow::graph::Step;
-use mailwright_core::workflow::kind::{ExecutionStatus, Refused};
+use mailwright_core::workflow::kind::{ExecutionStatus, Refused, StepStatus, StepType};
 use mailwright_core::workflow::lifecycle::{Beginning, begin, cancel};
 use mailwright_core::workflow::limits::{MAX_ACTIVE_PER_CONTACT, MAX_CONTEXT, MAX_STARTS_PER_HOUR};
 use mailwright_core::workflow::output::shown;
@@ -27,7 +27,7 @@ use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::email;
 use mailwright_store::{Rx, Tx, body};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::manage::locked;
 use crate::App;
@@ -145,19 +145,20 @@ impl App {
             let mails = email::of_execution(rx, number, stored.execution.contact, id).await?;
             let resumed: Vec<EventId> = stored.execution.log.iter().filter_map(resuming_event).collect();
             let data = event_data::of(rx, number, &resumed).await?;
-            Ok(Some((stored, outputs, versions, contact.map(|contact| contact.email), mails, data)))
+            let request = request::of_execution(rx, number, id).await?;
+            let more = More { mails, data, request, email: contact.map(|contact| contact.email) };
+            Ok(Some((stored, outputs, versions, more)))
         }));
-        let (mut stored, mut outputs, versions, email, mails, data) =
+        let (mut stored, mut outputs, versions, more) =
             found.await?.ok_or_else(|| Error::not_found(Resource::Execution, id))?;
         for (entry, record) in stored.execution.log.iter_mut().enumerate() {
             if let Some(output) = outputs.remove(&entry) {
                 record.output = output;
             }
         }
-        let more = More { mails, data, email: email.clone() };
         let steps = taken(&stored, &versions, &of, &more);
         let current = current(&stored, versions.get(&stored.version), &of);
-        Ok(Told { standing: Standing { stored, email, current }, workflow: of, steps })
+        Ok(Told { standing: Standing { stored, email: more.email, current }, workflow: of, steps })
     }
 
     /// Cancels an execution that is not over.
@@ -291,9 +292,8 @@ async fn cancel_page(
     let mut contacts: Vec<ContactId> = page.iter().map(|(_, contact)| *contact).collect();
     contacts.sort_unstable();
     contact::hold_all(tx, project, &contacts).await?;
-    let found = store::active_of(tx, project, &contacts).await?;
-    let of_workflow = found.into_iter().flatten().filter(|stored| stored.workflow == workflow).collect();
-    Ok(cancel_all(tx, project, of_workflow, now).await?.len())
+    let found = store::active_in(tx, project, workflow, &contacts).await?;
+    Ok(cancel_all(tx, project, found, now).await?.len())
 }
 
 fn current(stored: &Stored, version: Option<&Arc<Compiled>>, of: &Workflow) -> Option<Step> {
@@ -309,6 +309,7 @@ fn resuming_event(record: &StepRecord) -> Option<EventId> {
 struct More {
     mails: Vec<email::OfStep>,
     data: BTreeMap<EventId, Data>,
+    request: Option<request::UnderWay>,
     email: Option<EmailAddress>,
 }
 
@@ -338,8 +339,18 @@ fn taken(
     taken.collect()
 }
 
-/// Adds what is stored elsewhere: the mail of a step, and the data of an event.
+/// Adds what is stored elsewhere: the mail of a step, its request that has no answer yet, and the data of an event.
 fn add(output: &mut Option<Value>, record: &StepRecord, step: &Step, more: &More) {
+    let is_asking = step.kind == StepType::Webhook && record.status == StepStatus::Running;
+    if let Some(request) = more.request.as_ref().filter(|_| is_asking) {
+        *output = Some(json!({
+            "webhookId": request.id,
+            "attempts": request.attempts,
+            "statusCode": request.status,
+            "lastError": request.error,
+            "nextAttemptAt": request.again_at,
+        }));
+    }
     let Some(output) = output else { return };
     if let Some(mail) = more.mails.iter().find(|mail| mail.step == step.id) {
         output["emailId"] = mail.id.to_string().into();

@@ -274,8 +274,7 @@ impl Step {
         let contacts: Vec<ContactId> = contacts.into_iter().collect();
         contact::hold_all(tx, self.project, &contacts).await?;
         // as they are now that nobody else changes them
-        let found = execution::active_of(tx, self.project, &contacts).await?;
-        let mut held: Vec<Stored> = found.into_iter().flatten().collect();
+        let mut held = execution::active_in(tx, self.project, self.workflow, &contacts).await?;
         held.retain(|stored| wanted.contains(&stored.execution.id) && stored.version != to);
         let versions = Versions::load(tx, self.project, self.workflow, to, &held).await?;
         let mut deltas = Deltas::default();

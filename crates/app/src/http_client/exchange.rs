@@ -22,8 +22,18 @@ use super::limits::Limits;
 
 /// Headers that say where a message ends, and what becomes of the connection. They are the client's own: with one of a
 /// user's, the server could see another request than was checked here.
-const OWN_HEADERS: [HeaderName; 8] =
-    [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, TE, TRAILER, CONNECTION, UPGRADE, EXPECT];
+const OWN_HEADERS: [HeaderName; 10] = [
+    HOST,
+    CONTENT_LENGTH,
+    TRANSFER_ENCODING,
+    TE,
+    TRAILER,
+    CONNECTION,
+    UPGRADE,
+    EXPECT,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
 
 /// What is sent to a server.
 #[derive(Clone)]

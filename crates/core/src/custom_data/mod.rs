@@ -195,8 +195,9 @@ pub(crate) fn entry_size(key: &str, value: &Value) -> usize {
 pub fn value_size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
-        Value::Array(items) => 2 + items.iter().map(value_size).sum::<usize>(),
-        Value::Object(object) => 2 + size(object),
+        // what is empty weighs as much as a number, because it takes as much memory
+        Value::Array(items) => 8 + items.iter().map(value_size).sum::<usize>(),
+        Value::Object(object) => 8 + size(object),
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
@@ -205,14 +206,14 @@ pub fn value_size(value: &Value) -> usize {
 const MAX_SHOWN: usize = 1000;
 
 /// A value that something looked at, bounded: the beginning of a long text, and null for other large values.
-pub fn shortened(value: Value) -> Value {
+pub fn shortened(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > MAX_SHOWN => {
             let end = text.floor_char_boundary(MAX_SHOWN);
             format!("{}…", &text[..end]).into()
         }
-        value if value_size(&value) > 2 * MAX_SHOWN => Value::Null,
-        value => value,
+        value if value_size(value) > 2 * MAX_SHOWN => Value::Null,
+        value => value.clone(),
     }
 }
 

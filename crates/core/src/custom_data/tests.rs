@@ -172,7 +172,7 @@ fn nul_depth_and_size_are_refused() {
 
 #[test]
 fn what_is_told_of_a_value_is_bounded() {
-    assert_eq!(shortened(json!("é".repeat(1000))).as_str().unwrap().chars().count(), 501);
-    assert_eq!(shortened(json!(vec![1; 1000])), Value::Null);
-    assert_eq!(shortened(json!([1, 2])), json!([1, 2]));
+    assert_eq!(shortened(&json!("é".repeat(1000))).as_str().unwrap().chars().count(), 501);
+    assert_eq!(shortened(&json!(vec![1; 1000])), Value::Null);
+    assert_eq!(shortened(&json!([1, 2])), json!([1, 2]));
 }

@@ -40,9 +40,13 @@ impl Condition {
             Self::Email(test) => test.matches(contact.email.as_str()),
             Self::Subscribed(wanted) => contact.subscribed == *wanted,
             Self::Time { field, test } => test.matches(field.of(contact), now),
-            Self::Data { path, test } => test.matches(path.find(&contact.data), now),
+            Self::Data { path, test } => {
+                let value = path.find(&contact.data);
+                test.may_see(value, facts) && test.matches(value, now)
+            }
             Self::Context { path, test } => {
-                test.matches(facts.context().and_then(|data| path.find_plain(data)), now)
+                let value = facts.context().and_then(|data| path.find_plain(data));
+                test.may_see(value, facts) && test.matches(value, now)
             }
             Self::Event { name, test } => test.matches(facts.last_event(name), now),
             Self::Activity { kind, test } => test.matches(facts.last_activity(*kind), now),
@@ -108,6 +112,16 @@ impl DataPath {
 }
 
 impl DataTest {
+    /// Whether it may look at a value: through a text only as far as the facts allow.
+    fn may_see(&self, value: Option<&Value>, facts: &impl Facts) -> bool {
+        match (self, value) {
+            (Self::Contains(_) | Self::NotContains(_), Some(Value::String(text))) => {
+                facts.may_look_through(text.len())
+            }
+            _ => true,
+        }
+    }
+
     fn matches(&self, value: Option<&Value>, now: Timestamp) -> bool {
         let Some(value) = value else { return matches!(self, Self::NotExists) };
         let text = value.as_str();

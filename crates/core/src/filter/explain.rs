@@ -39,7 +39,7 @@ impl Filter {
 impl Condition {
     fn look(&self, facts: &impl Facts) -> (String, Value) {
         let contact = facts.contact();
-        let value = |found: Option<&Value>| found.cloned().map(shortened).unwrap_or_default();
+        let value = |found: Option<&Value>| found.map(shortened).unwrap_or_default();
         match self {
             Self::Email(_) => ("email".to_owned(), contact.email.as_str().into()),
             Self::Subscribed(_) => ("subscribed".to_owned(), contact.subscribed.into()),

@@ -1,6 +1,6 @@
 //! What is known of a contact, for the evaluation in memory.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,6 +25,10 @@ pub trait Facts {
     fn context(&self) -> Option<&Data> {
         None
     }
+    /// Whether a condition may look through a text of so many bytes. If not, it does not hold.
+    fn may_look_through(&self, _bytes: usize) -> bool {
+        true
+    }
 }
 
 /// A contact's facts, with untracked segments evaluated on first use and cached.
@@ -34,12 +38,26 @@ pub struct Resolved<'a, F> {
     trees: &'a BTreeMap<SegmentId, Arc<Filter>>,
     now: Timestamp,
     known: RefCell<BTreeMap<SegmentId, bool>>,
+    /// How much text conditions may still look through, in bytes; `None` when one wanted more.
+    text: Cell<Option<usize>>,
 }
 
 impl<'a, F: Facts> Resolved<'a, F> {
     /// `trees` are the filters of the segments whose members are stored nowhere; `facts` answers for all others.
     pub fn new(facts: &'a F, trees: &'a BTreeMap<SegmentId, Arc<Filter>>, now: Timestamp) -> Self {
-        Self { facts, trees, now, known: RefCell::default() }
+        Self { facts, trees, now, known: RefCell::default(), text: Cell::new(Some(usize::MAX)) }
+    }
+
+    /// The same, where conditions look through so many bytes of text in all: searching a text takes time.
+    #[must_use]
+    pub fn with_text(mut self, bytes: usize) -> Self {
+        self.text = Cell::new(Some(bytes));
+        self
+    }
+
+    /// Whether conditions wanted to look through more text than they may, so that what they say does not count.
+    pub fn is_over(&self) -> bool {
+        self.text.get().is_none()
     }
 }
 
@@ -58,6 +76,11 @@ impl<F: Facts> Facts for Resolved<'_, F> {
 
     fn context(&self) -> Option<&Data> {
         self.facts.context()
+    }
+
+    fn may_look_through(&self, bytes: usize) -> bool {
+        self.text.set(self.text.get().and_then(|left| left.checked_sub(bytes)));
+        !self.is_over()
     }
 
     /// Segments that refer to each other in a circle are refused when they are saved; here such a reference is false.

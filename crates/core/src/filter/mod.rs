@@ -28,6 +28,7 @@ pub use explain::Seen;
 pub use facts::{Facts, Resolved};
 pub use parse::{MAX_CONDITIONS, MAX_DEPTH, MAX_TEXT, operator_names};
 pub use references::References;
+pub(crate) use tree::MAX_PATH_KEYS;
 pub use tree::{
     Comparison, Condition, DataPath, DataTest, EventTest, Filter, Group, Logic, Operand, Ordered, TextTest,
     TimeField, TimeTest,

@@ -77,6 +77,9 @@ pub enum Escape {
     Html,
     /// For subjects and plain text: values are written as they are, and a list is joined with `, `.
     Text,
+    /// For addresses (RFC 3986): the same as text, and all but unreserved characters of what is written is
+    /// percent-encoded, also with `raw`.
+    Url,
 }
 
 /// A compiled template. Cloning is cheap, and clones can be rendered from several threads at once.

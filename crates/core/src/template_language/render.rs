@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+
 use super::budget::Budget;
 use super::filters::Call;
 use super::names::Symbol;
@@ -13,6 +15,9 @@ use super::program::{
 use super::scope::Scope;
 use super::value::{Turn, Val};
 use super::{Escape, FREE_OUTPUT, MAX_OUTPUT, MAX_VALUE, PER_BYTE, STEP_COST};
+
+/// What is not encoded in an address (RFC 3986, section 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Appends what `program` writes to `out`, up to `most` bytes more than its source. Whether that was enough: what is
 /// cut off by the bound that every render has counts as enough.
@@ -29,7 +34,7 @@ pub(super) fn render(
     let mut render = Render {
         program,
         scope,
-        html: mode == Escape::Html,
+        mode,
         // A literal text, however long, fits; what values and loops add to it is bounded.
         out: Output::new(std::mem::take(out), program.source.len().saturating_add(room.min(most))),
         locals: vec![None; slots],
@@ -57,7 +62,7 @@ enum Flow {
 struct Render<'r> {
     program: &'r Program,
     scope: &'r Scope<'r>,
-    html: bool,
+    mode: Escape,
     out: Output,
     /// The template's own variables, by symbol.
     locals: Vec<Option<Val<'r>>>,
@@ -143,11 +148,17 @@ impl<'r> Render<'r> {
 
     fn capture(&mut self, name: Symbol, body: &'r [Node]) -> Flow {
         let outer = std::mem::replace(&mut self.out, Output::new(String::new(), MAX_VALUE));
+        let mode = self.mode;
+        if mode == Escape::Url {
+            // it is encoded when it is written
+            self.mode = Escape::Text;
+        }
         let flow = self.block(body);
+        self.mode = mode;
         let text = std::mem::replace(&mut self.out, outer).into_text();
         self.budget.spend(text.len() as u64);
         // In HTML mode, the values in the text have been escaped on their way in.
-        let value = if self.html { Val::markup(text) } else { Val::string(text) };
+        let value = if self.is_html() { Val::markup(text) } else { Val::string(text) };
         self.set(name, Some(value));
         flow
     }
@@ -163,10 +174,10 @@ impl<'r> Render<'r> {
                 break;
             }
             if index > 0 {
-                self.out.push(if self.html { "\n" } else { ", " });
+                self.out.push(if self.is_html() { "\n" } else { ", " });
             }
             let item = value.item(index);
-            if self.html {
+            if self.is_html() {
                 self.out.push("<li>");
             }
             if item.is_compound() {
@@ -174,14 +185,20 @@ impl<'r> Render<'r> {
             } else {
                 self.write_text(&item, raw);
             }
-            if self.html {
+            if self.is_html() {
                 self.out.push("</li>");
             }
         }
     }
 
+    fn is_html(&self) -> bool {
+        self.mode == Escape::Html
+    }
+
     fn write_text(&mut self, value: &Val<'_>, raw: bool) {
-        if !self.html || raw || matches!(value, Val::Markup(_)) {
+        if self.mode == Escape::Url {
+            self.out.push(&utf8_percent_encode(&value.text(), UNRESERVED).to_string());
+        } else if !self.is_html() || raw || matches!(value, Val::Markup(_)) {
             self.out.push(&value.text());
         } else {
             self.out.push_escaped(&value.text());
@@ -199,8 +216,12 @@ impl<'r> Render<'r> {
                         continue;
                     }
                     let arguments: Vec<_> = arguments.iter().map(|argument| self.value(argument)).collect();
-                    value =
-                        filter.apply(&Call { input: value, arguments, html: self.html, budget: self.budget });
+                    value = filter.apply(&Call {
+                        input: value,
+                        arguments,
+                        html: self.is_html(),
+                        budget: self.budget,
+                    });
                     self.budget.spend(value.weight());
                 }
             }

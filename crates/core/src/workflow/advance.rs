@@ -16,10 +16,11 @@ use crate::contact::Contact;
 use crate::custom_data::{self, DataPatch};
 use crate::filter::{Filter, Resolved, Seen};
 use crate::time::Timestamp;
-use crate::workflow::action::{Action, SendEmail, Share};
+use crate::workflow::action::{self, Action, SendEmail, Share};
 use crate::workflow::execution::{Execution, StepRecord, mixed};
 use crate::workflow::goal::Goal;
 use crate::workflow::kind::{ExecutionStatus, OverCap, StepStatus, WaitOutcome};
+use crate::workflow::limits::MAX_TEXT;
 use crate::workflow::scope::Scope;
 use crate::workflow::version::{Place, Planned, Version};
 use crate::workflow::wait_until::Until;
@@ -120,15 +121,14 @@ impl<'a, W: World> Turn<'a, W> {
                 let next = step.next(Some(branch));
                 self.complete(output, next);
             }
-            Action::Filter(filter) => {
-                let branch = if self.holds(filter) {
-                    crate::workflow::action::YES
-                } else {
-                    crate::workflow::action::NO
-                };
-                let seen = json!({ "branch": branch, "seen": self.seen(filter) });
-                self.complete(seen, step.next(Some(branch)));
-            }
+            Action::Filter(filter) => match self.holds(filter) {
+                Some(holds) => {
+                    let branch = if holds { action::YES } else { action::NO };
+                    let seen = json!({ "branch": branch, "seen": self.seen(filter) });
+                    self.complete(seen, step.next(Some(branch)));
+                }
+                None => self.fail(format!("The conditions look through more than {MAX_TEXT} bytes of text.")),
+            },
             Action::Split(shares) => {
                 let branch = drawn(shares, self.execution.seed, step);
                 self.complete(json!({ "branch": branch }), step.next(Some(branch)));
@@ -163,10 +163,12 @@ impl<'a, W: World> Turn<'a, W> {
         }
     }
 
-    /// Whether a filter holds for the contact and the context.
-    fn holds(&self, filter: &Filter) -> bool {
+    /// Whether a filter holds for the contact and the context; `None` if it looks through too much text.
+    fn holds(&self, filter: &Filter) -> Option<bool> {
         let known = WithContext { world: self.world, context: &self.execution.context };
-        filter.matches(&Resolved::new(&known, self.world.untracked(), self.now), self.now)
+        let resolved = Resolved::new(&known, self.world.untracked(), self.now).with_text(MAX_TEXT);
+        let holds = filter.matches(&resolved, self.now);
+        (!resolved.is_over()).then_some(holds)
     }
 
     /// What the conditions of a filter see.
@@ -175,9 +177,10 @@ impl<'a, W: World> Turn<'a, W> {
         filter.explain(&Resolved::new(&known, self.world.untracked(), self.now), self.now)
     }
 
-    /// Ends the execution if the contact reached the goal.
+    /// Ends the execution if the contact reached the goal. A goal that looks through too much text is not reached.
     fn has_converted(&mut self) -> bool {
-        let is_reached = matches!(self.version.goal(), Some(Goal::Filter(filter)) if self.holds(filter));
+        let is_reached =
+            matches!(self.version.goal(), Some(Goal::Filter(filter)) if self.holds(filter) == Some(true));
         if is_reached {
             self.convert(json!({ "goal": true }));
         }
@@ -193,7 +196,7 @@ impl<'a, W: World> Turn<'a, W> {
         let wait = until.wait(&scope, self.world.zone(), self.now);
         let mut output = json!({ "timeZone": wait.zone.name() });
         if let Some(seen) = wait.seen {
-            output["value"] = crate::custom_data::shortened(seen);
+            output["value"] = custom_data::shortened(&seen);
         }
         match wait.until {
             Some(until) if until > self.now => self.wait(Some(until), output),

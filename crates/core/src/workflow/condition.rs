@@ -150,7 +150,7 @@ impl Choice {
         let actual = scope.value(&self.field);
         let taken = self.branches.iter().find(|branch| branch.test.holds(actual.as_ref()));
         let branch = taken.map_or(self.otherwise, |branch| branch.id.as_str());
-        (branch, actual.map(custom_data::shortened).unwrap_or_default())
+        (branch, actual.as_ref().map(custom_data::shortened).unwrap_or_default())
     }
 }
 

@@ -101,16 +101,6 @@ pub fn changes(version: &Version, before: &Execution, after: &Execution) -> Vec<
     changes
 }
 
-/// What changes when an execution is removed: it does not wait any more. What happened stays counted.
-pub fn removed(version: &Version, execution: &Execution) -> Vec<Change> {
-    if !execution.status.is_active() {
-        return Vec::new();
-    }
-    let open = execution.open().and_then(|record| version.steps().get(record.step));
-    let at_step = open.map(|step| (Some(step.id), Figure::Waiting, -1));
-    at_step.into_iter().chain([(None, Figure::Waiting, -1)]).collect()
-}
-
 fn of_workflow(before: &Execution, after: &Execution) -> Vec<Change> {
     let mut changes = Vec::new();
     let (old, new) = (of_execution(before.status), of_execution(after.status));

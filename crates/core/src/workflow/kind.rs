@@ -126,6 +126,8 @@ names_in_json! {
         TooMany = "too_many",
         /// The data of the event is larger than an execution may keep.
         TooLarge = "too_large",
+        /// The filters of the triggers of its event look through too much text.
+        TooMuchText = "too_much_text",
         /// The workflow was not enabled.
         Disabled = "disabled",
     }

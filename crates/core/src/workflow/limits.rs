@@ -38,6 +38,10 @@ pub const MAX_REASON: usize = 500;
 /// An execution counts from the instant at which a step was due, as long as the service is not later than this. After
 /// an outage it counts from the present, so that the steps that were due meanwhile do not follow one another at once.
 pub const PUNCTUAL: Duration = Duration::from_mins(1);
+/// How much text the conditions of a CONDITION step, or of a goal, look through, in bytes.
+pub const MAX_TEXT: usize = 16 * 1024 * 1024;
+/// How much text the filters of all triggers of one event look through, in bytes: they hold up the write that stores it.
+pub const MAX_TEXT_OF_EVENT: usize = 1024 * 1024;
 /// The largest body of the request of a WEBHOOK, in bytes of JSON, once its variables are filled in.
 pub const MAX_REQUEST: usize = 256 * 1024;
 /// The longest value of a header of a WEBHOOK, in bytes, once its variables are filled in.

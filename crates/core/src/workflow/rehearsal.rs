@@ -16,7 +16,7 @@ use crate::workflow::execution::Execution;
 use crate::workflow::goal::Goal;
 use crate::workflow::kind::{Refused, StepStatus};
 use crate::workflow::lifecycle::{Beginning, begin};
-use crate::workflow::limits::{MAX_CONTEXT, MAX_STARTS_PER_HOUR};
+use crate::workflow::limits::{MAX_CONTEXT, MAX_STARTS_PER_HOUR, MAX_TEXT_OF_EVENT};
 use crate::workflow::run::{Stage, Told, run};
 use crate::workflow::trigger::Trigger;
 use crate::workflow::version::Version;
@@ -159,11 +159,13 @@ impl<A: Actor> Play<'_, '_, A> {
         if *name != event.name {
             return None;
         }
-        let holds = filter.as_ref().is_none_or(|filter| {
-            let resolved = Resolved::new(&*self.actor, self.actor.untracked(), event.at);
-            filter.matches(&WithContext { world: &resolved, context: &event.data }, event.at)
-        });
-        let why = if !holds {
+        let resolved =
+            Resolved::new(&*self.actor, self.actor.untracked(), event.at).with_text(MAX_TEXT_OF_EVENT);
+        let known = WithContext { world: &resolved, context: &event.data };
+        let holds = filter.as_ref().is_none_or(|filter| filter.matches(&known, event.at));
+        let why = if resolved.is_over() {
+            Refused::TooMuchText
+        } else if !holds {
             Refused::Filter
         } else if custom_data::size(&event.data) > MAX_CONTEXT {
             Refused::TooLarge

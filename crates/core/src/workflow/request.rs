@@ -2,11 +2,10 @@
 //!
 //! Address, values of headers and texts in the body are templates. They see what a mail of the execution sees, and
 //! `contact`, `workflow` and `execution`. A value in an address is percent-encoded, so that no value can add a parameter
-//! or lead to another path; only a value that the address begins with is taken as it is.
+//! or lead to another path.
 
 use std::cell::Cell;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -41,9 +40,6 @@ pub struct Sender<'a> {
     pub name: &'a str,
 }
 
-/// What is not encoded in an address (RFC 3986, unreserved).
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
 impl Request {
     /// Fills the variables of a step in. Fails with the reason when the request would be larger than one may be.
     pub fn new(
@@ -54,10 +50,7 @@ impl Request {
     ) -> Result<Self, String> {
         let limits = Limits { work: Budget::full(), room: Cell::new(2 * MAX_REQUEST) };
         let values = Values::new(contact, execution, sender, &limits);
-        let url = values.url(&webhook.url);
-        if url.len() > MAX_URL {
-            return Err(format!("The URL has more than {MAX_URL} bytes once its variables are filled in."));
-        }
+        let url = values.url(&webhook.url)?;
         let headers =
             webhook.headers.iter().map(|(name, value)| Ok((name.clone(), values.header(name, value)?)));
         let headers = headers.collect::<Result<_, String>>()?;
@@ -125,6 +118,10 @@ impl<'l> Values<'l> {
     }
 
     fn text(&self, source: &str) -> String {
+        self.rendered(source, Escape::Text)
+    }
+
+    fn rendered(&self, source: &str, mode: Escape) -> String {
         if !source.contains('{') {
             self.limits.take(source);
             return source.to_owned();
@@ -132,7 +129,7 @@ impl<'l> Values<'l> {
         let scope = Scope::new().fixed("id", self.id.as_str()).fixed("email", self.email.as_str());
         let scope = scope.layer(&self.own).layer(&self.context).layer(&self.contact);
         let (template, Limits { work, room }) = (Template::parse_lenient(source), self.limits);
-        let Some(text) = template.render_sharing(&scope, Escape::Text, room.get(), work) else {
+        let Some(text) = template.render_sharing(&scope, mode, room.get(), work) else {
             room.set(0);
             return String::new();
         };
@@ -140,20 +137,17 @@ impl<'l> Values<'l> {
         text
     }
 
-    fn url(&self, source: &str) -> String {
-        let source = source.trim();
-        if source.starts_with("{{") || !source.contains('{') {
-            return self.text(source);
+    fn url(&self, source: &str) -> Result<String, String> {
+        let url = self.rendered(source.trim(), Escape::Url);
+        if url.len() > MAX_URL {
+            return Err(format!("The URL has more than {MAX_URL} bytes once its variables are filled in."));
         }
-        let encoded = Self {
-            limits: self.limits,
-            id: self.id.clone(),
-            email: encode(&self.email),
-            context: encoded(&self.context),
-            contact: encoded(&self.contact),
-            own: encoded(&self.own),
-        };
-        encoded.text(source)
+        if dot_segments(&url) > dot_segments(source) {
+            return Err(
+                "A variable of the URL has the value `.` or `..`, which leads to another path.".to_owned()
+            );
+        }
+        Ok(url)
     }
 
     fn header(&self, name: &str, source: &str) -> Result<String, String> {
@@ -197,22 +191,12 @@ impl<'l> Values<'l> {
     }
 }
 
-fn encode(text: &str) -> String {
-    utf8_percent_encode(text, PLAIN).to_string()
-}
-
-/// The same data with its texts percent-encoded.
-fn encoded(data: &Data) -> Data {
-    data.iter().map(|(name, value)| (name.clone(), encoded_value(value))).collect()
-}
-
-fn encoded_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => encode(text).into(),
-        Value::Array(items) => items.iter().map(encoded_value).collect(),
-        Value::Object(members) => Value::Object(encoded(members)),
-        other => other.clone(),
-    }
+/// How many segments of the path of an address lead up, or nowhere, written plainly or encoded.
+fn dot_segments(url: &str) -> usize {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let is_dots =
+        |segment: &&str| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
+    path.split(['/', '\\']).filter(is_dots).count()
 }
 
 #[cfg(test)]
@@ -229,7 +213,7 @@ mod tests {
             id: ContactId::first_of(Timestamp(1)),
             email: EmailAddress::parse("ada+x@example.com").unwrap(),
             subscribed: true,
-            data: json!({ "plan": "pro & more", "home": "https://example.com/a", "n": 3 })
+            data: json!({ "plan": "pro & more", "home": "https://example.com/a", "n": 3, "dots": "..", "dot": ".", "nested": { "../..": "x" } })
                 .as_object()
                 .cloned()
                 .unwrap(),
@@ -254,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn values_in_an_address_are_encoded_unless_it_begins_with_one() {
+    fn values_in_an_address_are_encoded() {
         for (url, expected) in [
             ("https://a.example/x", "https://a.example/x"),
             (
@@ -262,13 +246,31 @@ mod tests {
                 "https://a.example/ada%2Bx%40example.com?p=pro%20%26%20more",
             ),
             ("https://a.example/{{ order }}/{{ n }}", "https://a.example/A%201/3"),
-            ("{{data.home}}/{{email}}", "https://example.com/a/ada+x@example.com"),
+            (
+                "https://a.example/../{{data.home | raw}}",
+                "https://a.example/../https%3A%2F%2Fexample.com%2Fa",
+            ),
+            ("https://a.example/{{data.nested}}", "https://a.example/%7B%22..%2F..%22%3A%22x%22%7D"),
+            ("https://a.example/?x={{data.dots}}&v=1.{{data.dots}}", "https://a.example/?x=..&v=1..."),
+            (
+                "https://a.example/{% capture x %}/{{data.home}}{% endcapture %}{{x}}",
+                "https://a.example/%2Fhttps%3A%2F%2Fexample.com%2Fa",
+            ),
         ] {
             let made = request(&webhook(url, Method::Get, None)).unwrap();
             assert_eq!((made.url.as_str(), made.body), (expected, None));
             assert_eq!(made.headers, [("X-Order".to_owned(), "A 1".to_owned())]);
         }
-        assert!(request(&webhook(&"{{data.home}}".repeat(1000), Method::Get, None)).is_err());
+        let long = format!("https://a.example/{}", "{{data.home}}".repeat(1000));
+        for url in [
+            "https://a.example/{{data.dots}}",
+            "https://a.example/x/{{data.dots}}/y",
+            "https://a.example/{{data.dot}}{{data.dot}}/y",
+            "https://a.example/%2e{{data.dot}}/y",
+            &long,
+        ] {
+            assert!(request(&webhook(url, Method::Get, None)).is_err(), "{url}");
+        }
     }
 
     #[test]

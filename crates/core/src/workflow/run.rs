@@ -12,6 +12,10 @@ use crate::workflow::world::{Effect, Input, World};
 pub trait Stage: World {
     /// Applies what a step does, so that the next step sees it.
     fn apply(&mut self, version: &Version, execution: &mut Execution, effects: Vec<Effect>);
+    /// Whether there is time for another step.
+    fn has_time(&self) -> bool {
+        true
+    }
 }
 
 /// The most steps that an execution takes at a time by itself; the next are due at once. So a long way without waits does
@@ -21,32 +25,44 @@ const AT_ONCE: usize = 10;
 /// Something that happened, and when.
 pub type Told<'a> = (Timestamp, Input<'a>);
 
+/// How far an execution ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ran {
+    /// The steps that were taken.
+    pub steps: usize,
+    /// How much of what happened the execution was told; there was no time for the rest.
+    pub told: usize,
+}
+
 /// Runs an execution. `told` is what happened since it was last run, the oldest first.
 ///
-/// An event that came before a wait was over ends the wait, even if both are looked at later. Returns how many steps were
-/// taken.
+/// An event that came before a wait was over ends the wait, even if both are looked at later.
 pub fn run(
     version: &Version,
     execution: &mut Execution,
     told: &[Told<'_>],
     stage: &mut impl Stage,
     now: Timestamp,
-) -> usize {
-    let mut steps = 0;
+) -> Ran {
+    let mut ran = Ran::default();
     for (at, input) in told {
-        while comes_before(execution, *at) {
+        while stage.has_time() && comes_before(execution, *at) {
             let at = execution.counted_now(*at);
-            steps += take(version, execution, Input::Due, stage, at);
+            ran.steps += take(version, execution, Input::Due, stage, at);
         }
-        steps += take(version, execution, *input, stage, *at);
+        if !stage.has_time() {
+            return ran;
+        }
+        ran.steps += take(version, execution, *input, stage, *at);
+        ran.told += 1;
     }
     let mut left = AT_ONCE;
-    while left > 0 && execution.is_due(now) {
+    while left > 0 && stage.has_time() && execution.is_due(now) {
         left -= 1;
         let at = execution.counted_now(now);
-        steps += take(version, execution, Input::Due, stage, at);
+        ran.steps += take(version, execution, Input::Due, stage, at);
     }
-    steps
+    ran
 }
 
 /// Whether what is due comes before an event. What ends a wait at the instant of its end is still in time.

@@ -170,6 +170,13 @@ impl<'j> Reader<'_, 'j> {
             return self.refused("rule", "too_big", format!("Must have at most {MAX_RULE} bytes."));
         }
         let text = text.trim();
+        if text.contains(char::is_whitespace) {
+            return self.refused(
+                "rule",
+                "invalid_string",
+                "Must be one rule, without spaces and line breaks.",
+            );
+        }
         let text = text.strip_prefix("RRULE:").unwrap_or(text);
         let rule = match with_universal_end(text).parse::<RRule<Unvalidated>>() {
             Ok(rule) => rule,

@@ -83,6 +83,10 @@ impl<W: Facts> Facts for WithContext<'_, W> {
     fn context(&self) -> Option<&Data> {
         Some(self.context)
     }
+
+    fn may_look_through(&self, bytes: usize) -> bool {
+        self.world.may_look_through(bytes)
+    }
 }
 
 /// What happens to an execution.

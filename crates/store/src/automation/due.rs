@@ -1,11 +1,13 @@
 //! What there is to do: executions that are due, and contacts with signals.
 
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::{ContactId, ProjectNumber, SignalId};
 use mailwright_core::time::Timestamp;
 
+use super::signal;
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
+use crate::database::value::Arg;
 
 /// The projects in which an execution is due, or a signal waits. It goes from one project to the next in the indexes, so
 /// that it does not matter how many executions wait.
@@ -54,6 +56,41 @@ pub async fn contacts(
          order by due_at limit $4",
         args![project, bulk, now, limit],
         |r| r.get(0),
+    )
+    .await
+}
+
+/// How much there is of a contact for the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// The contact.
+    pub contact: ContactId,
+    /// Bytes of JSON of its data, its executions and the signals up to `told_to`.
+    pub bytes: u64,
+    /// The last signal that is told now, if there is one.
+    pub told_to: Option<SignalId>,
+}
+
+/// How much there is of some contacts, in the order of their ids. It is known before anything of it is read.
+pub async fn loads(rx: &Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Vec<Load>> {
+    rx.all(
+        "select c.id, cast({json_bytes c.data} + coalesce((select sum(coalesce({json_bytes x.context}, 0) + length(x.log)) \
+         from workflow_executions x where x.project_id = $1 and x.contact_id = c.id and x.completed_at is null), 0) \
+         + coalesce((select sum(coalesce({json_bytes s.data}, 0) + coalesce({json_bytes s.answer}, 0)) \
+         from (select t.data, t.answer from workflow_signals t where t.project_id = $1 and t.contact_id = c.id \
+         order by t.id limit $3) as s), 0) as {int}), \
+         (select s.id from (select t.id from workflow_signals t where t.project_id = $1 and t.contact_id = c.id \
+         order by t.id limit $3) as s order by s.id desc limit 1) \
+         from contacts c where c.project_id = $1 and c.id {in $2} order by c.id",
+        &[
+            project.into(),
+            Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect()),
+            signal::AT_ONCE.into(),
+        ],
+        |r| {
+            let bytes = u64::try_from(r.get::<i64>(1)?).unwrap_or_default();
+            Ok(Load { contact: r.get(0)?, bytes, told_to: r.get(2)? })
+        },
     )
     .await
 }

@@ -11,7 +11,7 @@ use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, Signa
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::kind::Refused;
 use mailwright_core::workflow::lifecycle::{self, begin};
-use mailwright_core::workflow::limits::MAX_CONTEXT;
+use mailwright_core::workflow::limits::{MAX_CONTEXT, MAX_TEXT_OF_EVENT};
 use mailwright_core::workflow::trigger::Trigger;
 use mailwright_core::workflow::world::{Happening, WithContext};
 use serde_json::{Value as Json, json};
@@ -128,12 +128,14 @@ impl OfProject {
             let data = data.remove(&event.event).unwrap_or_default();
             let (id, name, at) = (event.event, event.name.clone(), event.at);
             let news = News::Event(Happening { id, name, data, at });
-            signals.push(Signal { id: SignalId::new(at, rand::random()), contact: event.contact, news, at });
+            let id = SignalId::new(at, rand::random());
+            signals.push(Signal { id, contact: event.contact, execution: None, news, at });
         }
         let changed = self.changed.iter().filter(|(contact, _)| waiting.contains(contact));
         signals.extend(changed.map(|(contact, at)| Signal {
             id: SignalId::new(*at, rand::random()),
             contact: *contact,
+            execution: None,
             news: News::Changed,
             at: *at,
         }));
@@ -151,18 +153,23 @@ impl OfProject {
         let mut refusals: BTreeMap<EventId, Refusal> = BTreeMap::new();
         let mut beginnings: Vec<(Beginning, EventId)> = Vec::new();
         let none = Data::new();
-        for (event, listener) in &self.enrolling {
+        for of_event in self.enrolling.chunk_by(|(one, _), (other, _)| one.event == other.event) {
+            let event = &of_event[0].0;
             let context = data.get(&event.event).unwrap_or(&none);
-            let workflow = listener.workflow;
-            let reason = if let Err(seen) = filters.hold(event, listener, context) {
-                Reason { workflow, why: Refused::Filter, seen }
-            } else if custom_data::size(context) > MAX_CONTEXT {
-                Reason { workflow, why: Refused::TooLarge, seen: Json::Null }
-            } else {
-                beginnings.push((beginning(event, listener, context), event.event));
-                continue;
-            };
-            refuse(&mut refusals, event.event, event.contact, reason);
+            let known = filters.known(event);
+            for (_, listener) in of_event {
+                let held = filters.hold(known.as_ref(), event, listener, context);
+                let (why, seen) = if let Err(refused) = held {
+                    refused
+                } else if custom_data::size(context) > MAX_CONTEXT {
+                    (Refused::TooLarge, Json::Null)
+                } else {
+                    beginnings.push((beginning(event, listener, context), event.event));
+                    continue;
+                };
+                let reason = Reason { workflow: listener.workflow, why, seen };
+                refuse(&mut refusals, event.event, event.contact, reason);
+            }
         }
         let mut sums = Sums::default();
         let all: Vec<Beginning> = beginnings.iter().map(|(one, _)| one.clone()).collect();
@@ -274,24 +281,39 @@ impl Filters {
         Ok(filters)
     }
 
-    /// Whether the filter of a trigger holds; otherwise what those of its conditions saw that do not. One that cannot be
-    /// read does not hold.
-    fn hold(&self, event: &Happened, listener: &Listener, context: &Data) -> Result<(), Json> {
+    /// What the filters of an event know of its contact, and how much they may still look at.
+    fn known(&self, event: &Happened) -> Option<Resolved<'_, FactsOf>> {
+        let facts = self.facts.get(&event.contact)?;
+        Some(Resolved::new(facts, self.segments.trees(), event.at).with_text(MAX_TEXT_OF_EVENT))
+    }
+
+    /// Whether the filter of a trigger holds; otherwise why not, with what those of its conditions saw that do not. One
+    /// that cannot be read does not hold.
+    fn hold(
+        &self,
+        known: Option<&Resolved<'_, FactsOf>>,
+        event: &Happened,
+        listener: &Listener,
+        context: &Data,
+    ) -> Result<(), (Refused, Json)> {
         if !listener.has_filter {
             return Ok(());
         }
         let filter = self.by_version.get(&(listener.workflow, listener.number));
-        let (Some(filter), Some(facts)) = (filter, self.facts.get(&event.contact)) else {
-            return Err(Json::Null);
+        let (Some(filter), Some(resolved)) = (filter, known) else {
+            return Err((Refused::Filter, Json::Null));
         };
-        let resolved = Resolved::new(facts, self.segments.trees(), event.at);
-        let known = WithContext { world: &resolved, context };
-        if filter.matches(&known, event.at) {
+        let known = WithContext { world: resolved, context };
+        let holds = filter.matches(&known, event.at);
+        if resolved.is_over() {
+            return Err((Refused::TooMuchText, Json::Null));
+        }
+        if holds {
             return Ok(());
         }
         let mut seen = filter.explain(&known, event.at);
         seen.retain(|condition| !condition.holds);
         seen.truncate(MOST_SEEN);
-        Err(json!(seen))
+        Err((Refused::Filter, json!(seen)))
     }
 }

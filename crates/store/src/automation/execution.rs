@@ -7,7 +7,7 @@ use mailwright_core::custom_data::Data;
 use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber, WorkflowId};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
-use mailwright_core::workflow::figures::BEGUN;
+use mailwright_core::workflow::figures::{BEGUN, Figure};
 use mailwright_core::workflow::kind::{ExecutionStatus, Refused};
 use mailwright_core::workflow::limits::{MAX_ACTIVE_PER_CONTACT, MAX_STARTS_PER_HOUR};
 use serde_json::Value as Json;
@@ -75,19 +75,40 @@ pub async fn active_of(
     project: ProjectNumber,
     contacts: &[ContactId],
 ) -> Result<Vec<Result<Stored, ExecutionId>>> {
-    tx.all(
-        format!(
-            "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.contact_id {{in $2}} \
-             and x.completed_at is null order by x.id {{for_update}}"
-        ),
-        &[project.into(), Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect())],
-        |row| match read(row) {
-            Ok(stored) => Ok(Ok(stored)),
-            Err(Error::Corrupt { .. }) => Ok(Err(row.get(3)?)),
-            Err(error) => Err(error),
-        },
-    )
+    let contacts = Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
+    tx.all(active(""), &[project.into(), contacts], |row| match read(row) {
+        Ok(stored) => Ok(Ok(stored)),
+        Err(Error::Corrupt { .. }) => Ok(Err(row.get(3)?)),
+        Err(error) => Err(error),
+    })
     .await
+}
+
+/// The same in one workflow, without those that cannot be read.
+pub async fn active_in(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+    contacts: &[ContactId],
+) -> Result<Vec<Stored>> {
+    let contacts = Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
+    let found =
+        tx.all(active("and x.workflow_id = $3"), &[project.into(), contacts, workflow.into()], |row| {
+            match read(row) {
+                Ok(stored) => Ok(Some(stored)),
+                Err(Error::Corrupt { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+        .await?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+fn active(which: &str) -> String {
+    format!(
+        "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.contact_id {{in $2}} {which} \
+         and x.completed_at is null order by x.id {{for_update}}"
+    )
 }
 
 /// Stores executions that changed.
@@ -127,19 +148,25 @@ pub async fn save(tx: &Tx<'_>, project: ProjectNumber, changed: &[Stored]) -> Re
     save_outputs(tx, project, &outputs).await
 }
 
-/// Ends an execution whose row cannot be read. Its log stays as it is.
+/// Ends an execution whose row cannot be read. Its log stays as it is, so that the figures of its step do.
 pub async fn give_up_unreadable(
     tx: &Tx<'_>,
     project: ProjectNumber,
     id: ExecutionId,
+    sums: &mut Sums,
     now: Timestamp,
 ) -> Result<()> {
-    tx.execute(
-        "update workflow_executions set status = $3, completed_at = $4, due_at = null, exit_reason = $5 \
-         where project_id = $1 and id = $2",
-        args![project, id, ExecutionStatus::Failed.as_str(), now, "The execution cannot be read."],
-    )
-    .await?;
+    let of = tx
+        .all(
+            "update workflow_executions set status = $3, completed_at = $4, due_at = null, exit_reason = $5 \
+             where project_id = $1 and id = $2 returning workflow_id",
+            args![project, id, ExecutionStatus::Failed.as_str(), now, "The execution cannot be read."],
+            |r| r.get::<WorkflowId>(0),
+        )
+        .await?;
+    for workflow in of {
+        figures::add(sums, project, workflow, &[(None, Figure::Waiting, -1), (None, Figure::Failed, 1)]);
+    }
     Ok(())
 }
 

@@ -1,7 +1,8 @@
 //! Removing executions: those of a contact that is removed, and those of a workflow that was.
 
 use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, WorkflowId};
-use mailwright_core::workflow::figures::removed;
+use mailwright_core::workflow::figures::changes;
+use mailwright_core::workflow::lifecycle::cancel;
 
 use super::execution::{COLUMNS, Stored, read};
 use super::{figures, request, version};
@@ -94,6 +95,7 @@ async fn remove(tx: &Tx<'_>, project: ProjectNumber, ids: &[ExecutionId], deltas
     Ok(())
 }
 
+/// Counts an execution that is under way as cancelled. What happened stays counted.
 async fn forget_figures(
     tx: &Tx<'_>,
     project: ProjectNumber,
@@ -103,8 +105,13 @@ async fn forget_figures(
 ) -> Result<()> {
     version::count(deltas.sums(), project, workflow, number, -1);
     let Some(stored) = stored else { return Ok(()) };
-    if let Some(compiled) = version::compiled(tx, project, workflow, number).await? {
-        figures::add(deltas.sums(), project, workflow, &removed(&compiled.version, &stored.execution));
+    let before = &stored.execution;
+    if before.status.is_active()
+        && let Some(compiled) = version::compiled(tx, project, workflow, number).await?
+    {
+        let mut ended = before.clone();
+        cancel(&mut ended, "removed", before.started_at);
+        figures::add(deltas.sums(), project, workflow, &changes(&compiled.version, before, &ended));
     }
     Ok(())
 }

@@ -245,11 +245,51 @@ pub async fn conclude(tx: &Tx<'_>, claimed: &Claimed, answered: Answered, now: T
     let signal = Signal {
         id: SignalId::new(now, rand::random()),
         contact: claimed.contact,
-        news: News::Answered(claimed.execution, answered),
+        execution: Some(claimed.execution),
+        news: News::Answered(answered),
         at: now,
     };
     signal::add(tx, claimed.project, &[signal]).await?;
     Ok(true)
+}
+
+/// How a request stands that has no answer yet.
+#[derive(Debug, Clone)]
+pub struct UnderWay {
+    /// Identifier, which its receiver is told.
+    pub id: WebhookId,
+    /// How often it was tried.
+    pub attempts: i64,
+    /// What the last attempt was answered with.
+    pub status: Option<i64>,
+    /// Why the last attempt was not the last one.
+    pub error: Option<String>,
+    /// When it is made again; `None` while it is made.
+    pub again_at: Option<Timestamp>,
+}
+
+/// The request of an execution that has no answer yet.
+pub async fn of_execution(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    execution: ExecutionId,
+) -> Result<Option<UnderWay>> {
+    rx.optional(
+        "select id, attempts, status, error, due_at, is_open from workflow_requests where project_id = $1 \
+         and execution_id = $2 order by id desc limit 1",
+        args![project, execution],
+        |r| {
+            let (due_at, is_open) = (r.get(4)?, r.get::<bool>(5)?);
+            Ok(UnderWay {
+                id: r.get(0)?,
+                attempts: r.get(1)?,
+                status: r.get(2)?,
+                error: r.get(3)?,
+                again_at: (!is_open).then_some(due_at),
+            })
+        },
+    )
+    .await
 }
 
 /// Removes the requests of executions that are over.

@@ -19,8 +19,8 @@ pub enum News {
     Event(Happening),
     /// The contact changed.
     Changed,
-    /// The request of a WEBHOOK step of an execution came to an end.
-    Answered(ExecutionId, Answered),
+    /// The request of a WEBHOOK step came to an end.
+    Answered(Answered),
 }
 
 /// A signal.
@@ -30,6 +30,8 @@ pub struct Signal {
     pub id: SignalId,
     /// Whom it is about.
     pub contact: ContactId,
+    /// The execution that is told; all of the contact's without it.
+    pub execution: Option<ExecutionId>,
     /// What happened.
     pub news: News,
     /// When.
@@ -39,21 +41,19 @@ pub struct Signal {
 fn read(row: &Row<'_>) -> Result<Signal> {
     let at = row.get(7)?;
     let event: Option<EventId> = row.get(2)?;
-    let execution: Option<ExecutionId> = row.get(5)?;
     let news = if let Some(id) = event {
         let name = row.get::<Option<String>>(3)?.unwrap_or_default();
         News::Event(Happening { id, name, data: row.get::<Option<Data>>(4)?.unwrap_or_default(), at })
-    } else if let Some(execution) = execution {
-        let mut answer: Json = row.get::<Option<Json>>(6)?.unwrap_or_default();
+    } else if let Some(mut answer) = row.get::<Option<Json>>(6)? {
         let error = answer["error"].as_str().map(str::to_owned);
-        News::Answered(execution, Answered { output: answer["output"].take(), error })
+        News::Answered(Answered { output: answer["output"].take(), error })
     } else {
         News::Changed
     };
-    Ok(Signal { id: row.get(0)?, contact: row.get(1)?, news, at })
+    Ok(Signal { id: row.get(0)?, contact: row.get(1)?, execution: row.get(5)?, news, at })
 }
 
-/// The contacts of a project that have signals, those with the oldest first.
+/// The contacts of a project that have signals, those with the oldest first; as often as they have signals.
 pub async fn contacts(rx: &Rx<'_>, project: ProjectNumber, limit: i64) -> Result<Vec<ContactId>> {
     rx.all(
         "select contact_id from workflow_signals where project_id = $1 order by id limit $2",
@@ -63,21 +63,43 @@ pub async fn contacts(rx: &Rx<'_>, project: ProjectNumber, limit: i64) -> Result
     .await
 }
 
-/// The most signals of some contacts that are taken at a time.
-pub const AT_ONCE: usize = 2000;
+/// The contacts of a project that have signals, behind one in the order of their ids: so that nobody waits for those who
+/// have many.
+pub async fn contacts_after(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    after: ContactId,
+    limit: i64,
+) -> Result<Vec<ContactId>> {
+    rx.all(
+        "with recursive told(contact_id) as (select cast($2 as {id}) union all select (select s.contact_id from workflow_signals s \
+         where s.project_id = $1 and s.contact_id > t.contact_id order by s.contact_id limit 1) from told t \
+         where t.contact_id is not null) \
+         select contact_id from told where contact_id > $2 limit $3",
+        args![project, after, limit],
+        |r| r.get(0),
+    )
+    .await
+}
 
-/// The signals of some contacts, contact by contact, those of each in the order in which they came. If there are
-/// [`AT_ONCE`], those of contacts behind the last one are missing, and some of the last one may be.
-pub async fn of_contacts(tx: &Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<Vec<Signal>> {
-    let of = || Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
-    tx
-        .all(
-            "select id, contact_id, event_id, event, {json_out data}, execution_id, {json_out answer}, created_at \
-             from workflow_signals where project_id = $1 and contact_id {in $2} order by contact_id, id limit $3",
-            &[project.into(), of(), (AT_ONCE as i64).into()],
-            read,
-        )
-        .await
+/// The most signals of a contact that are told at a time.
+pub const AT_ONCE: i64 = 8;
+
+/// The signals of some contacts, of each those up to an id, in the order in which they came.
+pub async fn up_to(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    last: impl Iterator<Item = (ContactId, SignalId)>,
+) -> Result<Vec<Signal>> {
+    let (contacts, last) = last.map(|(contact, last)| (Some(contact.into()), Some(last.into()))).unzip();
+    tx.each_returning(
+        "select s.id, s.contact_id, s.event_id, s.event, {json_out s.data}, s.execution_id, {json_out s.answer}, \
+         s.created_at from {rows r: contact_id id, last id} join workflow_signals s on s.project_id = $3 \
+         and s.contact_id = r.contact_id and s.id <= r.last order by s.contact_id, s.id",
+        &[Arg::Ids(contacts), Arg::Ids(last), project.into()],
+        read,
+    )
+    .await
 }
 
 /// Removes signals that were told.
@@ -95,20 +117,16 @@ pub async fn remove<'s>(
 }
 
 /// Stores signals.
-pub(super) async fn add(tx: &Tx<'_>, project: ProjectNumber, signals: &[Signal]) -> Result<()> {
+pub async fn add(tx: &Tx<'_>, project: ProjectNumber, signals: &[Signal]) -> Result<()> {
     let event = |signal: &'_ Signal| match &signal.news {
         News::Event(event) => Some(event.clone()),
-        News::Changed | News::Answered(..) => None,
+        News::Changed | News::Answered(_) => None,
     };
     let events: Vec<Option<Happening>> = signals.iter().map(event).collect();
     let answer = |signal: &Signal| match &signal.news {
-        News::Answered(_, answered) => {
+        News::Answered(answered) => {
             Some(json!({ "output": answered.output, "error": answered.error }).to_string().into())
         }
-        News::Event(_) | News::Changed => None,
-    };
-    let execution = |signal: &Signal| match &signal.news {
-        News::Answered(execution, _) => Some((*execution).into()),
         News::Event(_) | News::Changed => None,
     };
     tx.each(
@@ -129,7 +147,7 @@ pub(super) async fn add(tx: &Tx<'_>, project: ProjectNumber, signals: &[Signal])
                     .map(|event| event.as_ref().map(|e| crate::json_text(&e.data).into()))
                     .collect(),
             ),
-            Arg::Ids(signals.iter().map(execution).collect()),
+            Arg::Ids(signals.iter().map(|signal| signal.execution.map(Into::into)).collect()),
             Arg::Jsons(signals.iter().map(answer).collect()),
             Arg::Ints(signals.iter().map(|signal| Some(signal.at.0)).collect()),
             project.into(),
@@ -148,7 +166,8 @@ pub async fn answer(
     let signal = |(execution, contact, answered, at): (_, _, _, Timestamp)| Signal {
         id: SignalId::new(at, rand::random()),
         contact,
-        news: News::Answered(execution, answered),
+        execution: Some(execution),
+        news: News::Answered(answered),
         at,
     };
     add(tx, project, &answers.into_iter().map(signal).collect::<Vec<_>>()).await

@@ -2,6 +2,7 @@
 
 mod acting;
 mod any_graph;
+mod bounded;
 mod calendar;
 mod capping;
 mod choosing;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mailwright_testkit::receiver::{Call, Receiver, Reply};
 use mailwright_testkit::{App, Engine, Rows, both_engines};
 use mailwright_tests::workflow::{Flow, output, taken};
-use mailwright_tests::{assert_only_keys, assert_uuid, create_contact, text, track_ok};
+use mailwright_tests::{assert_only_keys, assert_timestamp, assert_uuid, create_contact, text, track_ok};
 use serde_json::{Value, json};
 
 /// A server that may call private addresses.
@@ -206,6 +206,9 @@ both_engines! {
                 let found = flow.execution(&id).await;
                 assert_eq!(found["status"], "RUNNING");
                 assert_eq!(taken(&found), ["TRIGGER COMPLETED", "WEBHOOK RUNNING"]);
+                let told = output(&found, "WEBHOOK");
+                assert_eq!((&told["attempts"], told["lastError"].is_string()), (&json!(times), true), "{told}");
+                assert_timestamp(&told["nextAttemptAt"]);
                 app.advance(Duration::from_secs(early)).await;
                 until_written(&app).await;
                 assert_eq!(receiver.calls().len(), times, "too early");

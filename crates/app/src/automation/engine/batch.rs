@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Facts;
-use mailwright_core::ids::{ContactId, ProjectNumber};
+use mailwright_core::ids::{ContactId, ProjectNumber, SignalId};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::figures::changes;
@@ -12,10 +12,11 @@ use mailwright_core::workflow::lifecycle::{cancel, fail, waits_for};
 use mailwright_core::workflow::run::{Told, run};
 use mailwright_core::workflow::world::Input;
 use mailwright_store::audience::contact;
+use mailwright_store::automation::due::{self, Load};
 use mailwright_store::automation::execution::{self, Stored};
 use mailwright_store::automation::signal::{self, News, Signal};
 use mailwright_store::automation::version::Compiled;
-use mailwright_store::automation::{due, figures, forget, request, workflow};
+use mailwright_store::automation::{figures, forget, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Result, Rx, Tx, project};
 
@@ -26,27 +27,40 @@ use crate::App;
 
 /// How many contacts a batch takes.
 const CONTACTS: usize = 200;
-/// For how long a batch takes steps; the contact at which that is over is the last one. While it does, SQLite takes no
-/// other writes, and nobody else changes these contacts.
+/// How much of contacts, executions and signals a batch reads, in bytes of JSON; one contact at least.
+const BYTES: u64 = 4 * 1024 * 1024;
+/// For how long a batch takes steps. While it does, SQLite takes no other writes, and nobody else changes these contacts.
 const LONGEST: Duration = Duration::from_millis(50);
 /// Why an execution is cancelled whose project is disabled (reference 1.5).
 const PROJECT_DISABLED: &str = "project_disabled";
 
+/// Before the first contact.
+pub(super) fn first() -> ContactId {
+    ContactId::first_of(Timestamp(0))
+}
+
 /// The contacts that a batch is for: those with signals and those whose executions are due, at least half of the places
-/// for each; then those that were enrolled with many others.
+/// for each; then those that were enrolled with many others. Of those with signals, half have the oldest ones, and half
+/// come `after` one: nobody waits for those who have many. Also returns after whom the next batch goes on.
 pub(super) async fn contacts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
+    mut after: ContactId,
     now: Timestamp,
-) -> Result<Vec<ContactId>> {
-    let limit = CONTACTS as i64;
-    let mut told = signal::contacts(rx, project, limit).await?;
-    let others = told.split_off(told.len().min(CONTACTS / 2));
+) -> Result<(Vec<ContactId>, ContactId)> {
+    let (all, quarter) = (CONTACTS as i64, CONTACTS / 4);
+    let mut told = signal::contacts(rx, project, all).await?;
+    let others = told.split_off(told.len().min(quarter));
     let mut contacts = told;
-    contacts.extend(due::contacts(rx, project, false, now, limit).await?);
+    if !contacts.is_empty() {
+        let next = signal::contacts_after(rx, project, after, quarter as i64).await?;
+        after = next.last().copied().filter(|_| next.len() == quarter).unwrap_or_else(first);
+        contacts.extend(next);
+    }
+    contacts.extend(due::contacts(rx, project, false, now, all).await?);
     contacts.extend(others);
     if contacts.len() < CONTACTS {
-        contacts.extend(due::contacts(rx, project, true, now, limit).await?);
+        contacts.extend(due::contacts(rx, project, true, now, all).await?);
     }
     let mut chosen = BTreeSet::new();
     for contact in contacts {
@@ -54,7 +68,7 @@ pub(super) async fn contacts(
             chosen.insert(contact);
         }
     }
-    Ok(chosen.into_iter().collect())
+    Ok((chosen.into_iter().collect(), after))
 }
 
 /// What a batch did.
@@ -103,29 +117,49 @@ impl Batch {
         if held.len() < self.contacts.len() {
             forget::missing_contacts(tx, self.project, &self.contacts).await?;
         }
-        let signals = signal::of_contacts(tx, self.project, &held).await?;
-        if let Some(last) = signals.last().filter(|_| signals.len() == signal::AT_ONCE) {
-            // whoever was not told of everything stays as it is
-            held.retain(|contact| *contact <= last.contact);
-        }
-        let mut executions = Vec::new();
+        let loads = within_room(due::loads(tx, self.project, &held).await?);
+        held = loads.iter().map(|load| load.contact).collect();
+        let signals = signals(tx, self.project, &loads).await?;
+        let (mut executions, mut deltas) = (Vec::new(), Deltas::default());
         for found in execution::active_of(tx, self.project, &held).await? {
             match found {
                 Ok(stored) => executions.push(stored),
-                Err(id) => execution::give_up_unreadable(tx, self.project, id, self.now).await?,
+                Err(id) => {
+                    execution::give_up_unreadable(tx, self.project, id, deltas.sums(), self.now).await?;
+                }
             }
         }
         executions.sort_by_key(|stored| (stored.execution.contact, stored.execution.id));
         let mut all = All::load(tx, self.project, &held, executions, self.now).await?;
+        let mut untold = Vec::new();
         if project.disabled {
             all.cancel(&signals, self.now);
-        } else if let Some(first_left) = all.advance(&signals, self.now) {
+        } else if let Some(first_left) = all.advance(&signals, &mut untold, self.now) {
             held.retain(|contact| *contact < first_left);
         }
         let is_told = |signal: &&Signal| held.binary_search(&signal.contact).is_ok();
         signal::remove(tx, self.project, signals.iter().filter(is_told)).await?;
-        all.save(tx, &self.app, held.len()).await
+        signal::add(tx, self.project, &untold).await?;
+        all.save(tx, &self.app, held.len(), deltas).await
     }
+}
+
+/// As many contacts as there is room for, one at least.
+fn within_room(mut loads: Vec<Load>) -> Vec<Load> {
+    let mut bytes = 0;
+    let fitting = loads.iter().take_while(|load| {
+        bytes += load.bytes;
+        bytes <= BYTES
+    });
+    let fitting = fitting.count().max(1);
+    loads.truncate(fitting);
+    loads
+}
+
+/// What is told now.
+async fn signals(tx: &Tx<'_>, project: ProjectNumber, loads: &[Load]) -> Result<Vec<Signal>> {
+    let last = loads.iter().filter_map(|load| Some((load.contact, load.told_to?)));
+    signal::up_to(tx, project, last).await
 }
 
 /// The executions of a batch with what is known of their contacts.
@@ -188,8 +222,8 @@ impl All {
     }
 
     /// Takes the executions on, contact by contact, until all or the time of a batch is over. Returns the first contact that
-    /// is left to another batch.
-    fn advance(&mut self, signals: &[Signal], now: Timestamp) -> Option<ContactId> {
+    /// is left to another batch. What there was no time to tell executions of the last contact is `untold`.
+    fn advance(&mut self, signals: &[Signal], untold: &mut Vec<Signal>, now: Timestamp) -> Option<ContactId> {
         let (began, mut last) = (Instant::now(), None);
         for (index, stored) in self.executions.iter_mut().enumerate() {
             let contact = stored.execution.contact;
@@ -211,8 +245,11 @@ impl All {
                     got: self.people.got.entry(stored.execution.contact).or_default(),
                     facts,
                     pending: &mut self.pending,
+                    has_time: &|| began.elapsed() < LONGEST,
                 };
-                self.steps += run(&compiled.version, &mut stored.execution, &told, &mut stage, now);
+                let ran = run(&compiled.version, &mut stored.execution, &told, &mut stage, now);
+                self.steps += ran.steps;
+                untold.extend(told[ran.told..].iter().filter_map(|told| kept(told, stored, compiled)));
             } else {
                 fail(&mut stored.execution, "The version of the workflow does not exist any more.", now);
             }
@@ -223,10 +260,9 @@ impl All {
         None
     }
 
-    async fn save(self, tx: &mut Tx<'_>, app: &App, contacts: usize) -> Result<Done> {
+    async fn save(self, tx: &mut Tx<'_>, app: &App, contacts: usize, mut deltas: Deltas) -> Result<Done> {
         let (mails, requests) = (self.pending.mails.len(), self.pending.requests.len());
         let changes = self.pending.changes.len() + self.pending.moves.len();
-        let mut deltas = Deltas::default();
         let mut stepped = Vec::with_capacity(self.before.len());
         let mut ended = Vec::new();
         for (index, before) in &self.before {
@@ -251,20 +287,35 @@ impl All {
 fn told<'s>(signals: &'s [Signal], stored: &Stored, compiled: &Compiled) -> Vec<Told<'s>> {
     let mut told: Vec<Told<'s>> = Vec::new();
     let mut changed = None;
-    for signal in signals.iter().filter(|signal| signal.contact == stored.execution.contact) {
+    let is_for = |signal: &&Signal| {
+        signal.contact == stored.execution.contact
+            && signal.execution.is_none_or(|execution| execution == stored.execution.id)
+    };
+    for signal in signals.iter().filter(is_for) {
         changed = Some(signal.at);
         match &signal.news {
             News::Event(event) => told.push((event.at, Input::Event(event))),
-            News::Answered(execution, answered) if *execution == stored.execution.id => {
-                told.push((signal.at, Input::Answered(answered)));
-            }
-            News::Changed | News::Answered(..) => {}
+            News::Answered(answered) => told.push((signal.at, Input::Answered(answered))),
+            News::Changed => {}
         }
     }
     told.sort_by_key(|(at, _)| *at);
     // what happened may have made the goal true
     told.extend(changed.filter(|_| compiled.has_filter_goal).map(|at| (at, Input::Changed)));
     told
+}
+
+/// What an execution is told in a later batch: what it may wait for.
+fn kept((at, input): &Told<'_>, stored: &Stored, compiled: &Compiled) -> Option<Signal> {
+    let news = match input {
+        _ if !stored.execution.status.is_active() => return None,
+        Input::Event(event) if !compiled.version.events().contains(event.name.as_str()) => return None,
+        Input::Event(event) => News::Event((*event).clone()),
+        Input::Answered(answered) => News::Answered((*answered).clone()),
+        Input::Changed | Input::Due => News::Changed,
+    };
+    let (contact, execution) = (stored.execution.contact, Some(stored.execution.id));
+    Some(Signal { id: SignalId::new(*at, rand::random()), contact, execution, news, at: *at })
 }
 
 fn count(
@@ -290,7 +341,8 @@ pub(super) async fn give_up(
     if contact::hold_free(tx, project, &[id]).await?.is_empty() {
         return Ok(());
     }
-    let signals = signal::of_contacts(tx, project, &[id]).await?;
+    let loads = due::loads(tx, project, &[id]).await?;
+    let signals = signals(tx, project, &loads).await?;
     signal::remove(tx, project, signals.iter()).await?;
     let mut deltas = Deltas::default();
     let mut failed = Vec::new();
@@ -303,7 +355,9 @@ pub(super) async fn give_up(
                 count(&mut deltas, project, &stored, &before, &versions);
                 failed.push(stored);
             }
-            Err(unreadable) => execution::give_up_unreadable(tx, project, unreadable, now).await?,
+            Err(unreadable) => {
+                execution::give_up_unreadable(tx, project, unreadable, deltas.sums(), now).await?;
+            }
         }
     }
     execution::save(tx, project, &failed).await?;

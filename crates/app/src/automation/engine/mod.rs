@@ -35,6 +35,9 @@ use crate::error::Result;
 const SWEEP: Duration = Duration::from_millis(250);
 /// How much longer than a look the pause after it is, so that looking costs little however many projects there are.
 const REST: u32 = 10;
+/// How long a project rests whose steps could not be taken, as on a full disk: at first, doubling up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How many batches run at the same time.
 const TOGETHER: usize = 4;
 
@@ -59,8 +62,11 @@ impl Work for Engine {
         for project in projects {
             let (app, turns, work) = (self.app.clone(), Arc::clone(&self.turns), self.work.clone());
             self.work.start("workflow steps", project, async move {
-                if let Err(error) = app.advance_project(project, &turns, &work).await {
-                    tracing::warn!(%error, project = project.0, "steps of workflows could not be taken, trying again");
+                let mut pause = FIRST_PAUSE;
+                while let Err(error) = app.advance_project(project, &turns, &work).await {
+                    tracing::warn!(%error, project = project.0, ?pause, "steps of workflows could not be taken, trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             });
         }
@@ -76,10 +82,12 @@ impl App {
         turns: &Semaphore,
         work: &ProjectWork,
     ) -> Result<()> {
-        let began = Instant::now();
+        let (began, mut after) = (Instant::now(), batch::first());
         loop {
             let now = self.0.clock.now();
-            let contacts = self.read(body!(async |rx| batch::contacts(rx, project, now).await)).await?;
+            let contacts;
+            (contacts, after) =
+                self.read(body!(async |rx| batch::contacts(rx, project, after, now).await)).await?;
             if contacts.is_empty() {
                 return Ok(());
             }

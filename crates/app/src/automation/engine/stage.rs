@@ -38,6 +38,8 @@ pub(super) struct OnStage<'b> {
     /// When the contact got mails that the cap counts, the newest first.
     pub(super) got: &'b mut Vec<Timestamp>,
     pub(super) pending: &'b mut Pending,
+    /// Whether there is time for another step.
+    pub(super) has_time: &'b (dyn Fn() -> bool + Send + Sync),
 }
 
 impl Facts for OnStage<'_> {
@@ -92,6 +94,10 @@ impl World for OnStage<'_> {
 }
 
 impl Stage for OnStage<'_> {
+    fn has_time(&self) -> bool {
+        (self.has_time)()
+    }
+
     fn apply(&mut self, version: &Version, execution: &mut Execution, effects: Vec<Effect>) {
         for effect in effects {
             match effect {

@@ -321,6 +321,24 @@ fn segments_are_asked_for_and_filters_among_them_evaluated() {
 }
 
 #[test]
+fn texts_are_looked_through_up_to_a_limit() {
+    let ada = person(json!({ "long": "a".repeat(100), "short": "b" }));
+    let has = |field: &str| filter(field, "contains", json!("b"));
+    let trees = BTreeMap::new();
+    for (conditions, text, expected) in [
+        (vec![has("data.long")], 99, (false, true)),
+        (vec![filter("data.long", "notContains", json!("b"))], 99, (false, true)),
+        (vec![filter("data.long", "notContains", json!("b")), has("data.short")], 100, (false, true)),
+        (vec![filter("data.long", "notContains", json!("b")), has("data.short")], 101, (true, false)),
+        (vec![filter("data.long", "exists", json!(null)), has("data.number")], 0, (false, false)),
+    ] {
+        let resolved = Resolved::new(&ada, &trees, NOW).with_text(text);
+        let holds = parse(&tree(&conditions)).matches(&resolved, NOW);
+        assert_eq!((holds, resolved.is_over()), expected, "{conditions:?} with {text} bytes");
+    }
+}
+
+#[test]
 fn groups_are_combined_as_the_tree_says() {
     let ada = person(json!({ "a": 1 }));
     let yes = filter("data.a", "exists", json!(null));

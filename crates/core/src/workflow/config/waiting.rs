@@ -7,6 +7,8 @@ use jiff::civil::Time;
 use serde_json::Value;
 
 use super::{Reader, at};
+use crate::custom_data::MAX_KEY;
+use crate::filter::MAX_PATH_KEYS;
 use crate::issue::Issue;
 use crate::reading::{Object, join, member, unknown};
 use crate::workflow::action::Action;
@@ -110,8 +112,10 @@ impl Reader {
         let name = self.issues.text(member(object, "field"), &at("field"))?;
         let field = Field::parse(name);
         if field.is_none() {
-            let message = "Must be email, subscribed, createdAt, updatedAt, data.<field>, event.<field> or \
-                           workflow.<field>.";
+            let message = format!(
+                "Must be email, subscribed, createdAt, updatedAt, id or data.<field>, with or without contact. before \
+                 it, event.<field> or workflow.<field>. A <field> has at most {MAX_KEY} bytes and {MAX_PATH_KEYS} levels."
+            );
             return self.issues.note(unknown(&at("field"), message, name));
         }
         field

@@ -1,5 +1,6 @@
 //! A contact in memory, to which the effects of steps happen.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub(super) struct Board {
     pub(super) capped_until: Option<Timestamp>,
     pub(super) zone: Zone,
     pub(super) told: Vec<Told>,
+    /// How often there is still time for a step.
+    pub(super) time: Cell<u32>,
 }
 
 impl Board {
@@ -80,6 +83,7 @@ impl Board {
             capped_until: None,
             zone: Zone::UTC,
             told: Vec::new(),
+            time: Cell::new(u32::MAX),
         }
     }
 
@@ -140,6 +144,12 @@ impl World for Board {
 }
 
 impl Stage for Board {
+    fn has_time(&self) -> bool {
+        let left = self.time.get();
+        self.time.set(left.saturating_sub(1));
+        left > 0
+    }
+
     fn apply(&mut self, _: &Version, execution: &mut Execution, effects: Vec<Effect>) {
         for effect in effects {
             let told = match effect {

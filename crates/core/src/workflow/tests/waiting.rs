@@ -175,6 +175,7 @@ fn what_is_over_stays_so() {
     execution.end(Status::Cancelled, Some("cancelled".into()), minutes(11));
     let before = execution.clone();
     let events = [event("activated", minutes(12), json!({}))];
-    assert_eq!(run(&wait().version(), &mut execution, &inputs(&events), &mut board, minutes(500)), 0);
+    let ran = run(&wait().version(), &mut execution, &inputs(&events), &mut board, minutes(500));
+    assert_eq!(ran.steps, 0);
     assert_eq!(execution, before);
 }

@@ -279,7 +279,7 @@ pub(crate) struct ExecutionDetail {
     responses((status = 200, body = ExecutionDetail), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadWorkflows>,
+    ProjectAccess(project, caller, _): ProjectAccess<ReadWorkflows>,
     PathTexts(id, execution): PathTexts,
 ) -> Result<Json<ExecutionDetail>> {
     let workflow = params::id(&id, Resource::Workflow)?;
@@ -289,7 +289,7 @@ pub(crate) async fn get(
         execution: ExecutionView::new(standing),
         workflow: WorkflowView::new(workflow, &project),
         contact: ExecutionContact::new(standing),
-        current_step: standing.current.clone().map(|step| StepView::new(step, workflow.id)),
+        current_step: standing.current.clone().map(|step| StepView::new(step, workflow.id).seen_by(&caller)),
         step_executions: steps
             .iter()
             .map(|taken| StepExecutionView::new(&standing.stored.execution, taken))

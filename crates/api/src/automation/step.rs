@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use mailwright_app::{App, Resource};
 use mailwright_core::ids::{StepId, TemplateId, WorkflowId};
 use mailwright_core::patch::Patch;
+use mailwright_core::role::Capability;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::edit::{NewStep, StepChange};
 use mailwright_core::workflow::graph::{self, Step};
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::auth::ProjectAccess;
 use crate::auth::needs::WriteWorkflows;
+use crate::auth::{Caller, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::Name;
 use crate::params::{self, Params, PathText, PathTexts};
@@ -75,7 +76,20 @@ impl StepView {
             updated_at: step.updated_at,
         }
     }
+
+    /// As a caller sees it. The values of headers may be secrets: only who may change the workflow sees them.
+    pub(crate) fn seen_by(mut self, caller: &Caller) -> Self {
+        let is_hidden = self.r#type == StepType::Webhook && !caller.holder.may(Capability::WriteWorkflows);
+        let headers = self.config.get_mut("headers").and_then(Value::as_object_mut).filter(|_| is_hidden);
+        for (_, value) in headers.into_iter().flatten() {
+            *value = HIDDEN.into();
+        }
+        self
+    }
 }
+
+/// What stands for a value that the caller may not see.
+const HIDDEN: &str = "(hidden)";
 
 /// A step to add.
 #[derive(Debug, Deserialize, ToSchema)]

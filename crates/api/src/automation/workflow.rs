@@ -20,8 +20,8 @@ use utoipa::ToSchema;
 
 use super::step::StepView;
 use super::transition::TransitionView;
-use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadWorkflows, WriteWorkflows};
+use crate::auth::{Caller, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::{Description, Name, ShortText};
 use crate::params::{self, PathText};
@@ -169,7 +169,12 @@ pub(crate) struct WorkflowDetail {
 }
 
 impl WorkflowDetail {
-    fn new(workflow: &Workflow, templates: &BTreeMap<TemplateId, String>, project: &Project) -> Self {
+    fn new(
+        workflow: &Workflow,
+        templates: &BTreeMap<TemplateId, String>,
+        project: &Project,
+        caller: &Caller,
+    ) -> Self {
         let graph = &workflow.edited.graph;
         let view = |found: Vec<_>| found.into_iter().map(TransitionView::new).collect();
         let steps = graph.steps.iter().map(|step| LinkedStep {
@@ -179,7 +184,7 @@ impl WorkflowDetail {
                 let name = templates.get(&id).cloned()?;
                 Some(StepTemplate { id, name })
             }),
-            step: StepView::new(step.clone(), workflow.id),
+            step: StepView::new(step.clone(), workflow.id).seen_by(caller),
         });
         Self {
             workflow: WorkflowView::new(workflow, project),
@@ -197,14 +202,14 @@ impl WorkflowDetail {
     responses((status = 200, body = WorkflowDetail), (status = 404, body = ErrorEnvelope)))]
 pub(crate) async fn get(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<ReadWorkflows>,
+    ProjectAccess(project, caller, _): ProjectAccess<ReadWorkflows>,
     PathText(id): PathText,
 ) -> Result<Json<WorkflowDetail>> {
     let workflow = app.workflow(&project, params::id(&id, Resource::Workflow)?).await?;
     let ids: BTreeSet<TemplateId> =
         workflow.edited.graph.steps.iter().filter_map(|step| step.template).collect();
     let templates = app.template_names(&project, ids).await?;
-    Ok(Json(WorkflowDetail::new(&workflow, &templates, &project)))
+    Ok(Json(WorkflowDetail::new(&workflow, &templates, &project, &caller)))
 }
 
 /// Changes to a workflow.

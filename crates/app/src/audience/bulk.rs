@@ -20,7 +20,7 @@ use mailwright_store::project::audit::Entry;
 use serde_json::{Value, json};
 
 use crate::App;
-use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
+use crate::background::job::{Batch, JobHandler, Part, Status, StepResult, from_value, to_value};
 use crate::error::{Error, Result};
 
 /// Contacts whose subscription one transaction sets.
@@ -116,14 +116,15 @@ impl Bulk {
 }
 
 impl JobHandler for Bulk {
-    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+    fn next(&self, progress: &Value) -> Result<Part, String> {
         let before: BulkProgress = from_value(progress)?;
         let most = match self.operation {
             Operation::Subscribe | Operation::Unsubscribe => SUBSCRIBED_TOGETHER,
             Operation::Delete => DELETED_TOGETHER,
         };
         let ids = self.ids.iter().skip(before.done as usize).take(most).copied().collect();
-        Ok(Arc::new(Selection { project: self.project, operation: self.operation, before, ids }))
+        let (project, operation) = (self.project, self.operation);
+        Ok(Part::Batch(Arc::new(Selection { project, operation, before, ids })))
     }
 }
 

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 
 use super::jobs::OfWorkflow;
 use crate::App;
-use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
+use crate::background::job::{Batch, JobHandler, Part, Status, StepResult, from_value, to_value};
 use crate::error::{Error, Result};
 
 /// How many contacts a step looks at.
@@ -143,9 +143,9 @@ impl Enrolment {
 }
 
 impl JobHandler for Enrolment {
-    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+    fn next(&self, progress: &Value) -> Result<Part, String> {
         let before = from_value(progress)?;
-        Ok(Arc::new(Step { project: self.project, input: self.input.clone(), before }))
+        Ok(Part::Batch(Arc::new(Step { project: self.project, input: self.input.clone(), before })))
     }
 }
 

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use super::jobs::OfWorkflow;
 use crate::App;
-use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
+use crate::background::job::{Batch, JobHandler, Part, Status, StepResult, from_value, to_value};
 use crate::error::{Error, Result};
 
 /// How many executions are moved in one transaction.
@@ -221,9 +221,9 @@ impl Migration {
 }
 
 impl JobHandler for Migration {
-    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+    fn next(&self, progress: &Value) -> Result<Part, String> {
         let before = from_value(progress)?;
-        Ok(Arc::new(Step { project: self.project, workflow: self.input.workflow, before }))
+        Ok(Part::Batch(Arc::new(Step { project: self.project, workflow: self.input.workflow, before })))
     }
 }
 

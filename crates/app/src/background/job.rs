@@ -23,7 +23,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::background::job::{self as store, ClaimRef, Claimed, Job, NewJob, Progress, Release};
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
-use mailwright_store::{Error as StoreError, Patience, Tx, retrying};
+use mailwright_store::{Error as StoreError, Patience, Rx, Tx, retrying};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -63,9 +63,18 @@ pub struct Status<R> {
 
 /// What a job does, with its input at hand.
 pub(crate) trait JobHandler: Send + Sync {
-    /// The next batch of the work from the current progress. Nothing is written here. An error ends the job, and its
+    /// The next part of the work from the current progress. Nothing is written here. An error ends the job, and its
     /// owner sees it as the reason.
-    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String>;
+    fn next(&self, progress: &Value) -> Result<Part, String>;
+}
+
+/// A part of the work.
+#[derive(Clone)]
+pub(crate) enum Part {
+    /// Work that writes, in one transaction with its progress.
+    Batch(Arc<dyn Batch>),
+    /// Work that only reads, and so holds up nobody who writes. Its progress is written afterwards.
+    Look(Arc<dyn Look>),
 }
 
 /// A batch of work that fits into one transaction: some hundred rows.
@@ -79,10 +88,16 @@ pub(crate) trait Batch: Send + Sync {
     ) -> BoxFuture<'t, mailwright_store::Result<StepResult>>;
 }
 
-/// The result of a batch.
+/// A piece of work that only reads: some hundred rows.
+pub(crate) trait Look: Send + Sync {
+    /// Does it.
+    fn run<'t>(&'t self, rx: &'t mut Rx<'_>) -> BoxFuture<'t, mailwright_store::Result<StepResult>>;
+}
+
+/// The result of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StepResult {
-    /// Progress after the batch.
+    /// Progress after the part.
     pub(crate) progress: Progress,
     /// Whether nothing is left to do.
     pub(crate) is_last: bool,
@@ -247,11 +262,11 @@ impl Worker {
         let mut progress = job.progress.clone();
         let mut turn_ends = self.now().plus(TURN);
         loop {
-            let batch = match work.next(&progress) {
-                Ok(batch) => batch,
+            let part = match work.next(&progress) {
+                Ok(part) => part,
                 Err(reason) => return Ok(Outcome::GivenUp(reason)),
             };
-            let step = self.step(job.claim, &batch).await?;
+            let step = self.step(job.claim, part).await?;
             if step.is_last {
                 return Ok(Outcome::Done);
             }
@@ -268,11 +283,19 @@ impl Worker {
         }
     }
 
-    /// Does one batch, again when another transaction got in the way and the turn has not ended.
-    async fn step(&self, claim: ClaimRef, batch: &Arc<dyn Batch>) -> Result<StepResult, StoreError> {
+    /// Does one part, again when another transaction got in the way and the turn has not ended.
+    async fn step(&self, claim: ClaimRef, part: Part) -> Result<StepResult, StoreError> {
+        let db = &self.app.0.db;
+        let done = match part {
+            Part::Look(look) => {
+                let looked = db.read_in_background(claim.project, body!(async |rx| look.run(rx).await));
+                Done::Already(looked.await?)
+            }
+            Part::Batch(batch) => Done::With(batch),
+        };
         let once = || {
-            let (batch, now, lease) = (Arc::clone(batch), self.now(), self.lease());
-            self.app.0.db.write_in_background(body!(async |tx| commit(tx, claim, batch, now, lease).await))
+            let (done, now, lease) = (done.clone(), self.now(), self.lease());
+            db.write_in_background(body!(async |tx| commit(tx, claim, done, now, lease).await))
         };
         retrying(PATIENCE, once).await
     }
@@ -292,7 +315,7 @@ impl Worker {
             }
             Ok(Outcome::Interrupted) => Release { state: JobState::Waiting, due_at: now, counts: false },
             // the commit may have happened: the next claim reads how far the work came
-            Err(error) if error.is_temporary() || matches!(error, StoreError::Unknown(_)) => {
+            Err(error) if is_passing(&error) => {
                 tracing::warn!(%error, job = %id, kind, project, "a job is tried again later");
                 Release { state: JobState::Delayed, due_at: now.plus(Duration::from_secs(1)), counts: false }
             }
@@ -328,6 +351,12 @@ impl Worker {
     }
 }
 
+/// Whether an error tells nothing of the job. A look that takes too long may do so each time.
+fn is_passing(error: &StoreError) -> bool {
+    let is_passing = error.is_temporary() || matches!(error, StoreError::Unknown(_));
+    is_passing && !matches!(error, StoreError::TooSlow(_))
+}
+
 /// How a turn ended.
 enum Outcome {
     /// The last step is done.
@@ -338,15 +367,27 @@ enum Outcome {
     GivenUp(String),
 }
 
+/// How the work of a part is done.
+#[derive(Clone)]
+enum Done {
+    /// In the transaction that notes the progress.
+    With(Arc<dyn Batch>),
+    /// Before it.
+    Already(StepResult),
+}
+
 /// Does a batch and notes the progress: both or neither.
 async fn commit(
     tx: &mut Tx<'_>,
     claim: ClaimRef,
-    batch: Arc<dyn Batch>,
+    done: Done,
     now: Timestamp,
     lease: Timestamp,
 ) -> mailwright_store::Result<StepResult> {
-    let step = batch.run(tx, claim, now).await?;
+    let step = match done {
+        Done::With(batch) => batch.run(tx, claim, now).await?,
+        Done::Already(step) => step,
+    };
     if step.is_last {
         store::complete(tx, claim, &step.progress, now).await?;
     } else {

@@ -56,15 +56,90 @@ pub async fn of_contact_named(
     .await
 }
 
-/// The events of some contacts that have one of some names, from an instant up to another: of each name the first ones, in
-/// order.
+/// Events of some names, in a time.
+#[derive(Debug, Clone)]
+pub struct Between<'a> {
+    /// The names.
+    pub names: Vec<&'a str>,
+    /// The first instant.
+    pub from: Timestamp,
+    /// The instant after the last one.
+    pub until: Timestamp,
+    /// How many of each contact and name at most, the first ones.
+    pub limit: i64,
+}
+
+impl Between<'_> {
+    /// What statements are about, as their parameters: contacts, names, project, first id, id behind the last, limit.
+    fn args(&self, project: ProjectNumber, contacts: &[ContactId]) -> [Arg<'_>; 6] {
+        let pairs = contacts.iter().flat_map(|contact| self.names.iter().map(move |name| (*contact, *name)));
+        let (contacts, names) =
+            pairs.map(|(contact, name)| (Some(contact.into()), Some(name.into()))).unzip();
+        [
+            Arg::Ids(contacts),
+            Arg::Texts(names),
+            project.into(),
+            EventId::first_of(self.from).into(),
+            EventId::first_of(self.until).into(),
+            self.limit.into(),
+        ]
+    }
+}
+
+/// How much there is of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Load {
+    /// How many.
+    pub events: u64,
+    /// Bytes of their data.
+    pub bytes: u64,
+}
+
+impl Load {
+    /// Whether there is room for it.
+    pub fn fits(self, room: Self) -> bool {
+        self.events <= room.events && self.bytes <= room.bytes
+    }
+}
+
+/// How much there is of the events of some contacts that [`between`] finds; contacts without any are left out.
+pub async fn loads(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    of: &Between<'_>,
+) -> Result<BTreeMap<ContactId, Load>> {
+    // differs as in `between`
+    let sql = if rx.is_postgres() {
+        "select r.contact_id, count(*), cast(sum(n.bytes) as bigint) from {rows r: contact_id id, name text} \
+         cross join lateral (select coalesce({json_bytes e.data}, 0) as bytes from events e \
+         where e.project_id = $3 and e.contact_id = r.contact_id and e.name = r.name and e.id >= $4 and e.id < $5 \
+         order by e.id limit $6) n group by r.contact_id"
+    } else {
+        "select n.contact_id, count(*), sum(n.bytes) from (select e.contact_id, coalesce({json_bytes e.data}, 0) as bytes \
+         from events e indexed by events_contact where e.project_id = $3 and e.contact_id = $1 and e.name = $2 \
+         and e.id >= $4 and e.id < $5 order by e.id limit $6) n group by n.contact_id"
+    };
+    let found = rx
+        .each_returning(sql, &of.args(project, contacts), |r| {
+            let (events, bytes) = (r.get::<i64>(1)?, r.get::<i64>(2)?);
+            Ok((r.get::<ContactId>(0)?, Load { events: events.unsigned_abs(), bytes: bytes.unsigned_abs() }))
+        })
+        .await?;
+    let mut loads: BTreeMap<ContactId, Load> = BTreeMap::new();
+    for (contact, of_name) in found {
+        let load = loads.entry(contact).or_default();
+        *load = Load { events: load.events + of_name.events, bytes: load.bytes + of_name.bytes };
+    }
+    Ok(loads)
+}
+
+/// The events of some contacts, of each name in order.
 pub async fn between(
     rx: &Rx<'_>,
     project: ProjectNumber,
     contacts: &[ContactId],
-    names: &[&str],
-    (from, until): (Timestamp, Timestamp),
-    limit: i64,
+    of: &Between<'_>,
 ) -> Result<Vec<(ContactId, Happening)>> {
     // differs because SQLite has no lateral joins, and looks up pair by pair anyway
     let sql = if rx.is_postgres() {
@@ -78,22 +153,9 @@ pub async fn between(
          where e.project_id = $3 and e.contact_id = $1 and e.name = $2 and e.id >= $4 and e.id < $5 \
          order by e.id limit $6"
     };
-    let pairs: Vec<(ContactId, &str)> =
-        contacts.iter().flat_map(|contact| names.iter().map(move |name| (*contact, *name))).collect();
-    rx.each_returning(
-        sql,
-        &[
-            Arg::Ids(pairs.iter().map(|(contact, _)| Some((*contact).into())).collect()),
-            Arg::Texts(pairs.iter().map(|(_, name)| Some((*name).into())).collect()),
-            project.into(),
-            EventId::first_of(from).into(),
-            EventId::first_of(until).into(),
-            limit.into(),
-        ],
-        |r| {
-            let data = r.get::<Option<Data>>(3)?.unwrap_or_default();
-            Ok((r.get(0)?, Happening { id: r.get(1)?, name: r.get(2)?, data, at: r.get(4)? }))
-        },
-    )
+    rx.each_returning(sql, &of.args(project, contacts), |r| {
+        let data = r.get::<Option<Data>>(3)?.unwrap_or_default();
+        Ok((r.get(0)?, Happening { id: r.get(1)?, name: r.get(2)?, data, at: r.get(4)? }))
+    })
     .await
 }

@@ -68,8 +68,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Stored> {
     })
 }
 
-/// The executions of some contacts that are not over, in the order of their ids. One that cannot be read comes with its
-/// id alone.
+/// The executions of some contacts that are not over, in no order. One that cannot be read comes with its id alone.
 pub async fn active_of(
     tx: &Tx<'_>,
     project: ProjectNumber,
@@ -104,10 +103,11 @@ pub async fn active_in(
     Ok(found.into_iter().flatten().collect())
 }
 
+/// Without an order: for that of the ids SQLite goes through all executions of the project.
 fn active(which: &str) -> String {
     format!(
         "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.contact_id {{in $2}} {which} \
-         and x.completed_at is null order by x.id {{for_update}}"
+         and x.completed_at is null {{for_update}}"
     )
 }
 

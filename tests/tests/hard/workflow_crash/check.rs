@@ -165,8 +165,8 @@ async fn check_waits(app: &App, executions: &[Value]) {
             if step["step"]["type"] != "WAIT_FOR_EVENT" || step["status"] != "COMPLETED" {
                 continue;
             }
-            let (began, ended) = (text(&step["startedAt"]), text(&step["completedAt"]));
-            let during = times.iter().any(|at| *at > began && *at < ended);
+            let (began, until) = (text(&step["startedAt"]), text(&step["executeAfter"]));
+            let during = times.iter().any(|at| *at > began && *at < until);
             match text(&step["output"]["waitOutcome"]) {
                 "EVENT" => assert!(!times.is_empty(), "{execution}"),
                 "TIMEOUT" => assert!(!during, "paid at {times:?}: {execution}"),

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use mailwright_testkit::{App, Engine, Request, both_engines, json};
 use mailwright_tests::random::Random;
 use mailwright_tests::{read, sized};
+use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
 use self::check::check;
@@ -43,8 +44,13 @@ fn converts(number: usize) -> bool {
     number % 10 == 9
 }
 
+/// Who tracks an event reads it, who moves the clock writes it. An event has the time at which its request came, and is
+/// recorded a moment later. If the clock moved by a minute meanwhile, the wait that it ends would be over when it is.
+type Road = Arc<RwLock<()>>;
+
 /// Tracks an event until it is acknowledged; it is recorded once.
-async fn track(request: &Request, event: &str, number: usize, key: &str) {
+async fn track((request, road): (&Request, &Road), event: &str, number: usize, key: &str) {
+    let _on_the_way = road.read().await;
     let data = json!({
         "number": {"value": number, "persistent": false}, "even": {"value": number.is_multiple_of(2), "persistent": false},
     });
@@ -65,35 +71,42 @@ async fn track(request: &Request, event: &str, number: usize, key: &str) {
 }
 
 /// Begins executions, and has other events happen to the contacts some time later.
-async fn visit(request: Request, next: Arc<AtomicUsize>, mut random: Random) {
+async fn visit(request: Request, road: Road, next: Arc<AtomicUsize>, mut random: Random) {
+    let to = (&request, &road);
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= count() {
             return;
         }
-        track(&request, "begin", number, &format!("begin-{number}")).await;
+        track(to, "begin", number, &format!("begin-{number}")).await;
         // those that came some time before
         let earlier = number.saturating_sub(usize::try_from(random.below(60)).expect("a small number"));
         if pays(earlier) {
-            track(&request, "paid", earlier, &format!("paid-{earlier}-{number}")).await;
+            track(to, "paid", earlier, &format!("paid-{earlier}-{number}")).await;
         }
         if converts(earlier) {
-            track(&request, "converted", earlier, &format!("converted-{earlier}")).await;
+            track(to, "converted", earlier, &format!("converted-{earlier}")).await;
         }
         tokio::time::sleep(random.millis(60)).await;
     }
 }
 
-fn visitors(apps: &[&App], random: &mut Random) -> JoinSet<()> {
+fn visitors(apps: &[&App], road: &Road, random: &mut Random) -> JoinSet<()> {
     let next = Arc::new(AtomicUsize::new(0));
     let mut visitors = JoinSet::new();
     for visitor in 0..TRACKERS {
         let app = apps[visitor % apps.len()];
         let request =
             app.request("POST", "/v1/track").bearer(app.public_key()).timeout(Duration::from_secs(10));
-        visitors.spawn(visit(request, Arc::clone(&next), random.fork()));
+        visitors.spawn(visit(request, Arc::clone(road), Arc::clone(&next), random.fork()));
     }
     visitors
+}
+
+/// Moves the clock to after what is waited for, while no event is on its way.
+async fn pass_a_minute(app: &App, road: &Road) {
+    let _nobody_is_on_the_way = road.write().await;
+    app.advance(Duration::from_secs(61)).await;
 }
 
 /// Waits until everybody acknowledged every event, and every execution is over.
@@ -116,11 +129,12 @@ both_engines! {
         let receiver = receiver().await;
         let mut app = start(engine).await;
         let course = Course::new(&app, &receiver).await;
-        let visitors = visitors(&[&app], &mut random);
+        let road = Road::default();
+        let visitors = visitors(&[&app], &road, &mut random);
         for kill in 0..kills() {
             tokio::time::sleep(Duration::from_millis(200) + random.millis(700)).await;
             if kill % 3 == 2 {
-                app.advance(Duration::from_secs(61)).await;
+                pass_a_minute(&app, &road).await;
                 tokio::time::sleep(random.millis(100)).await;
             }
             app.kill();
@@ -139,11 +153,12 @@ async fn two_processes_share_workflows_and_either_may_be_killed() {
     let mut one = start(Engine::Postgres).await;
     let course = Course::new(&one, &receiver).await;
     let mut two = one.second_node().await;
-    let visitors = visitors(&[&one, &two], &mut random);
+    let road = Road::default();
+    let visitors = visitors(&[&one, &two], &road, &mut random);
     for kill in 0..kills() {
         tokio::time::sleep(Duration::from_millis(200) + random.millis(700)).await;
         if kill % 3 == 2 {
-            one.advance(Duration::from_secs(61)).await;
+            pass_a_minute(&one, &road).await;
         }
         let victim = if random.below(2) == 0 { &mut one } else { &mut two };
         victim.kill();

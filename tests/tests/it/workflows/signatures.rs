@@ -6,7 +6,7 @@ use mailwright_testkit::receiver::{Call, Receiver, Reply};
 use mailwright_testkit::{App, Engine, OWNER, Project, both_engines};
 use mailwright_tests::browser::Browser;
 use mailwright_tests::workflow::{Flow, output};
-use mailwright_tests::{as_project, assert_only_keys, assert_uuid, create_contact, holds, text};
+use mailwright_tests::{as_project, assert_only_keys, assert_uuid, create_contact, holds, items, text};
 use ring::hmac;
 use serde_json::{Value, json};
 
@@ -297,6 +297,28 @@ both_engines! {
             assert!(is_genuine(&new, call) && !is_genuine(&old, call), "{call:?}");
         }
         assert_eq!(only(&calls[0], "webhook-id"), only(&calls[2], "webhook-id"), "the one that is repeated");
+    }
+
+    async fn keys_that_only_read_do_not_see_what_headers_hold(engine: Engine) {
+        let app = start(engine).await;
+        let owner = owner(&app).await;
+        let receiver = Receiver::start(|_, _| busy()).await;
+        let headers = json!({"Authorization": "Bearer of the receiver", "X-Team": "{{data.team}}"});
+        let flow = calling(&app, json!({"url": receiver.url("/"), "headers": headers})).await;
+        let id = begin(&app, &flow, "ann@example.com").await;
+        calls(&app, &receiver, 1).await;
+        let hidden = json!({"Authorization": "(hidden)", "X-Team": "(hidden)"});
+        for (scope, expected) in [("read", &hidden), ("workflows", &headers), ("everything", &headers)] {
+            let made = owner.create_key(&app, app.project_id(), scope, &[scope]).await;
+            let read = async |path: String| {
+                app.get(&path).bearer(text(&made["key"])).send().await.assert_status(200).json()
+            };
+            let workflow = read(flow.path("")).await;
+            let step = items(&workflow["steps"]).iter().find(|step| step["type"] == "WEBHOOK").expect("the step");
+            assert_eq!(step["config"]["headers"], *expected, "{scope}");
+            let execution = read(flow.path(&format!("/executions/{id}"))).await;
+            assert_eq!(execution["currentStep"]["config"]["headers"], *expected, "{scope}");
+        }
     }
 
     async fn each_project_signs_with_its_own_secret(engine: Engine) {

@@ -395,7 +395,6 @@ both_engines! {
         let neighbour = app.bootstrap("Neighbour", "neighbour.example").await;
         let theirs = as_project(&app, &neighbour, "GET", &flow.path("/stats"));
         theirs.send().await.assert_error(404, "WORKFLOW_NOT_FOUND");
-        let nowhere = format!("/workflows/{UNKNOWN_ID}/stats");
-        app.get(&nowhere).send().await.assert_error(404, "WORKFLOW_NOT_FOUND");
+        app.get(&format!("/workflows/{UNKNOWN_ID}/stats")).send().await.assert_error(404, "WORKFLOW_NOT_FOUND");
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::chunks::{Chunk, Chunks, NO_ROWS, header, not_utf8};
 use super::rows::apply;
-use crate::background::job::{Batch, JobHandler, StepResult, from_value, to_value};
+use crate::background::job::{Batch, JobHandler, Part, StepResult, from_value, to_value};
 use crate::error::Result;
 
 /// An uploaded file that is being imported.
@@ -52,11 +52,12 @@ impl Import {
 }
 
 impl JobHandler for Import {
-    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+    fn next(&self, progress: &Value) -> Result<Part, String> {
         let before: ImportProgress = from_value(progress)?;
         let start = if before.bytes == 0 { self.header_end } else { before.position() };
         let (chunk, is_last) = self.chunk(start)?;
-        Ok(Arc::new(Rows { project: self.project, before, chunk, size: self.file.len() as u64, is_last }))
+        let size = self.file.len() as u64;
+        Ok(Part::Batch(Arc::new(Rows { project: self.project, before, chunk, size, is_last })))
     }
 }
 

@@ -1,13 +1,18 @@
 //! Rehearsing with the events that a project recorded, contact by contact.
+//!
+//! It is done some contacts at a time, in a read of its own. How much there is of a contact is asked before it is read,
+//! so that memory is bounded however many events there are, and however large.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mailwright_core::ids::{ContactId, ProjectNumber, WorkflowId};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::world::Happening;
-use mailwright_store::audience::{contact, event_data};
+use mailwright_store::audience::contact;
+use mailwright_store::audience::event_data::{self, Between, Load};
 use mailwright_store::{Result as StoreResult, Rx, body};
 
 use super::plan::{Rehearsal, Which};
@@ -17,10 +22,14 @@ use crate::App;
 use crate::automation::whom::Whom;
 use crate::error::{Error, Resource, Result};
 
-/// How many contacts are read at a time.
-pub(super) const TOGETHER: i64 = 500;
+/// How many contacts are looked at with one read.
+const TOGETHER: i64 = 500;
 /// The most events of one name that are looked at of a contact.
 const MOST_EVENTS: i64 = 1000;
+/// How much of events is read at a time; of a contact that has more, the first ones of each name are.
+const ROOM: Load = Load { events: 10_000, bytes: 16 * 1024 * 1024 };
+/// For how long contacts are rehearsed before the next read.
+const LONGEST: Duration = Duration::from_millis(200);
 
 impl App {
     /// Rehearses a workflow with what a project recorded of one contact in the last days, and tells all of it.
@@ -66,31 +75,41 @@ impl App {
         let script = self.script(project, id, which, self.last_days(days)).await?;
         let (number, rehearsal) = (project.number, Arc::new(Rehearsal::new(script)));
         let mut rehearsed = Rehearsed::begin(&rehearsal);
-        let (mut after, mut looked_at) = (None, 0);
+        let (mut after, mut count) = (None, 0);
         loop {
             let (rehearsal, mut into) = (Arc::clone(&rehearsal), rehearsed);
             let page = self.read_slow(
                 number,
                 body!(async |rx| {
                     let setting = Setting::load(rx, number, &rehearsal).await?;
-                    let page = next_contacts(rx, number, &rehearsal, &setting, after, &mut into).await?;
-                    Ok((page, into))
+                    let looked = next_contacts(rx, number, &rehearsal, &setting, after, &mut into).await?;
+                    Ok((looked, into))
                 }),
             );
-            let ((last, count), into) = page.await?;
+            let (looked, into) = page.await?;
             rehearsed = into;
-            looked_at += count;
-            told(looked_at);
-            if count < TOGETHER {
+            count += looked.contacts;
+            told(count);
+            if looked.is_all {
                 return Ok(rehearsed);
             }
-            after = last;
+            after = looked.last;
         }
     }
 }
 
-/// Rehearses the next contacts of a project, and adds what became of them. Returns the last one that was looked at, and
-/// how many there were.
+/// What was looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looked {
+    /// The last contact.
+    pub(super) last: Option<ContactId>,
+    /// How many contacts.
+    pub(super) contacts: i64,
+    /// Whether there are no more.
+    pub(super) is_all: bool,
+}
+
+/// Rehearses the next contacts of a project, as many as there is room and time for, and adds what became of them.
 pub(super) async fn next_contacts(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -98,9 +117,15 @@ pub(super) async fn next_contacts(
     setting: &Setting,
     after: Option<ContactId>,
     into: &mut Rehearsed,
-) -> StoreResult<(Option<ContactId>, i64)> {
+) -> StoreResult<Looked> {
+    let began = Instant::now();
     let until = ContactId::first_of(Timestamp(rehearsal.script.until + 1));
-    let page = contact::next_ids(rx, project, after, until, TOGETHER).await?;
+    let mut page = contact::next_ids(rx, project, after, until, TOGETHER).await?;
+    let is_end = (page.len() as i64) < TOGETHER;
+    let loads = event_data::loads(rx, project, &page, &between(setting, rehearsal, MOST_EVENTS)).await?;
+    let fitting = fitting(&page, &loads);
+    let mut is_all = is_end && fitting == page.len();
+    page.truncate(fitting);
     let mut histories = histories(rx, project, setting, rehearsal, &page).await?;
     // whoever has no event of the workflow's is not looked at any further
     histories.retain(|_, events| !events.is_empty());
@@ -109,11 +134,38 @@ pub(super) async fn next_contacts(
     for (id, known) in known {
         let events = histories.remove(&id).unwrap_or_default();
         into.add(rehearsal, setting, known, events);
+        if began.elapsed() > LONGEST && !histories.is_empty() {
+            page.retain(|contact| *contact <= id);
+            is_all = false;
+            break;
+        }
     }
-    Ok((page.last().copied(), page.len() as i64))
+    Ok(Looked { last: page.last().copied(), contacts: page.len() as i64, is_all })
 }
 
-/// The events of some contacts that a rehearsal looks at, in order.
+/// How many contacts of a page there is room for, one at least.
+fn fitting(page: &[ContactId], loads: &BTreeMap<ContactId, Load>) -> usize {
+    let mut all = Load::default();
+    let fitting = page.iter().take_while(|contact| {
+        let load = loads.get(contact).copied().unwrap_or_default();
+        all = Load { events: all.events + load.events, bytes: all.bytes + load.bytes };
+        all.fits(ROOM)
+    });
+    fitting.count().max(1).min(page.len())
+}
+
+/// The events that a rehearsal looks at, so many of each name at most.
+fn between<'s>(setting: &'s Setting, rehearsal: &Rehearsal, limit: i64) -> Between<'s> {
+    Between {
+        names: setting.events.iter().map(String::as_str).collect(),
+        from: Timestamp(rehearsal.script.from),
+        until: Timestamp(rehearsal.script.until + 1),
+        limit,
+    }
+}
+
+/// The events of some contacts that a rehearsal looks at, in order. If there is not room for those of one contact, fewer
+/// of each name are read.
 async fn histories(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -121,9 +173,17 @@ async fn histories(
     rehearsal: &Rehearsal,
     contacts: &[ContactId],
 ) -> StoreResult<BTreeMap<ContactId, Vec<Happening>>> {
-    let names: Vec<&str> = setting.events.iter().map(String::as_str).collect();
-    let (from, until) = (Timestamp(rehearsal.script.from), Timestamp(rehearsal.script.until + 1));
-    let found = event_data::between(rx, project, contacts, &names, (from, until), MOST_EVENTS).await?;
+    let mut between = between(setting, rehearsal, MOST_EVENTS);
+    if let [contact] = contacts {
+        while between.limit > 1 {
+            let loads = event_data::loads(rx, project, contacts, &between).await?;
+            if loads.get(contact).is_none_or(|load| load.fits(ROOM)) {
+                break;
+            }
+            between.limit /= 2;
+        }
+    }
+    let found = event_data::between(rx, project, contacts, &between).await?;
     let mut histories: BTreeMap<ContactId, Vec<Happening>> = BTreeMap::new();
     for (contact, event) in found {
         histories.entry(contact).or_default().push(event);
@@ -132,4 +192,26 @@ async fn histories(
         events.sort_by_key(|event| event.id);
     }
     Ok(histories)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_as_large_as_there_is_room_for() {
+        let contact = |number: u8| ContactId::from_bytes([number; 16]);
+        let page: Vec<ContactId> = (1..=4).map(contact).collect();
+        let fits = |loads: &[(u8, u64, u64)]| {
+            let loads = loads
+                .iter()
+                .map(|(number, events, bytes)| (contact(*number), Load { events: *events, bytes: *bytes }));
+            fitting(&page, &loads.collect())
+        };
+        assert_eq!(fits(&[]), 4, "nobody has events");
+        assert_eq!(fits(&[(2, ROOM.events, 0), (4, 1, 0)]), 3, "too many events");
+        assert_eq!(fits(&[(1, 1, ROOM.bytes / 2), (2, 1, ROOM.bytes / 2), (3, 1, 1)]), 2, "too many bytes");
+        assert_eq!(fits(&[(1, ROOM.events + 1, 0)]), 1, "one at least");
+        assert_eq!(fitting(&[], &BTreeMap::new()), 0);
+    }
 }

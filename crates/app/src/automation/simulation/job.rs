@@ -6,20 +6,19 @@ use futures_util::future::BoxFuture;
 use mailwright_core::ids::{ContactId, JobId, ProjectNumber, WorkflowId};
 use mailwright_core::job::JobKind;
 use mailwright_core::project::Project;
-use mailwright_core::time::Timestamp;
-use mailwright_store::Tx;
-use mailwright_store::background::job::{ClaimRef, Progress};
+use mailwright_store::Rx;
+use mailwright_store::background::job::Progress;
 use mailwright_store::insight::counter::{self, Counter};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::history::{TOGETHER, next_contacts};
+use super::history::next_contacts;
 use super::plan::{Rehearsal, Script, Which};
 use super::rehearsed::Rehearsed;
 use super::setting::Setting;
 use crate::App;
 use crate::automation::jobs::OfWorkflow;
-use crate::background::job::{Batch, JobHandler, Status, StepResult, from_value, to_value};
+use crate::background::job::{JobHandler, Look, Part, Status, StepResult, from_value, to_value};
 use crate::error;
 
 /// How far a rehearsal came.
@@ -90,9 +89,13 @@ impl Simulation {
 }
 
 impl JobHandler for Simulation {
-    fn next(&self, progress: &Value) -> Result<Arc<dyn Batch>, String> {
+    fn next(&self, progress: &Value) -> Result<Part, String> {
         let before = from_value(progress)?;
-        Ok(Arc::new(Step { project: self.project, rehearsal: Arc::clone(&self.rehearsal), before }))
+        Ok(Part::Look(Arc::new(Step {
+            project: self.project,
+            rehearsal: Arc::clone(&self.rehearsal),
+            before,
+        })))
     }
 }
 
@@ -103,28 +106,25 @@ struct Step {
     before: SimulationProgress,
 }
 
-impl Batch for Step {
-    fn run<'t>(
-        &'t self,
-        tx: &'t mut Tx<'_>,
-        _: ClaimRef,
-        _: Timestamp,
-    ) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
+impl Look for Step {
+    fn run<'t>(&'t self, rx: &'t mut Rx<'_>) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
         Box::pin(async move {
             let mut now = self.before.clone();
             if now.after.is_none() {
-                now.total = counter::value(tx, self.project, Counter::Contacts, "").await?;
+                now.total = counter::value(rx, self.project, Counter::Contacts, "").await?;
             }
-            let setting = Setting::load(tx, self.project, &self.rehearsal).await?;
-            let (last, count) =
-                next_contacts(tx, self.project, &self.rehearsal, &setting, now.after, &mut now.rehearsed)
+            let setting = Setting::load(rx, self.project, &self.rehearsal).await?;
+            let looked =
+                next_contacts(rx, self.project, &self.rehearsal, &setting, now.after, &mut now.rehearsed)
                     .await?;
-            now.after = last.or(now.after);
-            now.done += count;
-            let is_last = count < TOGETHER;
+            now.after = looked.last.or(now.after);
+            now.done += looked.contacts;
             let done = (now.done * 100 / now.total.max(1)).clamp(0, 99);
-            let percent = if is_last { 100 } else { done };
-            Ok(StepResult { progress: Progress { progress: to_value(&now), percent }, is_last })
+            let percent = if looked.is_all { 100 } else { done };
+            Ok(StepResult {
+                progress: Progress { progress: to_value(&now), percent },
+                is_last: looked.is_all,
+            })
         })
     }
 }

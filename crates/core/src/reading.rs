@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
+use crate::custom_data;
 use crate::event::{MAX_EVENT_NAME, is_too_long};
 pub(crate) use crate::issue::join;
 use crate::issue::{Issue, json_type};
@@ -19,6 +20,10 @@ pub(crate) fn member<'j>(object: &'j Object, name: &str) -> Option<&'j Value> {
 
 /// How many issues of one text are reported.
 const MAX_ISSUES: usize = 100;
+
+/// How deep JSON is nested that is stored as it was given, members included that are not looked at. What stores it within
+/// other JSON must be able to read it again.
+pub(crate) const MAX_LEVELS: usize = 64;
 
 /// An issue was noted, where `None` has a sense of its own.
 pub(crate) struct Noted;
@@ -37,7 +42,26 @@ impl Issues {
         if holds_nul(json) {
             return Err(vec![nul(at)]);
         }
+        if custom_data::is_deeper(json, MAX_LEVELS) {
+            let message = format!("Must be nested at most {MAX_LEVELS} levels deep.");
+            return Err(vec![Issue::new(at, "too_big", message)]);
+        }
         read.ok_or_else(Vec::new)
+    }
+
+    /// The same for what has a limit to its size, in bytes of JSON.
+    pub(crate) fn finish_within<T>(
+        self,
+        read: Option<T>,
+        json: &Value,
+        at: &str,
+        most: usize,
+    ) -> Result<T, Vec<Issue>> {
+        let read = self.finish(read, json, at)?;
+        if custom_data::value_size(json) > most {
+            return Err(vec![Issue::new(at, "too_big", format!("Must be at most {most} bytes of JSON."))]);
+        }
+        Ok(read)
     }
 
     /// Whether there are as many as are reported.

@@ -228,6 +228,8 @@ pub(crate) struct StepExecutionView {
     output: Option<Value>,
     /// Why it failed.
     error: Option<String>,
+    /// The event that ended its wait.
+    resume_event_id: Option<EventId>,
     #[schema(value_type = String, format = DateTime)]
     started_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -251,6 +253,7 @@ impl StepExecutionView {
             execute_after: record.until,
             output: taken.output.clone(),
             error: record.error.clone(),
+            resume_event_id: record.resumed_by(),
             started_at: record.started_at,
             completed_at: record.completed_at,
             created_at: record.started_at,

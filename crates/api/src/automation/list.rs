@@ -149,10 +149,11 @@ pub(crate) async fn bulk_update(
     ProjectAccess(project, caller, _): ProjectAccess<WriteWorkflows>,
     Body(body): Body<BulkUpdateRequest>,
 ) -> Result<Json<BulkUpdated>, Failure> {
+    let ids: BTreeSet<WorkflowId> = body.ids.into_iter().collect();
     if body.delete != Some(true) {
+        app.check_workflows(&project, ids).await?;
         return Ok(Json(BulkUpdated { deleted: None, updated: Some(0) }));
     }
-    let ids: BTreeSet<WorkflowId> = body.ids.into_iter().collect();
     let count = ids.len();
     app.delete_workflows(&project, &caller.actor, ids.into_iter().collect()).await?;
     Ok(Json(BulkUpdated { deleted: Some(count), updated: None }))

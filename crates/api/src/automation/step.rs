@@ -19,7 +19,7 @@ use crate::auth::needs::WriteWorkflows;
 use crate::auth::{Caller, ProjectAccess};
 use crate::error::{ErrorEnvelope, Failure, LegacyError, Result};
 use crate::fields::Name;
-use crate::params::{self, Params, PathText, PathTexts};
+use crate::params::{self, Params, PathText, PathTexts, one_of};
 use crate::schema::{Body, Payload, missing};
 
 /// A place on the canvas.
@@ -230,10 +230,10 @@ pub(crate) async fn update(
 /// where it led.
 #[utoipa::path(delete, path = "/workflows/{id}/steps/{stepId}", tag = "Workflows", operation_id = "deleteStep", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path), ("stepId" = String, Path),
-        ("splice" = Option<bool>, Query, description = "Whether the steps around it are linked; `true`, or anything else for no")),
+        ("splice" = Option<bool>, Query, description = "Whether the steps around it are linked; `true` or `false`")),
     responses(
         (status = 204), (status = 404, body = ErrorEnvelope),
-        (status = 400, description = "The step is the TRIGGER, or has branches and cannot be spliced out", body = ErrorEnvelope)))]
+        (status = 400, description = "The step is the TRIGGER, or has branches and cannot be spliced out; or `splice` is neither `true` nor `false`", body = ErrorEnvelope)))]
 pub(crate) async fn delete(
     State(app): State<App>,
     ProjectAccess(project, ..): ProjectAccess<WriteWorkflows>,
@@ -241,7 +241,10 @@ pub(crate) async fn delete(
     params: Params,
 ) -> Result<StatusCode> {
     let workflow = params::id(&id, Resource::Workflow)?;
-    let spliced = params.text("splice") == Some("true");
+    // whoever means to keep the steps behind it must not lose them by a slip
+    let name = |spliced| if spliced { "true" } else { "false" };
+    let spliced = one_of(&params, "splice", |text| text.parse().ok(), &[true, false], name)?;
+    let spliced = spliced.unwrap_or(false);
     app.remove_step(&project, workflow, params::id(&step, Resource::Step)?, spliced).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -20,6 +20,10 @@ use self::shared::add_shared;
 
 use self::conditions::conditions;
 
+/// How the names of answers about jobs begin. Their result is null until they are over, which the library forgets because
+/// its type is a parameter.
+const JOB: &str = "JobView_";
+
 /// The document, completed; `base_url` is where this instance is reached.
 pub(crate) fn complete(document: &OpenApi, base_url: &str) -> Value {
     let mut document = serde_json::to_value(document).unwrap_or_default();
@@ -32,6 +36,12 @@ pub(crate) fn complete(document: &OpenApi, base_url: &str) -> Value {
     }
     for (name, condition) in conditions() {
         merge(&mut document["components"]["schemas"][name], condition);
+    }
+    for (name, schema) in entries(&mut document["components"]["schemas"]) {
+        if name.starts_with(JOB) {
+            let result = schema["properties"]["result"].take();
+            schema["properties"]["result"] = json!({ "oneOf": [result, { "type": "null" }] });
+        }
     }
     let schemas = document["components"]["schemas"].take();
     for (_, item) in entries(&mut document["paths"]) {

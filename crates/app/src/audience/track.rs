@@ -54,6 +54,8 @@ pub struct Tracked {
     pub event: EventId,
     /// When the event was recorded.
     pub timestamp: Timestamp,
+    /// Whether workflows may be concerned, by this event or one that was recorded together with it.
+    pub(crate) is_heard: bool,
 }
 
 pub(crate) type Outcome = std::result::Result<Tracked, Refusal>;
@@ -135,7 +137,9 @@ impl App {
         )?;
         fields.remember(project.number, &event, &new_names);
         self.wake_segments();
-        self.wake_workflows();
+        if tracked.is_heard {
+            self.wake_workflows();
+        }
         Ok(tracked)
     }
 }
@@ -177,7 +181,11 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let saved = join4(saved, appended, deltas.write(tx), names.save(tx));
     let (saved, appended, heard, registered) = saved.await;
     saved.and(appended).and(registered)?;
-    heard?.tell(tx).await?;
+    let heard = heard?;
+    for tracked in outcomes.iter_mut().flatten() {
+        tracked.is_heard = !heard.is_nothing();
+    }
+    heard.tell(tx).await?;
     register_fields(tx, operations, &outcomes).await?;
     Ok(outcomes)
 }
@@ -233,7 +241,7 @@ fn apply(
         data: operation.event_data.clone(),
         ..NewEvent::bare(operation.project, &operation.event, contact, operation.at)
     };
-    let tracked = Tracked { contact, event: event.id, timestamp: operation.at };
+    let tracked = Tracked { contact, event: event.id, timestamp: operation.at, is_heard: false };
     events.push(event);
     // after the event that caused it, which has the earlier id
     if let Some(subscribed) = upserted.flip {

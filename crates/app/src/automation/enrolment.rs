@@ -19,9 +19,10 @@ use mailwright_core::workflow::lifecycle::{self, begin};
 use mailwright_core::workflow::limits::MAX_CONTEXT;
 use mailwright_store::Tx;
 use mailwright_store::audience::{contact, filter, segment};
-use mailwright_store::automation::execution::{self, Beginning, Stored};
+use mailwright_store::automation::beginning::{self, Beginning};
+use mailwright_store::automation::execution::Stored;
 use mailwright_store::automation::workflow;
-use mailwright_store::background::job::{ClaimRef, NewJob, Progress};
+use mailwright_store::background::job::{self, ClaimRef, NewJob, Progress};
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::Entry;
@@ -105,6 +106,17 @@ impl OfWorkflow for Enrolled {
     }
 }
 
+/// Whether members of a segment are being enrolled in a workflow, or are about to be.
+pub(super) async fn is_under_way(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    workflow: WorkflowId,
+) -> mailwright_store::Result<bool> {
+    let jobs = job::unfinished_of(tx, project, JobKind::EnrolSegment).await?;
+    let of = |progress: &Value| from_value::<Enrolled>(progress).ok().and_then(|found| found.workflow);
+    Ok(jobs.iter().any(|progress| of(progress) == Some(workflow)))
+}
+
 fn until(now: Timestamp) -> ContactId {
     ContactId::first_of(Timestamp(now.0 + 1))
 }
@@ -174,6 +186,8 @@ impl Batch for Step {
                 return Ok(step_result(&after, true));
             };
             let page = contact::next_ids(tx, self.project, after.after, self.input.until, TOGETHER).await?;
+            // none of them is removed while it begins
+            contact::keep_all(tx, self.project, &page).await?;
             let members = self.members(tx, &page, now).await?;
             let refused = self.enrol(tx, &workflow, &members, now).await?;
             after.done += page.len() as i64;
@@ -232,7 +246,7 @@ impl Step {
         };
         let new: Vec<Beginning> = contacts.iter().map(beginning).collect();
         let mut deltas = Deltas::default();
-        let refused = execution::begin(tx, self.project, &new, deltas.sums()).await?;
+        let refused = beginning::begin(tx, self.project, &new, deltas.sums()).await?;
         deltas.save(tx).await?;
         Ok(refused.len())
     }

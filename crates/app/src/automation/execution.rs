@@ -22,7 +22,7 @@ use mailwright_store::audience::{contact, event_data};
 use mailwright_store::automation::execution::{self as store, Stored};
 use mailwright_store::automation::execution_list::{self as list, Listed};
 use mailwright_store::automation::version::{self, Compiled};
-use mailwright_store::automation::{figures, request, workflow};
+use mailwright_store::automation::{beginning, figures, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::email;
@@ -195,22 +195,16 @@ impl App {
         self.workflow(project, id).await?;
         // executions that begin meanwhile stay, so that there is an end
         let until = ExecutionId::first_of(now.plus(std::time::Duration::from_millis(1)));
-        let mut total = 0;
-        for status in [ExecutionStatus::Waiting, ExecutionStatus::Running] {
-            let mut after = ExecutionId::first_of(Timestamp(0));
-            loop {
-                let page = self
-                    .read(body!(
-                        async |rx| list::active(rx, number, id, status, after, CANCELLED_TOGETHER).await
-                    ))
-                    .await?;
-                let page: Vec<_> = page.into_iter().filter(|(id, _)| *id < until).collect();
-                let Some((last, _)) = page.last() else { break };
-                after = *last;
-                total += self
-                    .write_bulk(body!(async |tx| Ok(cancel_page(tx, number, id, &page, now).await?)))
-                    .await?;
-            }
+        let (mut total, mut after) = (0, ExecutionId::first_of(Timestamp(0)));
+        loop {
+            let page = self
+                .read(body!(async |rx| list::active(rx, number, id, after, CANCELLED_TOGETHER).await))
+                .await?;
+            let page: Vec<_> = page.into_iter().filter(|(id, _)| *id < until).collect();
+            let Some((last, _)) = page.last() else { break };
+            after = *last;
+            total +=
+                self.write_bulk(body!(async |tx| Ok(cancel_page(tx, number, id, &page, now).await?))).await?;
         }
         let entry = Entry::new(Action::ExecutionsCancelled, id.to_string());
         self.write(body!(async |tx| Ok(audit::record(tx, number, &actor, &entry, now).await?))).await?;
@@ -242,9 +236,9 @@ async fn start(
     let id = ExecutionId::new(now, rand::random());
     let execution = begin(Beginning { id, workflow: workflow.id, contact, source: None, context, at: now });
     let stored = Stored { workflow: workflow.id, version, is_bulk: false, execution };
-    let beginning = store::Beginning { stored: stored.clone(), allow_reentry: workflow.allow_reentry };
+    let beginning = beginning::Beginning { stored: stored.clone(), allow_reentry: workflow.allow_reentry };
     let mut deltas = Deltas::default();
-    let refused = store::begin(tx, project, &[beginning], deltas.sums()).await?;
+    let refused = beginning::begin(tx, project, &[beginning], deltas.sums()).await?;
     deltas.save(tx).await?;
     let Some(why) = refused.get(&id) else { return Ok(stored) };
     Err(Error::Conflict(match why {
@@ -253,8 +247,8 @@ async fn start(
             "The contact went through this workflow before, and allowReentry is false.".into()
         }
         _ => format!(
-            "The contact goes through {MAX_ACTIVE_PER_CONTACT} workflows, or began this one {MAX_STARTS_PER_HOUR} \
-             times within the hour. These are the limits."
+            "A contact goes through at most {MAX_ACTIVE_PER_CONTACT} workflows at a time, and begins one at most \
+             {MAX_STARTS_PER_HOUR} times within an hour. This one reached one of the two."
         ),
     }))
 }

@@ -17,12 +17,10 @@ use crate::error::{Error, Resource, Result};
 /// Refuses a step whose template or segment the project does not have. Whoever removes them waits until the transaction
 /// ends.
 pub(super) async fn check_step(tx: &Tx<'_>, project: ProjectNumber, step: &Step) -> Result<()> {
+    if let Some(id) = step.template {
+        check_template(tx, project, id).await?;
+    }
     match Action::parse(step.kind, &step.config, step.template) {
-        Ok(Action::SendEmail(mail)) => {
-            if let Some(id) = mail.template {
-                check_template(tx, project, id).await?;
-            }
-        }
         Ok(Action::Segment { id, .. }) => check_static_segment(tx, project, id).await?,
         Ok(Action::Filter(_)) => {
             check_filter(tx, project, Some(&step.config["condition"]), "config.condition").await?;

@@ -3,6 +3,8 @@
 //! While nobody goes through a workflow, a change is in force at once. Once somebody does, changes of an enabled workflow
 //! are kept as a draft until they are published, and whoever goes through it stays on the version that it began with.
 
+use std::collections::BTreeSet;
+
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ProjectNumber, StepId, TransitionId, WorkflowId};
 use mailwright_core::issue::Issue;
@@ -92,6 +94,18 @@ impl App {
         let number = project.number;
         let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
         found.ok_or_else(|| Error::not_found(Resource::Workflow, id))
+    }
+
+    /// Whether all of some workflows exist.
+    pub async fn check_workflows(&self, project: &Project, ids: BTreeSet<WorkflowId>) -> Result<()> {
+        let number = project.number;
+        let wanted: Vec<WorkflowId> = ids.iter().copied().collect();
+        let found = self.read(body!(async |rx| store::some(rx, number, &wanted).await)).await?;
+        let found: BTreeSet<WorkflowId> = found.into_iter().map(|workflow| workflow.id).collect();
+        match ids.difference(&found).next() {
+            Some(missing) => Err(Error::not_found(Resource::Workflow, missing)),
+            None => Ok(()),
+        }
     }
 
     /// Creates a workflow, which is not enabled.
@@ -229,7 +243,7 @@ impl App {
                 // an event that begins an execution at this moment has it removed with the others
                 if execution_list::has_active(tx, number, id).await? {
                     return Err(Error::Conflict(format!(
-                        "Contacts go through the workflow {id}. Cancel their executions first, or wait for their end."
+                        "Contacts go through the workflow {id}. Cancel their executions first (POST /workflows/{id}/executions/cancel-all), or wait for their end."
                     )));
                 }
                 store::delete(tx, number, id).await?;
@@ -333,17 +347,16 @@ pub(super) async fn settle(
     workflow: &mut Workflow,
     now: Timestamp,
 ) -> Result<()> {
-    let is_changed = before.edited != workflow.edited;
-    if is_changed {
-        // names and places on the canvas do nothing
-        let acts_otherwise = !before.edited.acts_like(&workflow.edited);
-        workflow.is_draft |= acts_otherwise && workflow.version.is_some();
+    // names and places on the canvas do nothing
+    let acts_otherwise = !before.edited.acts_like(&workflow.edited);
+    if acts_otherwise {
+        workflow.is_draft |= workflow.version.is_some();
         reference::set(tx, project, workflow).await?;
     }
     let begins = workflow.enabled && !before.enabled;
-    let is_due = workflow.version.is_none() || workflow.is_draft || is_changed;
-    if workflow.enabled && is_due {
-        let is_free = begins || is_changed && !execution_list::has_active(tx, project, workflow.id).await?;
+    if workflow.enabled && (workflow.version.is_none() || workflow.is_draft) {
+        let is_free =
+            begins || acts_otherwise && !execution_list::has_active(tx, project, workflow.id).await?;
         if is_free {
             publish::put_into_force(tx, project, workflow, now).await?;
         }

@@ -94,14 +94,14 @@ impl App {
                 body!(async |rx| {
                     let page =
                         execution_list::on_other_versions(rx, number, id, to, after, READ_TOGETHER).await?;
-                    let versions = Versions::load(rx, number, id, to, &page).await?;
+                    let versions = Versions::load(rx, number, id, to, &page.stored).await?;
                     Ok((page, versions))
                 }),
             );
             let (page, versions) = page.await?;
-            let Some(last) = page.last() else { return Ok(plan) };
-            after = last.execution.id;
-            for stored in &page {
+            let Some(last) = page.last else { return Ok(plan) };
+            after = last;
+            for stored in &page.stored {
                 plan.add(stored, &versions, &of);
             }
         }
@@ -251,11 +251,11 @@ impl Batch for Step {
             let (project, workflow) = (self.project, self.workflow);
             let page = execution_list::on_other_versions(tx, project, workflow, to, after, TOGETHER).await?;
             let mut now = self.before;
-            now.after = page.last().map(|stored| stored.execution.id).or(now.after);
-            let moved = self.move_all(tx, to, &page).await?;
+            now.after = page.last.or(now.after);
+            let moved = self.move_all(tx, to, &page.stored).await?;
             now.moved += moved;
-            now.stayed += page.len() as i64 - moved;
-            Ok(step_result(&now, (page.len() as i64) < TOGETHER))
+            now.stayed += page.count - moved;
+            Ok(step_result(&now, page.count < TOGETHER))
         })
     }
 }

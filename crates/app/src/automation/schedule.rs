@@ -1,7 +1,8 @@
 //! Workflows that a schedule starts: the members of a segment are enrolled at its times.
 //!
 //! `next_at` of a workflow is its next time. Whoever finds it due queues the enrolment and sets the time after it, in one
-//! transaction. Times that passed while the service did not run count once.
+//! transaction. Times that passed while the service did not run count once, and one at which the enrolment of an earlier
+//! time goes on is left out, so that enrolments do not pile up.
 
 use std::time::Duration;
 
@@ -66,6 +67,10 @@ async fn start_one(
     };
     let is_running = project::get(tx, number).await?.is_some_and(|project| !project.disabled);
     if !is_running {
+        return Ok(false);
+    }
+    if enrolment::is_under_way(tx, number, id).await? {
+        tracing::info!(project = number.0, workflow = %id, "a scheduled start is left out, because the one before goes on");
         return Ok(false);
     }
     job::enqueue(tx, &enrolment::scheduled(number, id, segment, now)).await?;

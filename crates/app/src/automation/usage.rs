@@ -1,5 +1,7 @@
 //! Which workflows refer to a template, a segment, a field or an event.
 
+use std::collections::BTreeMap;
+
 use mailwright_core::ids::{StepId, TemplateId, WorkflowId};
 use mailwright_core::project::Project;
 use mailwright_store::automation::reference::{self, Kind};
@@ -29,9 +31,6 @@ pub struct SendingStep {
     pub workflow: NamedWorkflow,
 }
 
-/// Most workflows whose steps are looked through for one answer.
-const MAX_READ: usize = 100;
-
 impl App {
     /// The workflows that look at a field, or write it: `email`, `data.plan`.
     pub async fn workflows_with_field(&self, project: &Project, field: &str) -> Result<Vec<NamedWorkflow>> {
@@ -50,38 +49,43 @@ impl App {
         name: String,
     ) -> Result<Vec<NamedWorkflow>> {
         let number = project.number;
-        let found = self
-            .read(body!(async |rx| {
-                let ids = reference::to(rx, number, kind, &name).await?;
+        let found = self.read_slow(
+            number,
+            body!(async |rx| {
+                let ids = reference::in_use(rx, number, kind, &name).await?;
                 workflow::some(rx, number, &ids).await
-            }))
-            .await?;
+            }),
+        );
+        let found = found.await?;
         Ok(found.into_iter().map(|found| NamedWorkflow { id: found.id, name: found.name }).collect())
     }
 
-    /// The steps that send a template, as their workflows are edited; those of the first hundred workflows.
+    /// The steps that send a template, as their workflows are edited, as they are in force, and as executions under way
+    /// run them; those of some hundred workflows.
     pub async fn steps_with_template(&self, project: &Project, id: TemplateId) -> Result<Vec<SendingStep>> {
         let number = project.number;
-        let workflows = self
-            .read(body!(async |rx| {
-                let ids = reference::to(rx, number, Kind::Template, &id.to_string()).await?;
-                let mut found = Vec::new();
-                for id in ids.into_iter().take(MAX_READ) {
-                    found.extend(workflow::get(rx, number, id).await?);
-                }
-                Ok(found)
-            }))
-            .await?;
-        let mut steps = Vec::new();
-        for workflow in workflows {
-            for step in workflow.edited.graph.steps {
+        let found = self.read_slow(
+            number,
+            body!(async |rx| {
+                let found = reference::definitions_with(rx, number, Kind::Template, &id.to_string()).await?;
+                let ids: Vec<WorkflowId> = found.iter().map(|(workflow, _)| *workflow).collect();
+                Ok((found, workflow::some(rx, number, &ids).await?))
+            }),
+        );
+        let (definitions, workflows) = found.await?;
+        let names: BTreeMap<WorkflowId, String> =
+            workflows.into_iter().map(|workflow| (workflow.id, workflow.name)).collect();
+        let mut steps: BTreeMap<StepId, SendingStep> = BTreeMap::new();
+        for (workflow, definition) in definitions {
+            let Some(name) = names.get(&workflow) else { continue };
+            for step in definition.graph.steps {
                 let in_config = step.config["templateId"].as_str().and_then(|text| text.parse().ok());
                 if step.template.or(in_config) == Some(id) {
-                    let of = NamedWorkflow { id: workflow.id, name: workflow.name.clone() };
-                    steps.push(SendingStep { id: step.id, name: step.name, workflow: of });
+                    let of = NamedWorkflow { id: workflow, name: name.clone() };
+                    steps.insert(step.id, SendingStep { id: step.id, name: step.name, workflow: of });
                 }
             }
         }
-        Ok(steps)
+        Ok(steps.into_values().collect())
     }
 }

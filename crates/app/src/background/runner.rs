@@ -46,6 +46,8 @@ pub(crate) enum Next {
     In(Duration),
     /// When the runner is woken, or after the sweep interval.
     Woken,
+    /// The same, but no sooner than after this time: for a look that costs something, however often the runner is woken.
+    Rested(Duration),
 }
 
 /// Asks a runner for a round. Waking is a hint that may be lost: the sweep finds work that nobody announced.
@@ -141,12 +143,13 @@ impl Runner {
         let pause = match next {
             // nothing wakes it: what failed would fail again
             None => pause_after(self.failed),
+            Some(Next::Rested(rest)) => self.rest.max(rest),
             Some(_) => self.rest,
         };
         let longest = match next {
             None | Some(Next::Now) => pause,
             Some(Next::In(time)) => time.min(self.sweep).max(pause),
-            Some(Next::Woken) => self.sweep.max(pause),
+            Some(Next::Woken | Next::Rested(_)) => self.sweep.max(pause),
         };
         let (rested_at, due_at) = (stop.after(pause), stop.after(longest));
         rounds.ended(due_at);

@@ -202,6 +202,18 @@ pub fn value_size(value: &Value) -> usize {
     }
 }
 
+/// Whether JSON is nested deeper than some levels.
+pub fn is_deeper(json: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else {
+        return json.is_array() || json.is_object();
+    };
+    match json {
+        Value::Array(elements) => elements.iter().any(|element| is_deeper(element, below)),
+        Value::Object(members) => members.values().any(|member| is_deeper(member, below)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// The longest text that is told of a value that something looked at, in bytes of JSON.
 const MAX_SHOWN: usize = 1000;
 

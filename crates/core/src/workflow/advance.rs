@@ -259,9 +259,7 @@ impl<'a, W: World> Turn<'a, W> {
         let Some(step) = self.step() else { return };
         let waits = matches!(&step.action, Ok(Action::WaitForEvent { name, .. }) if *name == event.name);
         let is_in_time = self.execution.due_at.is_none_or(|until| event.at <= until);
-        let Some(record) = self.execution.open() else { return };
-        // what happened before the wait began does not end it
-        if !waits || !is_in_time || event.at < record.started_at {
+        if !waits || !is_in_time || self.execution.open().is_none() {
             return;
         }
         self.execution.add_to_context(&event.data);

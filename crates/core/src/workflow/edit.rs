@@ -93,11 +93,21 @@ impl Graph {
         let (step, _) = self.fitting(new, now)?;
         let id = step.id;
         let loose = link.and_then(|_| self.loose_end());
+        if loose.is_some() {
+            self.check_room_for_transition()?;
+        }
         self.steps.push(step);
         if let (Some(link), Some(from)) = (link, loose) {
             self.transitions.push(plain(link, from, id, now));
         }
         Ok(id)
+    }
+
+    fn check_room_for_transition(&self) -> Result<()> {
+        if self.transitions.len() >= MAX_TRANSITIONS {
+            return structure(format!("A workflow has at most {MAX_TRANSITIONS} transitions."));
+        }
+        Ok(())
     }
 
     /// A new step and what it does, if there is room for it and it can be run.
@@ -140,7 +150,10 @@ impl Graph {
         step.name = change.name.unwrap_or(step.name);
         step.position = change.position.unwrap_or(step.position);
         if let (Some(config), Patch::Absent) = (&change.config, change.template) {
-            step.template = named_template(step.kind, config).or(step.template);
+            // one that was there before, and that the template of the step takes precedence over, is no change
+            let named = named_template(step.kind, config);
+            let is_new = named != named_template(step.kind, &step.config);
+            step.template = named.filter(|_| is_new).or(step.template);
         }
         if change.template == Patch::Null && change.config.is_none() {
             // either place can name it
@@ -199,9 +212,7 @@ impl Graph {
         let (Some(from), Some(to)) = (self.step(new.from), self.step(new.to)) else {
             return Err(Refusal::NoStep);
         };
-        if self.transitions.len() >= MAX_TRANSITIONS {
-            return structure(format!("A workflow has at most {MAX_TRANSITIONS} transitions."));
-        }
+        self.check_room_for_transition()?;
         if from.id == to.id {
             return structure("A step cannot lead to itself.");
         }
@@ -257,6 +268,7 @@ impl Graph {
         if matches!(new.kind, StepType::Trigger | StepType::Exit) {
             return structure(format!("A step of the type {} cannot stand between two others.", new.kind));
         }
+        self.check_room_for_transition()?;
         let (step, action) = self.fitting(new, now)?;
         let first = action.branches().and_then(|known| known.first().copied());
         let (id, branch) = (step.id, first.map(str::to_owned));

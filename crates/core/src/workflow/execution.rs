@@ -8,6 +8,7 @@ use crate::time::Timestamp;
 use crate::workflow::kind::{ExecutionStatus, StepStatus};
 use crate::workflow::limits::{MAX_CONTEXT, PUNCTUAL};
 use crate::workflow::version::Place;
+use crate::workflow::world::Happening;
 
 /// A contact's way through a workflow.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +82,14 @@ impl Execution {
         }
     }
 
+    /// Whether an event came before the execution, or began it. Of events at the same instant the ids tell the order.
+    pub fn begins_after(&self, event: &Happening) -> bool {
+        match self.source {
+            Some(source) if event.at == self.started_at => event.id <= source,
+            _ => event.at < self.started_at,
+        }
+    }
+
     /// The record of the step that it stands at, if the step began.
     pub fn open(&self) -> Option<&StepRecord> {
         self.log.last().filter(|record| record.completed_at.is_none() && Some(record.step) == self.current)
@@ -126,6 +135,13 @@ impl Execution {
                 size += added;
             }
         }
+    }
+}
+
+impl StepRecord {
+    /// The event that ended the wait of the step.
+    pub fn resumed_by(&self) -> Option<EventId> {
+        self.output["event"].as_str().filter(|_| self.output["waitOutcome"] == "EVENT")?.parse().ok()
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::filter::Filter;
 use crate::issue::Issue;
 use crate::reading::{Issues, join, member, missing};
+use crate::workflow::limits::MAX_CONFIG;
 
 /// What ends an execution because the contact got where the workflow wants it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +24,7 @@ impl Goal {
     pub fn parse(json: &Value) -> Result<Self, Vec<Issue>> {
         let mut issues = Issues::default();
         let goal = read(&mut issues, json);
-        issues.finish(goal, json, AT)
+        issues.finish_within(goal, json, AT, MAX_CONFIG)
     }
 }
 

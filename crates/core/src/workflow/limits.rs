@@ -14,7 +14,7 @@ pub const MAX_BRANCHES: usize = 20;
 pub const MAX_NAME: usize = 100;
 /// The longest id of a branch, in bytes.
 pub const MAX_BRANCH: usize = 100;
-/// The largest configuration of a step, in bytes of JSON.
+/// The largest configuration of a step, a trigger or a goal, in bytes of JSON.
 pub const MAX_CONFIG: usize = 64 * 1024;
 /// The largest workflow, in bytes of JSON: all that its steps are configured with.
 pub const MAX_GRAPH: usize = 1024 * 1024;
@@ -48,5 +48,8 @@ pub const MAX_REQUEST: usize = 256 * 1024;
 pub const MAX_HEADER: usize = 8 * 1024;
 /// How much of the answer to a WEBHOOK is kept, in bytes.
 pub const MAX_RESPONSE: usize = 64 * 1024;
+/// How deep the JSON of an answer is nested; what is deeper is kept as text. It is stored within other JSON, and readers of
+/// JSON have limits of their own.
+pub const MAX_RESPONSE_LEVELS: usize = 32;
 /// How long it is known why events did not begin executions.
 pub const REFUSALS_KEPT: Duration = Duration::from_hours(30 * 24);

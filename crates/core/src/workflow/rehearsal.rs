@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::custom_data;
-use crate::filter::Resolved;
+use crate::custom_data::{self, Data};
+use crate::filter::{Facts as _, Resolved};
 use crate::ids::{ContactId, EventId, ExecutionId, WorkflowId};
 use crate::time::Timestamp;
 use crate::workflow::execution::Execution;
@@ -34,6 +34,8 @@ pub struct Piece<'a> {
     pub version: &'a Version,
     /// What starts executions.
     pub trigger: &'a Trigger,
+    /// When a schedule starts them for the members of its segment, the earliest first.
+    pub starts: &'a [Timestamp],
     /// Whether a contact may go through it again.
     pub allow_reentry: bool,
 }
@@ -51,8 +53,8 @@ pub trait Actor: Stage {
 pub struct Outcome {
     /// Its executions, the oldest first.
     pub executions: Vec<Execution>,
-    /// The events that did not begin one, and why.
-    pub refused: Vec<(EventId, Refused)>,
+    /// Why others did not begin, by the events that would have begun them; a schedule has none.
+    pub refused: Vec<(Option<EventId>, Refused)>,
 }
 
 /// Rehearses a workflow with a contact. `events` are in order; `until` is when the rehearsal ends.
@@ -65,14 +67,18 @@ pub fn rehearse(
 ) -> Outcome {
     let mut play = Play { piece, contact, actor, active: None, outcome: Outcome::default() };
     let mut events: VecDeque<Happening> = events.into();
+    let mut starts = piece.starts.iter().copied().take_while(|at| *at <= until).peekable();
     loop {
-        let next = events.front().map(|event| event.at).filter(|at| *at <= until);
+        let next_event = events.front().map(|event| event.at).filter(|at| *at <= until);
+        let next = next_event.into_iter().chain(starts.peek().copied()).min();
         // what is due at the instant of an event comes after it, as it does when both are looked at together
         let before = next.map_or(until, |at| Timestamp(at.0 - 1));
         if let Some(due) = play.due().filter(|due| *due <= before) {
             play.go_on(due);
-        } else if let Some(event) = events.pop_front().filter(|_| next.is_some()) {
+        } else if let Some(event) = events.pop_front_if(|event| Some(event.at) == next) {
             play.happen(&event);
+        } else if let Some(at) = starts.next() {
+            play.start(at);
         } else {
             break;
         }
@@ -153,6 +159,36 @@ impl<A: Actor> Play<'_, '_, A> {
         lately >= MAX_STARTS_PER_HOUR || began.len() >= MAX_EXECUTIONS
     }
 
+    /// The schedule starts the workflow for the members of its segment.
+    fn start(&mut self, at: Timestamp) {
+        let Trigger::Schedule { segment, .. } = self.piece.trigger else { return };
+        let is_member = Resolved::new(&*self.actor, self.actor.untracked(), at).is_member(*segment);
+        if !is_member || self.actor.contact().created_at > at {
+            return;
+        }
+        if let Some(why) = self.why_not(at) {
+            return self.outcome.refused.push((None, why));
+        }
+        self.active = Some(self.begun(None, Data::new(), at));
+        self.go_on(at);
+    }
+
+    /// Why the contact may not begin.
+    fn why_not(&self, at: Timestamp) -> Option<Refused> {
+        if self.active.is_some() {
+            Some(Refused::Active)
+        } else if !self.piece.allow_reentry && !self.outcome.executions.is_empty() {
+            Some(Refused::Reentry)
+        } else {
+            self.begins_too_often(at).then_some(Refused::TooMany)
+        }
+    }
+
+    fn begun(&self, source: Option<EventId>, context: Data, at: Timestamp) -> Execution {
+        let (id, workflow) = (ExecutionId::first_of(at), self.piece.workflow);
+        begin(Beginning { id, workflow, contact: self.contact, source, context, at })
+    }
+
     /// The execution that an event begins.
     fn enrol(&mut self, event: &Happening) -> Option<Execution> {
         let Trigger::Event { name, filter } = self.piece.trigger else { return None };
@@ -169,23 +205,12 @@ impl<A: Actor> Play<'_, '_, A> {
             Refused::Filter
         } else if custom_data::size(&event.data) > MAX_CONTEXT {
             Refused::TooLarge
-        } else if self.active.is_some() {
-            Refused::Active
-        } else if !self.piece.allow_reentry && !self.outcome.executions.is_empty() {
-            Refused::Reentry
-        } else if self.begins_too_often(event.at) {
-            Refused::TooMany
+        } else if let Some(why) = self.why_not(event.at) {
+            why
         } else {
-            return Some(begin(Beginning {
-                id: ExecutionId::first_of(event.at),
-                workflow: self.piece.workflow,
-                contact: self.contact,
-                source: Some(event.id),
-                context: event.data.clone(),
-                at: event.at,
-            }));
+            return Some(self.begun(Some(event.id), event.data.clone(), event.at));
         };
-        self.outcome.refused.push((event.id, why));
+        self.outcome.refused.push((Some(event.id), why));
         None
     }
 }

@@ -36,7 +36,9 @@ pub struct Ran {
 
 /// Runs an execution. `told` is what happened since it was last run, the oldest first.
 ///
-/// An event that came before a wait was over ends the wait, even if both are looked at later.
+/// An event that came before a wait was over ends the wait, even if both are looked at later. What is told to an execution
+/// that ran before came after that, whatever its time says: clocks differ, and are set. To one that did not run yet, what
+/// came before it may be told as well, which is nothing to it.
 pub fn run(
     version: &Version,
     execution: &mut Execution,
@@ -45,7 +47,12 @@ pub fn run(
     now: Timestamp,
 ) -> Ran {
     let mut ran = Ran::default();
+    let is_new = execution.log.is_empty();
     for (at, input) in told {
+        if is_new && matches!(input, Input::Event(event) if execution.begins_after(event)) {
+            ran.told += 1;
+            continue;
+        }
         while stage.has_time() && comes_before(execution, *at) {
             let at = execution.counted_now(*at);
             ran.steps += take(version, execution, Input::Due, stage, at);
@@ -53,7 +60,8 @@ pub fn run(
         if !stage.has_time() {
             return ran;
         }
-        ran.steps += take(version, execution, *input, stage, *at);
+        let at = (*at).max(execution.changed_at());
+        ran.steps += take(version, execution, *input, stage, at);
         ran.told += 1;
     }
     let mut left = AT_ONCE;

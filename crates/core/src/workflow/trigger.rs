@@ -7,6 +7,7 @@ use crate::ids::SegmentId;
 use crate::issue::Issue;
 use crate::reading::{Issues, join, member};
 use crate::workflow::kind::TriggerType;
+use crate::workflow::limits::MAX_CONFIG;
 use crate::workflow::schedule::Schedule;
 
 /// What starts the executions of a workflow.
@@ -39,7 +40,7 @@ impl Trigger {
     pub fn parse(kind: TriggerType, config: &Value) -> Result<Self, Vec<Issue>> {
         let mut issues = Issues::default();
         let trigger = read(&mut issues, kind, config);
-        issues.finish(trigger, config, AT)
+        issues.finish_within(trigger, config, AT, MAX_CONFIG)
     }
 }
 

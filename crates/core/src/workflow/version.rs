@@ -11,7 +11,7 @@ use crate::workflow::action::Action;
 use crate::workflow::goal::Goal;
 use crate::workflow::graph::{Graph, Step, Transition};
 use crate::workflow::kind::{StepType, WaitOutcome};
-use crate::workflow::wait_until::Until;
+use crate::workflow::wait_until::{Until, ZONE_FIELD};
 
 /// The place of a step in its version, from 0.
 pub type Place = usize;
@@ -149,7 +149,12 @@ impl Version {
         for action in self.actions() {
             match action {
                 Action::Choose(choice) => fields.extend(choice.field.of_contact()),
-                Action::WaitUntil(Until::Field { field, .. }) => fields.extend(field.of_contact()),
+                Action::WaitUntil(until) => {
+                    fields.insert(format!("data.{ZONE_FIELD}"));
+                    if let Until::Field { field, .. } = until {
+                        fields.extend(field.of_contact());
+                    }
+                }
                 Action::Update { patch, .. } => {
                     fields.extend(patch.stored.keys().map(|key| format!("data.{key}")));
                 }

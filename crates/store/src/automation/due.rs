@@ -69,6 +69,8 @@ pub struct Load {
     pub bytes: u64,
     /// The last signal that is told now, if there is one.
     pub told_to: Option<SignalId>,
+    /// When the last one that is told now happened, if there are more: what is due after it has to wait for them.
+    pub told_until: Option<Timestamp>,
 }
 
 /// How much there is of some contacts, in the order of their ids. It is known before anything of it is read.
@@ -80,7 +82,10 @@ pub async fn loads(rx: &Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) 
          from (select t.data, t.answer from workflow_signals t where t.project_id = $1 and t.contact_id = c.id \
          order by t.id limit $3) as s), 0) as {int}), \
          (select s.id from (select t.id from workflow_signals t where t.project_id = $1 and t.contact_id = c.id \
-         order by t.id limit $3) as s order by s.id desc limit 1) \
+         order by t.id limit $3) as s order by s.id desc limit 1), \
+         (select max(s.created_at) from (select t.created_at from workflow_signals t where t.project_id = $1 \
+         and t.contact_id = c.id order by t.id limit $3) as s where exists (select 1 from workflow_signals t \
+         where t.project_id = $1 and t.contact_id = c.id order by t.id limit 1 offset $3)) \
          from contacts c where c.project_id = $1 and c.id {in $2} order by c.id",
         &[
             project.into(),
@@ -89,7 +94,7 @@ pub async fn loads(rx: &Rx<'_>, project: ProjectNumber, contacts: &[ContactId]) 
         ],
         |r| {
             let bytes = u64::try_from(r.get::<i64>(1)?).unwrap_or_default();
-            Ok(Load { contact: r.get(0)?, bytes, told_to: r.get(2)? })
+            Ok(Load { contact: r.get(0)?, bytes, told_to: r.get(2)?, told_until: r.get(3)? })
         },
     )
     .await

@@ -16,7 +16,8 @@ use mailwright_core::workflow::trigger::Trigger;
 use mailwright_core::workflow::world::{Happening, WithContext};
 use serde_json::{Value as Json, json};
 
-use super::execution::{self, Beginning, Stored};
+use super::beginning::{self, Beginning};
+use super::execution::Stored;
 use super::listener::{self, ANY_CHANGE, Listener, Listeners};
 use super::refusal::{self, Reason, Refusal};
 use super::signal::{self, News, Signal};
@@ -74,6 +75,9 @@ struct OfProject {
     waiting: BTreeSet<WorkflowId>,
 }
 
+/// The contacts whose executions began, with the events that began them.
+type Begun = BTreeMap<ContactId, BTreeSet<EventId>>;
+
 impl Heard {
     pub(crate) fn new(
         listeners: Listeners,
@@ -103,24 +107,44 @@ impl Heard {
         Self { projects }
     }
 
+    /// Whether there is nothing to tell.
+    pub fn is_nothing(&self) -> bool {
+        self.projects.is_empty()
+    }
+
     /// Begins executions and leaves signals. Contacts and events are stored by then.
     pub async fn tell(self, tx: &Tx<'_>) -> StoreResult<()> {
         for (project, of) in self.projects {
-            of.signal(tx, project).await?;
-            of.enrol(tx, project).await?;
+            let under_way = of.under_way(tx, project).await?;
+            let begun = of.enrol(tx, project).await?;
+            of.signal(tx, project, &under_way, &begun).await?;
         }
         Ok(())
     }
 }
 
 impl OfProject {
-    /// Leaves signals for the contacts that go through a workflow that waits.
-    async fn signal(&self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<()> {
+    /// The contacts that go through a workflow that waits.
+    async fn under_way(&self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<BTreeSet<ContactId>> {
         let contacts: BTreeSet<ContactId> =
             self.waited.iter().map(|event| event.contact).chain(self.changed.keys().copied()).collect();
-        let waiting = waiting(tx, project, &contacts, &self.waiting).await?;
-        let waited: Vec<&Happened> =
-            self.waited.iter().filter(|event| waiting.contains(&event.contact)).collect();
+        waiting(tx, project, &contacts, &self.waiting).await
+    }
+
+    /// Leaves signals for the contacts that go through a workflow that waits, those included that just began.
+    async fn signal(
+        &self,
+        tx: &Tx<'_>,
+        project: ProjectNumber,
+        waiting: &BTreeSet<ContactId>,
+        begun: &Begun,
+    ) -> StoreResult<()> {
+        // an event is nothing to the execution that it began
+        let is_new_to = |event: &Happened| {
+            begun.get(&event.contact).is_some_and(|sources| sources.iter().any(|id| *id != event.event))
+        };
+        let is_heard = |event: &&Happened| waiting.contains(&event.contact) || is_new_to(event);
+        let waited: Vec<&Happened> = self.waited.iter().filter(is_heard).collect();
         let ids: Vec<EventId> = waited.iter().map(|event| event.event).collect();
         let mut data = data_of(tx, project, &ids).await?;
         let mut signals = Vec::with_capacity(waited.len());
@@ -142,10 +166,10 @@ impl OfProject {
         signal::add(tx, project, &signals).await
     }
 
-    /// Begins executions.
-    async fn enrol(self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<()> {
+    /// Begins executions. Returns those of workflows that wait for something.
+    async fn enrol(&self, tx: &Tx<'_>, project: ProjectNumber) -> StoreResult<Begun> {
         if self.enrolling.is_empty() {
-            return Ok(());
+            return Ok(Begun::new());
         }
         let ids: Vec<EventId> = self.enrolling.iter().map(|(event, _)| event.event).collect();
         let data = data_of(tx, project, &ids).await?;
@@ -173,15 +197,19 @@ impl OfProject {
         }
         let mut sums = Sums::default();
         let all: Vec<Beginning> = beginnings.iter().map(|(one, _)| one.clone()).collect();
-        let refused = execution::begin(tx, project, &all, &mut sums).await?;
+        let refused = beginning::begin(tx, project, &all, &mut sums).await?;
+        let mut begun = Begun::new();
         for (one, event) in &beginnings {
+            let (workflow, contact) = (one.stored.workflow, one.stored.execution.contact);
             if let Some(why) = refused.get(&one.stored.execution.id) {
-                let reason = Reason { workflow: one.stored.workflow, why: *why, seen: Json::Null };
-                refuse(&mut refusals, *event, one.stored.execution.contact, reason);
+                refuse(&mut refusals, *event, contact, Reason { workflow, why: *why, seen: Json::Null });
+            } else if self.waiting.contains(&workflow) {
+                begun.entry(contact).or_default().insert(*event);
             }
         }
         refusal::add(tx, project, &refusals.into_values().collect::<Vec<_>>()).await?;
-        sums.save(tx).await
+        sums.save(tx).await?;
+        Ok(begun)
     }
 }
 

@@ -72,19 +72,33 @@ pub async fn count(
     Ok(found.first().copied().unwrap_or(0))
 }
 
-/// The contacts of a workflow's executions that are not over, from an execution on, in the order of the executions.
+/// The executions of a workflow that are not over, behind one in the order of their ids, as a list for `in`. It takes the
+/// next of each status from the index; `more` is a further condition, and the limit is `$4`.
+fn active_ids(more: &str) -> String {
+    let of = |status: ExecutionStatus| {
+        format!(
+            "select id from (select id from workflow_executions where project_id = $1 and workflow_id = $2 \
+             and status = '{status}' and id > $3 {more} order by id limit $4) as of_{status}"
+        )
+    };
+    format!("{} union all {}", of(ExecutionStatus::Running), of(ExecutionStatus::Waiting))
+}
+
+/// The executions of a workflow that are not over, with their contacts, behind one in the order of their ids.
 pub async fn active(
     rx: &Rx<'_>,
     project: ProjectNumber,
     workflow: WorkflowId,
-    status: ExecutionStatus,
     after: ExecutionId,
     limit: i64,
 ) -> Result<Vec<(ExecutionId, ContactId)>> {
     rx.all(
-        "select id, contact_id from workflow_executions where project_id = $1 and workflow_id = $2 and status = $3 \
-         and id > $4 order by id limit $5",
-        args![project, workflow, status.as_str(), after, limit],
+        format!(
+            "select x.id, x.contact_id from workflow_executions x where x.project_id = $1 and x.id in ({}) \
+             order by x.id limit $4",
+            active_ids("")
+        ),
+        args![project, workflow, after, limit],
         |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
@@ -117,8 +131,19 @@ pub async fn sources(
     .await
 }
 
+/// Some executions that run other versions.
+#[derive(Debug, Clone, Default)]
+pub struct OnOthers {
+    /// Those that can be read.
+    pub stored: Vec<Stored>,
+    /// How many there are, those included that cannot be read.
+    pub count: i64,
+    /// The last of them.
+    pub last: Option<ExecutionId>,
+}
+
 /// The next executions of a workflow that are not over and run another version than `version`, in the order of their
-/// ids. One that cannot be read is left out.
+/// ids.
 pub async fn on_other_versions(
     rx: &Rx<'_>,
     project: ProjectNumber,
@@ -126,27 +151,22 @@ pub async fn on_other_versions(
     version: i64,
     after: ExecutionId,
     limit: i64,
-) -> Result<Vec<Stored>> {
-    let of = |status: ExecutionStatus| {
-        format!(
-            "select id from (select id from workflow_executions where project_id = $1 and workflow_id = $2 \
-             and status = '{status}' and id > $3 and version <> $4 order by id limit $5) as of_{status}"
-        )
-    };
-    let (running, waiting) = (of(ExecutionStatus::Running), of(ExecutionStatus::Waiting));
+) -> Result<OnOthers> {
     let found = rx
         .all(
             format!(
-                "select {COLUMNS} from workflow_executions x where x.project_id = $1 \
-                 and x.id in ({running} union all {waiting}) order by x.id limit $5"
+                "select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.id in ({}) \
+                 order by x.id limit $4",
+                active_ids("and version <> $5")
             ),
-            args![project, workflow, after, version, limit],
+            args![project, workflow, after, limit, version],
             |row| match read(row) {
-                Ok(stored) => Ok(Some(stored)),
-                Err(Error::Corrupt { .. }) => Ok(None),
+                Ok(stored) => Ok((stored.execution.id, Some(stored))),
+                Err(Error::Corrupt { .. }) => Ok((row.get(3)?, None)),
                 Err(error) => Err(error),
             },
         )
         .await?;
-    Ok(found.into_iter().flatten().collect())
+    let (count, last) = (found.len() as i64, found.last().map(|(id, _)| *id));
+    Ok(OnOthers { stored: found.into_iter().filter_map(|(_, stored)| stored).collect(), count, last })
 }

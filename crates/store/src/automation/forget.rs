@@ -1,10 +1,11 @@
 //! Removing executions: those of a contact that is removed, and those of a workflow that was.
 
 use mailwright_core::ids::{ContactId, EventId, ExecutionId, ProjectNumber, WorkflowId};
-use mailwright_core::workflow::figures::changes;
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::{Figure, changes};
 use mailwright_core::workflow::lifecycle::cancel;
 
-use super::execution::{COLUMNS, Stored, read};
+use super::execution::{COLUMNS, COMPLETED_AT, Stored, read};
 use super::{figures, request, version};
 use crate::args;
 use crate::database::error::{Error, Result};
@@ -48,17 +49,42 @@ pub(crate) async fn contact(
     Ok(executions.len().max(signals as usize).max(refusals.len()))
 }
 
-/// Removes the signals of those of some contacts that do not exist: an answer may come after its contact is gone.
-pub async fn missing_contacts(tx: &Tx<'_>, project: ProjectNumber, contacts: &[ContactId]) -> Result<()> {
-    for table in ["workflow_signals", "workflow_executions"] {
-        let sql = format!(
-            "delete from {table} where project_id = $1 and contact_id {{in $2}} and not exists (select 1 from contacts c \
-             where c.project_id = $1 and c.id = {table}.contact_id)"
-        );
-        let ids = Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
-        tx.execute(sql, &[project.into(), ids]).await?;
-    }
-    Ok(())
+/// Removes signals and executions of those of some contacts that do not exist, at most so many executions: an answer may
+/// come after its contact is gone.
+pub async fn missing_contacts(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    deltas: &mut Deltas,
+) -> Result<()> {
+    const AT_ONCE: i64 = 500;
+    let set = || Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect());
+    let is_missing = "not exists (select 1 from contacts c where c.project_id = $1 and c.id = m.contact_id)";
+    tx.execute(
+        format!("delete from workflow_signals as m where project_id = $1 and contact_id {{in $2}} and {is_missing}"),
+        &[project.into(), set()],
+    )
+    .await?;
+    let executions: Vec<ExecutionId> = tx
+        .all(
+            format!(
+                "select m.id from workflow_executions m where m.project_id = $1 and m.contact_id {{in $2}} \
+                 and {is_missing} limit $3"
+            ),
+            &[project.into(), set(), AT_ONCE.into()],
+            |r| r.get(0),
+        )
+        .await?;
+    remove(tx, project, &executions, deltas).await
+}
+
+/// An execution that is removed.
+enum Gone {
+    Read(Box<Stored>),
+    Unreadable {
+        /// Whether it is not over.
+        is_active: bool,
+    },
 }
 
 /// Removes executions with all that belongs to them.
@@ -72,14 +98,17 @@ async fn remove(tx: &Tx<'_>, project: ProjectNumber, ids: &[ExecutionId], deltas
             format!("select {COLUMNS} from workflow_executions x where x.project_id = $1 and x.id {{in $2}}"),
             &[project.into(), set()],
             |row| match read(row) {
-                Ok(stored) => Ok((stored.workflow, stored.version, Some(stored))),
-                Err(Error::Corrupt { .. }) => Ok((row.get(0)?, row.get(1)?, None)),
+                Ok(stored) => Ok((stored.workflow, stored.version, Gone::Read(Box::new(stored)))),
+                Err(Error::Corrupt { .. }) => {
+                    let is_active = row.get::<Option<Timestamp>>(COMPLETED_AT)?.is_none();
+                    Ok((row.get(0)?, row.get(1)?, Gone::Unreadable { is_active }))
+                }
                 Err(error) => Err(error),
             },
         )
         .await?;
-    for (workflow, number, stored) in &gone {
-        forget_figures(tx, project, (*workflow, *number), stored.as_ref(), deltas).await?;
+    for (workflow, number, gone) in &gone {
+        forget_figures(tx, project, (*workflow, *number), gone, deltas).await?;
     }
     request::forget(tx, project, ids).await?;
     tx.execute(
@@ -100,12 +129,20 @@ async fn forget_figures(
     tx: &Tx<'_>,
     project: ProjectNumber,
     (workflow, number): (WorkflowId, i64),
-    stored: Option<&Stored>,
+    gone: &Gone,
     deltas: &mut Deltas,
 ) -> Result<()> {
     version::count(deltas.sums(), project, workflow, number, -1);
-    let Some(stored) = stored else { return Ok(()) };
-    let before = &stored.execution;
+    let before = match gone {
+        Gone::Read(stored) => &stored.execution,
+        Gone::Unreadable { is_active } => {
+            if *is_active {
+                let ended = [(None, Figure::Waiting, -1), (None, Figure::Cancelled, 1)];
+                figures::add(deltas.sums(), project, workflow, &ended);
+            }
+            return Ok(());
+        }
+    };
     if before.status.is_active()
         && let Some(compiled) = version::compiled(tx, project, workflow, number).await?
     {

@@ -7,6 +7,7 @@
 //! takes no lock: it adds a row for the execution that it begins, and a signal for those that wait. A unique index keeps
 //! a contact from going through a workflow twice at a time.
 
+pub mod beginning;
 pub mod due;
 pub mod enrol;
 pub mod execution;

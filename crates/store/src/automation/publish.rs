@@ -5,7 +5,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::definition::Workflow;
 
 use super::row::{graph_json, optional};
-use super::version::{KEPT, counter_name};
+use super::version::{self, KEPT, counter_name};
 use super::{listener, reference};
 use crate::args;
 use crate::database::error::Result;
@@ -29,6 +29,7 @@ pub async fn put_into_force(
         )
         .await?;
     let number = numbers.first().copied().unwrap_or(1);
+    version::forget(workflow.id, number);
     tx.execute(
         "update workflow_versions set replaced_at = $3 where project_id = $1 and workflow_id = $2 and replaced_at is null",
         args![project, workflow.id, now],
@@ -78,9 +79,19 @@ async fn prune(tx: &Tx<'_>, project: ProjectNumber, workflow: WorkflowId, now: T
 }
 
 async fn remove(tx: &Tx<'_>, project: ProjectNumber, workflow: WorkflowId, number: i64) -> Result<()> {
-    for table in ["workflow_versions", "workflow_listeners"] {
-        let sql = format!("delete from {table} where project_id = $1 and workflow_id = $2 and number = $3");
-        tx.execute(sql, args![project, workflow, number]).await?;
+    // executions may be moved away from it at this moment
+    let removed = tx
+        .execute(
+            "delete from workflow_versions where project_id = $1 and workflow_id = $2 and number = $3 and not kept",
+            args![project, workflow, number],
+        )
+        .await?;
+    if removed > 0 {
+        tx.execute(
+            "delete from workflow_listeners where project_id = $1 and workflow_id = $2 and number = $3",
+            args![project, workflow, number],
+        )
+        .await?;
     }
     Ok(())
 }

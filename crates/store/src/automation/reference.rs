@@ -5,13 +5,19 @@ use std::collections::BTreeSet;
 use mailwright_core::ids::{ExecutionId, ProjectNumber, WorkflowId};
 use mailwright_core::names;
 use mailwright_core::time::Timestamp;
-use mailwright_core::workflow::definition::Workflow;
+use mailwright_core::workflow::definition::{Definition, Uses, Workflow};
+use mailwright_core::workflow::kind::TriggerType;
+use serde_json::Value as Json;
 
 use super::version::{self, KEPT};
+use super::workflow;
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
+
+/// Most definitions of each kind, current and earlier, that are looked through for one answer.
+const MAX_READ: usize = 100;
 
 names! {
     /// The kinds of things that a workflow refers to.
@@ -72,22 +78,84 @@ pub async fn that_need(
     id: &str,
 ) -> Result<Vec<WorkflowId>> {
     let mut workflows: BTreeSet<WorkflowId> = to(rx, project, kind, id).await?.into_iter().collect();
-    let earlier: Vec<(WorkflowId, i64, Timestamp)> = rx
+    workflows.extend(earlier(rx, project, id).await?.into_iter().map(|(workflow, _)| workflow));
+    Ok(workflows.into_iter().collect())
+}
+
+/// The earlier versions that executions under way run, and that hold a text in their steps or their goal.
+async fn earlier(rx: &mut Rx<'_>, project: ProjectNumber, text: &str) -> Result<Vec<(WorkflowId, i64)>> {
+    let holding: Vec<(WorkflowId, i64, Timestamp)> = rx
         .all(
             "select workflow_id, number, replaced_at from workflow_versions where project_id = $1 \
              and replaced_at is not null and ({json_contains graph $2} or goal is not null and {json_contains goal $2})",
-            args![project, id],
+            args![project, text],
             |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)),
         )
         .await?;
-    for (workflow, number, replaced_at) in earlier {
+    let mut found = Vec::new();
+    for (workflow, number, replaced_at) in holding {
         // what began just before may have been stored just after
         let before = ExecutionId::first_of(replaced_at.plus(KEPT));
-        if !workflows.contains(&workflow) && is_under_way(rx, project, workflow, number, before).await? {
-            workflows.insert(workflow);
+        if is_under_way(rx, project, workflow, number, before).await? {
+            found.push((workflow, number));
         }
     }
+    Ok(found)
+}
+
+/// What refers to something: workflows as they are edited, as they are in force, and as executions under way run them.
+pub async fn definitions_with(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    kind: Kind,
+    name: &str,
+) -> Result<Vec<(WorkflowId, Definition)>> {
+    let mut found = Vec::new();
+    for id in to(rx, project, kind, name).await?.into_iter().take(MAX_READ) {
+        let Some(workflow) = workflow::get(rx, project, id).await? else { continue };
+        if workflow.is_draft {
+            found.extend(version::in_force(rx, project, &workflow).await?.map(|definition| (id, definition)));
+        }
+        found.push((id, workflow.edited));
+    }
+    for (id, number) in earlier(rx, project, &needle(name)).await?.into_iter().take(MAX_READ) {
+        let stored = version::get(rx, project, id, number).await?;
+        // what started them starts nobody any more
+        found.extend(stored.map(|stored| {
+            let (trigger_type, trigger_config) = (TriggerType::Manual, None);
+            (id, Definition { trigger_type, trigger_config, ..stored.definition })
+        }));
+    }
+    found.retain(|(_, definition)| names(&definition.uses(), kind, name));
+    Ok(found)
+}
+
+/// The workflows among these.
+pub async fn in_use(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    kind: Kind,
+    name: &str,
+) -> Result<Vec<WorkflowId>> {
+    let mut workflows: BTreeSet<WorkflowId> = to(rx, project, kind, name).await?.into_iter().collect();
+    let definitions = definitions_with(rx, project, kind, name).await?;
+    workflows.extend(definitions.into_iter().map(|(workflow, _)| workflow));
     Ok(workflows.into_iter().collect())
+}
+
+/// What the JSON of a definition that names something holds in any case: of a field, its name without the prefix.
+fn needle(name: &str) -> String {
+    let json = Json::from(name.strip_prefix("data.").unwrap_or(name)).to_string();
+    json.trim_matches('"').to_owned()
+}
+
+fn names(uses: &Uses, kind: Kind, name: &str) -> bool {
+    match kind {
+        Kind::Template => name.parse().is_ok_and(|id| uses.templates.contains(&id)),
+        Kind::Segment => name.parse().is_ok_and(|id| uses.segments.contains(&id)),
+        Kind::Field => uses.fields.contains(name),
+        Kind::Event => uses.events.contains(name),
+    }
 }
 
 async fn is_under_way(

@@ -169,9 +169,14 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether the requests are made, and not only given up.
+    fn is_attempt(&self) -> bool {
+        self.asked_until == Timestamp::LAST
+    }
+
     /// How many due requests are looked at.
     fn looked_at(&self) -> i64 {
-        if self.asked_until == Timestamp::LAST { self.limit } else { LOOKED_AT }
+        if self.is_attempt() { self.limit } else { LOOKED_AT }
     }
 }
 
@@ -203,7 +208,7 @@ pub async fn claim(tx: &Tx<'_>, claim: &Claim) -> Result<Vec<Claimed>> {
             claim.asked_until,
             claim.limit,
             claim.lease_until,
-            true
+            claim.is_attempt(),
         ],
         read,
     )

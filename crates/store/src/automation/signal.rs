@@ -116,6 +116,21 @@ pub async fn remove<'s>(
     Ok(())
 }
 
+/// Removes the signals of a contact up to one, whatever they hold.
+pub async fn drop_up_to(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    last: SignalId,
+) -> Result<()> {
+    tx.execute(
+        "delete from workflow_signals where project_id = $1 and contact_id = $2 and id <= $3",
+        args![project, contact, last],
+    )
+    .await?;
+    Ok(())
+}
+
 /// Stores signals.
 pub async fn add(tx: &Tx<'_>, project: ProjectNumber, signals: &[Signal]) -> Result<()> {
     let event = |signal: &'_ Signal| match &signal.news {

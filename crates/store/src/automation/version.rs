@@ -107,7 +107,7 @@ const REMEMBERED: u64 = 32 * 1024 * 1024;
 static COMPILED: LazyLock<Cache<(WorkflowId, i64), Arc<Compiled>, BySize>> =
     LazyLock::new(|| Cache::with_weighter(1000, REMEMBERED, BySize));
 
-/// A version, ready to be run. It must have been committed: what is remembered outlasts the transaction.
+/// A version, ready to be run. What is remembered outlasts the transaction.
 pub async fn compiled(
     rx: &Rx<'_>,
     project: ProjectNumber,
@@ -121,6 +121,11 @@ pub async fn compiled(
     let compiled = Arc::new(Compiled::new(stored));
     COMPILED.insert((workflow, number), Arc::clone(&compiled));
     Ok(Some(compiled))
+}
+
+/// Forgets a version that is about to be stored: one of this number may have been remembered whose transaction failed.
+pub(super) fn forget(workflow: WorkflowId, number: i64) {
+    COMPILED.remove(&(workflow, number));
 }
 
 /// Some versions of a workflow by their numbers, those that there are.

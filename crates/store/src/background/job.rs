@@ -60,6 +60,16 @@ pub async fn unfinished(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> 
     .await
 }
 
+/// The progress of a project's jobs of a kind that are not finished.
+pub async fn unfinished_of(rx: &Rx<'_>, project: ProjectNumber, kind: JobKind) -> Result<Vec<Json>> {
+    rx.all(
+        "select {json_out progress} from jobs where project_id = $1 and kind = $2 and due_at is not null",
+        args![project, kind.as_str()],
+        |r| r.get(0),
+    )
+    .await
+}
+
 /// The projects whose next job is due.
 pub async fn due_projects(rx: &mut Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumber>> {
     rx.all(

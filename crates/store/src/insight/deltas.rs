@@ -19,6 +19,8 @@ use crate::insight::counter::{Counter, Sums};
 pub struct Deltas {
     sums: Sums,
     touched: BTreeMap<(ProjectNumber, ContactId), Timestamp>,
+    /// Whether tracked segments are true of what was touched already.
+    is_judged: bool,
     happened: Vec<Happened>,
 }
 
@@ -44,9 +46,10 @@ impl Deltas {
         self.happened.push(event);
     }
 
-    /// Forgets which contacts were touched: for who judges them in the same transaction.
+    /// Notes that tracked segments need not be looked at: for who does so in the same transaction. Workflows are told of
+    /// the contacts all the same.
     pub fn judged(&mut self) {
-        self.touched.clear();
+        self.is_judged = true;
     }
 
     /// Adds the sums to the counters, notes the contacts that changed, and tells workflows what happened. Contacts and
@@ -59,8 +62,10 @@ impl Deltas {
     pub async fn write(self, tx: &Tx<'_>) -> Result<Heard> {
         let changed: BTreeSet<ProjectNumber> = self.touched.keys().map(|(project, _)| *project).collect();
         let listeners = enrol::listeners(tx, &self.happened, &changed);
+        let nobody = BTreeMap::new();
+        let to_judge = if self.is_judged { &nobody } else { &self.touched };
         let (noted, added, listeners) =
-            join3(touched::queue(tx, &self.touched), self.sums.save(tx), listeners).await;
+            join3(touched::queue(tx, to_judge), self.sums.save(tx), listeners).await;
         noted.and(added)?;
         Ok(Heard::new(listeners?, self.happened, self.touched))
     }

@@ -1,8 +1,10 @@
 //! `POST /workflows/:id/simulate` with versions: one that is named, what is edited, and two that are compared.
 
+use std::time::Duration;
+
 use mailwright_testkit::{App, Engine, both_engines};
 use mailwright_tests::workflow::Flow;
-use mailwright_tests::{create_template, items, read, track_ok, with};
+use mailwright_tests::{create_contact, create_template, items, read, text, track_ok, with};
 use serde_json::{Value, json};
 
 use super::simulation::{event, history, of_step, rehearsed, steps};
@@ -96,12 +98,14 @@ both_engines! {
         assert_eq!(execution["version"], 1, "a rehearsal moves nobody");
     }
 
-    async fn a_step_with_another_name_does_the_same(engine: Engine) {
+    async fn each_version_has_the_names_that_it_began_with(engine: Engine) {
         let app = App::start(engine).await;
         let (flow, ids) = steps(&app, "begun", &[("UPDATE_CONTACT", json!({"updates": {"mark": 1}}))]).await;
         flow.enable().await;
         let before = version(&app, &flow).await;
         change(&app, &flow, &ids[0], &json!({"name": "Renamed"})).await;
+        assert_eq!(version(&app, &flow).await, before, "a name makes no version");
+        change(&app, &flow, &ids[0], &json!({"config": {"updates": {"mark": 2}}})).await;
         let after = version(&app, &flow).await;
         assert_ne!(before, after);
         let body = json!({
@@ -109,8 +113,37 @@ both_engines! {
         });
         let told = rehearsed(&app, &flow, &body).await;
         for (summary, name) in [(&told["summary"], "UPDATE_CONTACT"), (&told["compared"], "Renamed")] {
-            assert_eq!(of_step(summary, "UPDATE_CONTACT")["name"], name, "each version has its own names");
+            assert_eq!(of_step(summary, "UPDATE_CONTACT")["name"], name);
         }
-        assert_eq!(told["differing"], 0, "nothing else happens to the contact");
+        assert_eq!(told["differing"], 0, "the contact takes the same steps at the same times");
+    }
+
+    async fn a_schedule_is_rehearsed_with_the_members_of_its_segment(engine: Engine) {
+        let app = App::start(engine).await;
+        let made = app.post("/segments").json(&json!({"name": "Team", "type": "STATIC"})).send().await;
+        let segment = made.assert_status(201).json()["id"].clone();
+        let emails = ["ann@example.com", "bob@example.com"];
+        for email in [emails[0], emails[1], "cid@example.com"] {
+            create_contact(&app, email, true, json!({})).await;
+        }
+        let members = format!("/segments/{}/members", text(&segment));
+        app.post(&members).json(&json!({"emails": emails})).send().await.assert_status(200);
+        let (flow, _) = steps(&app, "begun", &[("DELAY", json!({"amount": 30, "unit": "hours"}))]).await;
+        let schedule = json!({"segmentId": segment, "start": "2020-01-01T09:00", "repeat": "daily"});
+        let change = json!({"triggerType": "SCHEDULE", "triggerConfig": schedule, "allowReentry": true});
+        flow.change(change).await;
+        // nobody was there before
+        app.advance(Duration::from_hours(7 * 24)).await;
+        let told = history(&app, &flow, &json!({"days": 365})).await;
+        let summary = &told["summary"];
+        // each day, but for those on which the delay of the day before is not over
+        let (entered, refused) = (&summary["entered"], &summary["refused"]);
+        assert_eq!((entered.as_i64().expect("a number") + refused["active"].as_i64().expect("a number")), 14, "{summary}");
+        assert_eq!((entered, &summary["contacts"]), (&json!(8), &json!(3)), "{summary}");
+        let alone = rehearsed(&app, &flow, &json!({"days": 365, "contact": "ann@example.com"})).await;
+        assert_eq!(alone["summary"]["entered"], 4);
+        assert_eq!(items(&alone["trace"]).len(), 4);
+        let other = rehearsed(&app, &flow, &json!({"days": 365, "contact": "cid@example.com"})).await;
+        assert_eq!(other["summary"]["entered"], 0, "no member");
     }
 }

@@ -59,14 +59,17 @@ pub(super) async fn contacts(
     }
     contacts.extend(due::contacts(rx, project, false, now, all).await?);
     contacts.extend(others);
-    if contacts.len() < CONTACTS {
-        contacts.extend(due::contacts(rx, project, true, now, all).await?);
-    }
     let mut chosen = BTreeSet::new();
-    for contact in contacts {
-        if chosen.len() < CONTACTS {
-            chosen.insert(contact);
+    let choose = |chosen: &mut BTreeSet<ContactId>, contacts: Vec<ContactId>| {
+        for contact in contacts {
+            if chosen.len() < CONTACTS {
+                chosen.insert(contact);
+            }
         }
+    };
+    choose(&mut chosen, contacts);
+    if chosen.len() < CONTACTS {
+        choose(&mut chosen, due::contacts(rx, project, true, now, all).await?);
     }
     Ok((chosen.into_iter().collect(), after))
 }
@@ -114,13 +117,14 @@ impl Batch {
         let Some(project) = project::get(tx, self.project).await? else { return Ok(Done::default()) };
         let mut held = contact::hold_free(tx, self.project, &self.contacts).await?;
         held.sort_unstable();
+        let mut deltas = Deltas::default();
         if held.len() < self.contacts.len() {
-            forget::missing_contacts(tx, self.project, &self.contacts).await?;
+            forget::missing_contacts(tx, self.project, &self.contacts, &mut deltas).await?;
         }
         let loads = within_room(due::loads(tx, self.project, &held).await?);
         held = loads.iter().map(|load| load.contact).collect();
         let signals = signals(tx, self.project, &loads).await?;
-        let (mut executions, mut deltas) = (Vec::new(), Deltas::default());
+        let mut executions = Vec::new();
         for found in execution::active_of(tx, self.project, &held).await? {
             match found {
                 Ok(stored) => executions.push(stored),
@@ -134,7 +138,7 @@ impl Batch {
         let mut untold = Vec::new();
         if project.disabled {
             all.cancel(&signals, self.now);
-        } else if let Some(first_left) = all.advance(&signals, &mut untold, self.now) {
+        } else if let Some(first_left) = all.advance(&loads, &signals, &mut untold, self.now) {
             held.retain(|contact| *contact < first_left);
         }
         let is_told = |signal: &&Signal| held.binary_search(&signal.contact).is_ok();
@@ -222,9 +226,18 @@ impl All {
     }
 
     /// Takes the executions on, contact by contact, until all or the time of a batch is over. Returns the first contact that
-    /// is left to another batch. What there was no time to tell executions of the last contact is `untold`.
-    fn advance(&mut self, signals: &[Signal], untold: &mut Vec<Signal>, now: Timestamp) -> Option<ContactId> {
+    /// is left to another batch. What there was no time to tell executions of the last contact is `untold`. Where more
+    /// signals wait than are told, what is due after the last of those has to wait for the others.
+    fn advance(
+        &mut self,
+        loads: &[Load],
+        signals: &[Signal],
+        untold: &mut Vec<Signal>,
+        now: Timestamp,
+    ) -> Option<ContactId> {
         let (began, mut last) = (Instant::now(), None);
+        let until: BTreeMap<ContactId, Timestamp> =
+            loads.iter().filter_map(|load| Some((load.contact, load.told_until?))).collect();
         for (index, stored) in self.executions.iter_mut().enumerate() {
             let contact = stored.execution.contact;
             if last.is_some_and(|last| last != contact) && began.elapsed() > LONGEST {
@@ -247,7 +260,8 @@ impl All {
                     pending: &mut self.pending,
                     has_time: &|| began.elapsed() < LONGEST,
                 };
-                let ran = run(&compiled.version, &mut stored.execution, &told, &mut stage, now);
+                let until = until.get(&contact).map_or(now, |until| now.min(*until));
+                let ran = run(&compiled.version, &mut stored.execution, &told, &mut stage, until);
                 self.steps += ran.steps;
                 untold.extend(told[ran.told..].iter().filter_map(|told| kept(told, stored, compiled)));
             } else {
@@ -274,10 +288,10 @@ impl All {
             stepped.push(stored.clone());
         }
         execution::save(tx, self.project, &stepped).await?;
+        self.pending.save(tx, self.project, app.contents(), &mut deltas).await?;
         if !ended.is_empty() {
             request::forget(tx, self.project, &ended).await?;
         }
-        self.pending.save(tx, self.project, app.contents(), &mut deltas).await?;
         deltas.save(tx).await?;
         Ok(Done { contacts, mails, requests, changes, steps: self.steps })
     }
@@ -299,7 +313,11 @@ fn told<'s>(signals: &'s [Signal], stored: &Stored, compiled: &Compiled) -> Vec<
             News::Changed => {}
         }
     }
-    told.sort_by_key(|(at, _)| *at);
+    let event = |input: &Input<'_>| match input {
+        Input::Event(event) => Some(event.id),
+        Input::Answered(_) | Input::Changed | Input::Due => None,
+    };
+    told.sort_by_key(|(at, input)| (*at, event(input)));
     // what happened may have made the goal true
     told.extend(changed.filter(|_| compiled.has_filter_goal).map(|at| (at, Input::Changed)));
     told
@@ -341,9 +359,10 @@ pub(super) async fn give_up(
     if contact::hold_free(tx, project, &[id]).await?.is_empty() {
         return Ok(());
     }
-    let loads = due::loads(tx, project, &[id]).await?;
-    let signals = signals(tx, project, &loads).await?;
-    signal::remove(tx, project, signals.iter()).await?;
+    // they are not read: they may be what cannot be taken on
+    for last in due::loads(tx, project, &[id]).await?.into_iter().filter_map(|load| load.told_to) {
+        signal::drop_up_to(tx, project, id, last).await?;
+    }
     let mut deltas = Deltas::default();
     let mut failed = Vec::new();
     for found in execution::active_of(tx, project, &[id]).await? {
@@ -361,5 +380,7 @@ pub(super) async fn give_up(
         }
     }
     execution::save(tx, project, &failed).await?;
+    let ended: Vec<_> = failed.iter().map(|stored| stored.execution.id).collect();
+    request::forget(tx, project, &ended).await?;
     deltas.save(tx).await
 }

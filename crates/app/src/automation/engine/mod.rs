@@ -70,7 +70,7 @@ impl Work for Engine {
                 }
             });
         }
-        Ok(Next::In((began.elapsed() * REST).max(SWEEP)))
+        Ok(Next::Rested(began.elapsed() * REST))
     }
 }
 
@@ -129,7 +129,7 @@ impl App {
 
     /// The same for each contact by itself, so that one whose executions cannot be taken on costs only itself: they fail.
     async fn advance_one_by_one(&self, project: ProjectNumber, contacts: &[ContactId]) -> Result<Done> {
-        let mut all = Done::default();
+        let (mut all, mut failure) = (Done::default(), None);
         for contact in contacts {
             let one = AssertUnwindSafe(self.advance_contacts(project, &[*contact])).catch_unwind().await;
             let error = match one {
@@ -144,10 +144,15 @@ impl App {
             };
             tracing::error!(error, project = project.0, %contact, "the executions of a contact cannot be taken on, they end as FAILED");
             let (contact, now) = (*contact, self.0.clock.now());
-            self.write_in_background(body!(async |tx| Ok(batch::give_up(tx, project, contact, now).await?)))
-                .await?;
-            all.contacts += 1;
+            let given_up = self
+                .write_in_background(body!(async |tx| Ok(batch::give_up(tx, project, contact, now).await?)));
+            match given_up.await {
+                Ok(()) => all.contacts += 1,
+                Err(error) if error.is_unavailable() => return Err(error),
+                // the others go on all the same, and the next look comes after a pause
+                Err(error) => failure = Some(error),
+            }
         }
-        Ok(all)
+        failure.map_or(Ok(all), Err)
     }
 }

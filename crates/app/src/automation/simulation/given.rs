@@ -14,6 +14,7 @@ use mailwright_store::audience::contact::Contacts;
 use mailwright_store::audience::filter::FactsOf;
 use mailwright_store::{Result as StoreResult, Rx, body};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 use super::person::Known;
 use super::plan::{Rehearsal, Which};
@@ -85,11 +86,14 @@ impl App {
 fn by_contact(events: Vec<ScriptedEvent>) -> Vec<Scripted> {
     let mut of_contacts: BTreeMap<EmailAddress, Vec<Happening>> = BTreeMap::new();
     for ScriptedEvent { email, name, data, at } in events {
-        let happening = Happening { id: EventId::new(at, rand::random()), name, data, at };
+        let happening = Happening { id: EventId::first_of(at), name, data, at };
         of_contacts.entry(email).or_default().push(happening);
     }
     for events in of_contacts.values_mut() {
         events.sort_by_key(|event| event.at);
+        for (number, event) in events.iter_mut().enumerate() {
+            event.id = numbered(event.at, number);
+        }
     }
     of_contacts.into_iter().collect()
 }
@@ -121,7 +125,7 @@ async fn add_page(
 fn new_contact(email: &EmailAddress, events: &[Happening]) -> Known {
     let at = events.first().map_or(Timestamp(0), |event| event.at);
     let contact = Contact {
-        id: ContactId::new(at, chosen_by(email)),
+        id: made(at, chosen_by(email)).into(),
         email: email.clone(),
         subscribed: true,
         data: Data::new(),
@@ -129,6 +133,19 @@ fn new_contact(email: &EmailAddress, events: &[Happening]) -> Known {
         updated_at: at,
     };
     Known { facts: FactsOf::new(contact), is_suppressed: false, got: Vec::new() }
+}
+
+/// The id of an event, by its number among those of its contact: those of an instant are in order.
+fn numbered(at: Timestamp, number: usize) -> EventId {
+    let mut rest = [0; 10];
+    rest[2..].copy_from_slice(&(number as u64).to_be_bytes());
+    made(at, rest).into()
+}
+
+/// An id that is the same in each rehearsal.
+fn made(at: Timestamp, rest: [u8; 10]) -> Uuid {
+    let millis = u64::try_from(at.0).unwrap_or_default();
+    uuid::Builder::from_unix_timestamp_millis(millis, &rest).into_uuid()
 }
 
 /// What chance decides by for a contact that does not exist: the same in each rehearsal.

@@ -127,14 +127,18 @@ pub(super) async fn next_contacts(
     let mut is_all = is_end && fitting == page.len();
     page.truncate(fitting);
     let mut histories = histories(rx, project, setting, rehearsal, &page).await?;
-    // whoever has no event of the workflow's is not looked at any further
-    histories.retain(|_, events| !events.is_empty());
-    let concerned: Vec<ContactId> = histories.keys().copied().collect();
+    let concerned: Vec<ContactId> = if rehearsal.has_starts(&setting.scene.zone) {
+        page.clone()
+    } else {
+        // whoever has no event of the workflow's is not looked at any further
+        histories.iter().filter(|(_, events)| !events.is_empty()).map(|(contact, _)| *contact).collect()
+    };
     let known = setting.known(rx, project, &concerned, Timestamp(rehearsal.script.from)).await?;
+    let last = known.keys().next_back().copied();
     for (id, known) in known {
         let events = histories.remove(&id).unwrap_or_default();
         into.add(rehearsal, setting, known, events);
-        if began.elapsed() > LONGEST && !histories.is_empty() {
+        if began.elapsed() > LONGEST && Some(id) != last {
             page.retain(|contact| *contact <= id);
             is_all = false;
             break;

@@ -139,7 +139,9 @@ impl Person<'_> {
         }
         if flipped {
             let name = subscription_event(contact.subscribed).to_owned();
-            self.caused.push(Happening { id: EventId::first_of(at), name, data: Data::new(), at });
+            // it comes after all that was recorded at this instant
+            let id = EventId::first_of(Timestamp(at.0 + 1));
+            self.caused.push(Happening { id, name, data: Data::new(), at });
         }
     }
 }

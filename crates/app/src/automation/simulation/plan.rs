@@ -1,6 +1,7 @@
 //! What is to be rehearsed.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
@@ -8,12 +9,13 @@ use mailwright_core::custom_data::Data;
 use mailwright_core::ids::{ContactId, EventId, WorkflowId};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::definition::Definition;
 use mailwright_core::workflow::execution::{Execution, StepRecord};
 use mailwright_core::workflow::graph::Step;
 use mailwright_core::workflow::kind::{StepStatus, StepType};
 use mailwright_core::workflow::output::shown;
-use mailwright_core::workflow::rehearsal::{Actor, Outcome, Piece, rehearse};
+use mailwright_core::workflow::rehearsal::{Outcome, Piece, rehearse};
 use mailwright_core::workflow::trigger::Trigger;
 use mailwright_core::workflow::version::Version;
 use mailwright_core::workflow::world::Happening;
@@ -22,11 +24,14 @@ use mailwright_store::body;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::person::Person;
 use crate::App;
 use crate::error::{Error, Result};
 
 /// The most days of history that are looked at.
 pub const MAX_DAYS: i64 = 365;
+/// The most times at which a schedule starts a workflow: one that does so each hour of a year has fewer.
+const MOST_STARTS: usize = 10_000;
 /// How many are looked at where nobody says.
 pub const DEFAULT_DAYS: i64 = 30;
 
@@ -61,14 +66,17 @@ pub(super) struct Prepared {
     definition: Definition,
     pub(super) version: Version,
     pub(super) trigger: Trigger,
+    /// When a schedule starts it.
+    starts: OnceLock<Vec<Timestamp>>,
 }
 
 impl Prepared {
     fn new(definition: &Definition) -> Self {
         Self {
             version: definition.version(0),
-            // a workflow that no event starts does nothing in a rehearsal
+            // one that nothing starts by itself does nothing in a rehearsal
             trigger: definition.trigger().unwrap_or(Trigger::Manual),
+            starts: OnceLock::new(),
             definition: definition.clone(),
         }
     }
@@ -77,11 +85,21 @@ impl Prepared {
         &self.definition.graph.steps
     }
 
+    /// When its schedule starts it while the project's events are looked at, the first times.
+    pub(super) fn starts(&self, script: &Script, zone: &Zone) -> &[Timestamp] {
+        let Trigger::Schedule { schedule, .. } = &self.trigger else { return &[] };
+        if script.from == Timestamp::FIRST.0 {
+            return &[]; // the events are given, and no time is
+        }
+        let (after, until) = (Timestamp(script.from - 1), Timestamp(script.until));
+        self.starts.get_or_init(|| schedule.times(zone, after, until, MOST_STARTS))
+    }
+
     /// Rehearses it with a contact.
     pub(super) fn rehearse(
         &self,
         script: &Script,
-        person: &mut impl Actor,
+        person: &mut Person<'_>,
         contact: ContactId,
         events: Vec<Happening>,
     ) -> Outcome {
@@ -89,6 +107,7 @@ impl Prepared {
             workflow: script.workflow,
             version: &self.version,
             trigger: &self.trigger,
+            starts: self.starts(script, &person.scene.zone),
             allow_reentry: script.allow_reentry,
         };
         rehearse(piece, contact, events, person, Timestamp(script.until))
@@ -157,6 +176,11 @@ impl Rehearsal {
     pub(super) fn new(script: Script) -> Self {
         let (first, second) = (Prepared::new(&script.first), script.second.as_ref().map(Prepared::new));
         Self { script, first, second }
+    }
+
+    /// Whether a schedule starts one of the versions.
+    pub(super) fn has_starts(&self, zone: &Zone) -> bool {
+        self.both().any(|prepared| !prepared.starts(&self.script, zone).is_empty())
     }
 
     /// The versions.

@@ -62,7 +62,7 @@ impl Rehearsed {
         let id = contact.id();
         let email = contact.facts.contact().email.clone();
         let count = events.iter().filter(|event| setting.events.contains(&event.name)).count();
-        if count == 0 {
+        if count == 0 && !rehearsal.has_starts(&setting.scene.zone) {
             return Trace { email, events: Vec::new(), executions: Vec::new() };
         }
         let play = |prepared: &Prepared, begins: Known, events| {

@@ -39,9 +39,13 @@ impl Setting {
             templates.extend(prepared.version.templates());
             segments.extend(prepared.version.segments());
             events.extend(prepared.version.events().into_iter().map(str::to_owned));
-            if let Trigger::Event { name, filter } = &prepared.trigger {
-                events.insert(name.clone());
-                references.extend(filter.as_ref().map(Filter::references).unwrap_or_default());
+            match &prepared.trigger {
+                Trigger::Event { name, filter } => {
+                    events.insert(name.clone());
+                    references.extend(filter.as_ref().map(Filter::references).unwrap_or_default());
+                }
+                Trigger::Schedule { segment, .. } => drop(references.segments.insert(*segment)),
+                Trigger::Manual => {}
             }
         }
         let resolved = segment::resolve_all(rx, project, references.segments.clone()).await?;

@@ -1,11 +1,13 @@
 //! One attempt of a request: what is sent, and what its outcome means.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{HeaderMap, Method, StatusCode};
+use mailwright_core::custom_data;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::action;
+use mailwright_core::workflow::limits::MAX_RESPONSE_LEVELS;
 use mailwright_core::workflow::world::Answered;
 use mailwright_store::automation::request::Claimed;
 use serde_json::{Value, json};
@@ -97,11 +99,11 @@ impl Verdict {
 
 impl Attempt {
     /// What an outcome means; `None` if this process had no room for the request, so that nothing was attempted.
-    pub(super) fn of(outcome: Result<Answer, Error>) -> Option<Self> {
+    pub(super) fn of(outcome: Result<Answer, Error>, now: Timestamp) -> Option<Self> {
         Some(match outcome {
             Ok(answer) => Self::Answered {
                 status: answer.status,
-                retry_after: retry_after(&answer.headers),
+                retry_after: retry_after(&answer.headers, now),
                 response: response(&answer.body),
             },
             Err(Error::Refused(refusal)) => Self::Refused(format!("The address is refused: {refusal}.")),
@@ -153,6 +155,9 @@ impl Attempt {
             Self::Refused(error) => {
                 let mut output = told(claimed);
                 output["success"] = false.into();
+                if claimed.doubts > 0 {
+                    output["inDoubt"] = true.into();
+                }
                 Verdict::Ended(Answered { output, error: Some(error) })
             }
         }
@@ -193,16 +198,21 @@ fn is_repeated(status: StatusCode) -> bool {
     status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
 }
 
-/// The pause that a receiver asks for (RFC 9110 section 10.2.3), if it gives seconds.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let seconds = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
+/// The pause that a receiver asks for, in seconds or until a date (RFC 9110 section 10.2.3).
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(text).ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(until.saturating_sub(Duration::from_millis(now.0.unsigned_abs())))
 }
 
 /// The body of an answer: JSON if it is, otherwise text.
 fn response(body: &[u8]) -> Value {
     let text = String::from_utf8_lossy(body).replace('\0', "\u{fffd}");
-    serde_json::from_str(&text).ok().filter(|json| !holds_nul(json)).unwrap_or_else(|| text.into())
+    let is_kept = |json: &Value| !holds_nul(json) && !custom_data::is_deeper(json, MAX_RESPONSE_LEVELS);
+    serde_json::from_str(&text).ok().filter(is_kept).unwrap_or_else(|| text.into())
 }
 
 fn holds_nul(json: &Value) -> bool {

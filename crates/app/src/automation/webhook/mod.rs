@@ -57,7 +57,7 @@ const PATIENCE: Duration = Duration::from_hours(12);
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 /// A pause that the receiver asks for is at least this part of the one that would be made.
 const SHORTEST_PART: u32 = 10;
-/// The longest pause between attempts, also if the receiver asks for more.
+/// The longest pause between attempts, unless the receiver asks for more.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 /// The most characters of a host; no name in the DNS has more (RFC 1035 section 2.3.4).
 const MAX_HOST: usize = 255;
@@ -237,8 +237,10 @@ impl App {
             }
             Verdict::Again { pause, is_doubt, status, error } => {
                 let own = pause_after(claimed.attempts);
-                // a receiver that asks for no pause again and again is not asked all the time
-                let pause = pause.map_or(own, |pause| pause.clamp(own / SHORTEST_PART, LONGEST_PAUSE));
+                // a receiver that asks for no pause again and again is not asked all the time, and one that asks for a
+                // long one is asked a last time
+                let left = PATIENCE.saturating_sub(now.since(claimed.created_at)).max(own);
+                let pause = pause.map_or(own, |pause| pause.clamp(own / SHORTEST_PART, left));
                 let (attempts, doubts) = (claimed.attempts + 1, claimed.doubts + i64::from(is_doubt));
                 self.again(Claimed { attempts, doubts, status, ..claimed }, pause, error).await?;
             }
@@ -260,7 +262,8 @@ impl App {
         match answer::prepared(claimed, secret, self.0.clock.now()) {
             Ok(request) => {
                 let request = request.following_redirects().keeping(MAX_RESPONSE);
-                Attempt::of(self.0.automation.http.send(request).await)
+                let outcome = self.0.automation.http.send(request).await;
+                Attempt::of(outcome, self.0.clock.now())
             }
             Err(error) => Some(Attempt::Refused(error)),
         }

@@ -29,12 +29,7 @@ impl Action {
     pub fn parse(kind: StepType, config: &Value, template: Option<TemplateId>) -> Result<Self, Vec<Issue>> {
         let mut reader = Reader { issues: Issues::default() };
         let action = reader.action(kind, config, template);
-        let action = reader.issues.finish(action, config, AT)?;
-        if custom_data::value_size(config) > MAX_CONFIG {
-            let message = format!("Must be at most {MAX_CONFIG} bytes of JSON.");
-            return Err(vec![Issue::new(AT, "too_big", message)]);
-        }
-        Ok(action)
+        reader.issues.finish_within(action, config, AT, MAX_CONFIG)
     }
 }
 

@@ -172,7 +172,7 @@ proptest! {
         let trigger = Trigger::Event { name: "begin".to_owned(), filter: None };
         let version = flow.version();
         let workflow = WorkflowId::first_of(START);
-        let piece = Piece { workflow, version: &version, trigger: &trigger, allow_reentry: false };
+        let piece = Piece { workflow, version: &version, trigger: &trigger, starts: &[], allow_reentry: false };
         let mut rehearsed_board = board.clone();
         let all = std::iter::once(first).chain(history.iter().cloned()).collect();
         let outcome = rehearse(piece, board.contact.id, all, &mut rehearsed_board, end);

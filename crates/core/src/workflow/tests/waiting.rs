@@ -3,11 +3,12 @@
 use serde_json::json;
 
 use super::stage::Board;
-use super::{Flow, HOUR, START, done, event, inputs, minutes, told};
+use super::{Flow, HOUR, START, begun, done, event, inputs, minutes, told};
 use crate::filter::Filter;
 use crate::template::TemplateType::Marketing;
 use crate::time::Timestamp;
 use crate::workflow::advance::advance;
+use crate::workflow::execution::StepRecord;
 use crate::workflow::goal::Goal;
 use crate::workflow::kind::ExecutionStatus as Status;
 use crate::workflow::kind::StepType::{Delay, Exit, SendEmail, WaitForEvent, WaitUntil};
@@ -99,6 +100,22 @@ fn an_event_that_came_while_the_engine_was_busy_still_ends_the_wait() {
     let execution = wait().run(&mut board, json!({}), &[event("activated", at, json!({}))], 5);
     assert_eq!(execution.exit_reason.as_deref(), Some("event"));
     assert_eq!((execution.log[1].started_at, execution.log[1].completed_at), (START, Some(at)));
+}
+
+#[test]
+fn what_is_told_later_came_later_whatever_its_time_says() {
+    let version = wait().version();
+    let mut board = Board::new(json!({}));
+    let early = event("activated", Timestamp(START.0 - 2_000), json!({}));
+    // it came before the execution did, and both are looked at together
+    let mut execution = begun(&board, json!({}));
+    run(&version, &mut execution, &inputs(std::slice::from_ref(&early)), &mut board, START);
+    assert_eq!(execution.status, Status::Waiting);
+    // the clock of whoever stored it is behind
+    run(&version, &mut execution, &inputs(&[early]), &mut board, minutes(1));
+    assert_eq!(execution.exit_reason.as_deref(), Some("event"));
+    let times = |record: &StepRecord| record.completed_at.map(|ended| ended.0 - record.started_at.0);
+    assert!(execution.log.iter().all(|record| times(record) >= Some(0)), "{execution:?}");
 }
 
 #[test]

@@ -9,5 +9,7 @@ mod upsert;
 pub use self::change::{Change, Found, change, subscribe};
 pub use self::delete::{Deleted, delete};
 pub use self::list::{List, Sort, Total, list, total};
-pub use self::record::{existing, get, hold, hold_all, hold_free, is_id_told, next_ids, project_of};
+pub use self::record::{
+    existing, get, hold, hold_all, hold_free, is_id_told, keep_all, next_ids, project_of,
+};
 pub use self::upsert::{Contacts, Upsert, Upserted};

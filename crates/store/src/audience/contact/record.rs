@@ -86,6 +86,17 @@ pub async fn hold_all(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId]) ->
     .map(drop)
 }
 
+/// Has contacts stay until the transaction ends. Others may change them.
+pub async fn keep_all(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<()> {
+    tx.all(
+        "select id from contacts where project_id = $1 and id {in $2} order by id {for_key_share}",
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        |r| r.get::<ContactId>(0),
+    )
+    .await
+    .map(drop)
+}
+
 /// Holds a contact until the transaction ends; whether it exists.
 pub async fn hold(tx: &Tx<'_>, project: ProjectNumber, id: ContactId) -> Result<bool> {
     tx.exists("select 1 from contacts where project_id = $1 and id = $2 {for_update}", args![project, id])

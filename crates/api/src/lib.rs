@@ -18,6 +18,7 @@ mod fields;
 mod filter;
 mod host;
 mod instance;
+mod json;
 mod middleware;
 mod no_room;
 mod page;

@@ -131,7 +131,7 @@ async fn with_file(
         read.map_err(|error| failed = Some(error)).ok().map(|()| events)
     });
     let until = until.unwrap_or_else(|| afterwards(last));
-    let rehearsed = app.simulate_events(project, id, which, read, until).await;
+    let rehearsed = app.simulate_events(project, id, which, read, until, None).await;
     match failed {
         Some(error) => Err(error),
         None => Ok(rehearsed?),

@@ -81,6 +81,9 @@ both_engines! {
             "list": ["a", 1, null, {"b": [true]}, []],
             "empty": {},
             "object": {"inner": {"deep": null, "text": ""}},
+            // what libraries tell themselves by is data as well
+            "raw": {"$serde_json::private::RawValue": "[1]"},
+            "number": {"$serde_json::private::Number": "1"},
             "locale": "fr",
         });
         assert_written(&app, &json!({}), std::slice::from_ref(&data), &data).await;

@@ -1,6 +1,6 @@
 //! `/oauth`: signing in with an account at a provider.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

@@ -1,6 +1,6 @@
 //! `/auth`: signing up, in and out.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};

@@ -1,6 +1,6 @@
 //! `/users/@me/totp`: the second factor.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::header;
 use mailwright_app::App;

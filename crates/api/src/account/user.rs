@@ -1,6 +1,6 @@
 //! `/users/@me`: the signed-in user.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::{App, Resource};
 use mailwright_core::ids::{SessionId, UserId};

@@ -1,6 +1,6 @@
 //! `/contacts/bulk-*` and `/contacts/bulk/:jobId`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;

@@ -1,6 +1,6 @@
 //! `/contacts`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::audience::contact::ContactPatch;

@@ -1,6 +1,6 @@
 //! `/contacts/fields`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_app::automation::usage::NamedWorkflow;

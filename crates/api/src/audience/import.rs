@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::{Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};

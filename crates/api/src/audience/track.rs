@@ -1,6 +1,6 @@
 //! `POST /v1/track`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use mailwright_app::App;

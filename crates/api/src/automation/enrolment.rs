@@ -1,6 +1,6 @@
 //! Enrolling the members of a segment in a workflow.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::automation::enrolment::Enrolled;

@@ -1,6 +1,6 @@
 //! `/workflows/fields`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use serde::Serialize;

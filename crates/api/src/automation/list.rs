@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_app::automation::manage::Counted;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use mailwright_app::automation::simulation::{
-    DEFAULT_DAYS, MAX_DAYS, MAX_EVENTS, Rehearsed, ScriptedEvent, Which, afterwards,
+    DEFAULT_DAYS, LONGEST_REQUEST, MAX_DAYS, MAX_EVENTS, Rehearsed, ScriptedEvent, Which, afterwards,
 };
 use mailwright_app::automation::whom::Whom;
 use mailwright_app::{App, Resource};
@@ -247,7 +247,7 @@ pub(crate) async fn simulate(
         let last = events.iter().map(|event| event.at).max().unwrap_or(Timestamp::FIRST);
         let until = body.until.and_then(|until| date(&until, "until").ok());
         let until = until.unwrap_or_else(|| afterwards(last));
-        app.simulate_events(&project, id, which, [events], until).await?
+        app.simulate_events(&project, id, which, [events], until, Some(LONGEST_REQUEST)).await?
     } else if let Some(contact) = body.contact {
         let contact = Whom::parse(&contact.0)?;
         app.simulate_contact(&project, id, which, days, contact).await?

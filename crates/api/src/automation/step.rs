@@ -1,6 +1,6 @@
 //! `/workflows/:id/steps`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::{App, Resource};

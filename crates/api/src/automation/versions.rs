@@ -1,6 +1,6 @@
 //! Copies and versions of workflows, and what runs on which.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::automation::migration::{Moved, Plan};

@@ -1,6 +1,6 @@
 //! `/workflows/:id/why`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::automation::whom::Whom;
 use mailwright_app::automation::why::{Decided, Decision};

@@ -1,6 +1,6 @@
 //! `/mailbox`: mails that the capture transport kept instead of sending them.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;

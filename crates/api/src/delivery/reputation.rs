@@ -1,6 +1,6 @@
 //! `/projects/:id/security`: how well a project's mail is received.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_app::delivery::reputation::Security;

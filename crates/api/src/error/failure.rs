@@ -1,6 +1,6 @@
 //! The answers of a handler that has no result.
 
-use axum::Json;
+use crate::json::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! `GET /config`: what this instance offers, for anybody.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_app::account::oauth::Provider;

@@ -1,6 +1,6 @@
 //! `/projects/:id/audit`: who did what.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_app::project::audit::Recorded;

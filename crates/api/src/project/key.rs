@@ -1,6 +1,6 @@
 //! `/projects/:id/keys`: keys with names and scopes, besides the project's own pair.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use mailwright_app::{App, KeyKind, Resource};

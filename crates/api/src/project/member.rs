@@ -1,6 +1,6 @@
 //! `/projects/:id/members` and `/projects/:id/invitations`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use mailwright_app::project::member::{Invitation, Invited, Manager, Member};

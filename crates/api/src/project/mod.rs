@@ -5,7 +5,7 @@ pub(crate) mod invitation;
 pub(crate) mod key;
 pub(crate) mod member;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;

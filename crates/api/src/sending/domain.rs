@@ -1,6 +1,6 @@
 //! `/domains`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::sending::domain::DomainWithRecords;

@@ -1,6 +1,6 @@
 //! `/emails`: the mails of a project and what happened to them.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::sending::email::Email;
 use mailwright_app::{App, Resource};

@@ -1,6 +1,6 @@
 //! `/templates`.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::sending::template::Fields;

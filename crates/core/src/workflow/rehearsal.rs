@@ -22,7 +22,7 @@ use crate::workflow::trigger::Trigger;
 use crate::workflow::version::Version;
 use crate::workflow::world::{Answered, Happening, Input, WithContext};
 
-/// The most executions of a contact that a rehearsal keeps; the events after them count as too many.
+/// The most executions of a contact that a rehearsal begins; the events after them count as too many.
 pub const MAX_EXECUTIONS: usize = 1000;
 
 /// What is rehearsed.
@@ -48,27 +48,34 @@ pub trait Actor: Stage {
     fn caused(&mut self) -> Vec<Happening>;
 }
 
-/// What became of a contact.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Outcome {
-    /// Its executions, the oldest first.
-    pub executions: Vec<Execution>,
-    /// Why others did not begin, by the events that would have begun them; a schedule has none.
-    pub refused: Vec<(Option<EventId>, Refused)>,
+/// Who is told what becomes of a contact. It is told as it happens, so that nobody has to remember all of it.
+pub trait Audience {
+    /// An execution is over, or the rehearsal is; the oldest come first.
+    fn see(&mut self, execution: Execution);
+    /// An execution did not begin. A schedule has no event.
+    fn miss(&mut self, event: Option<EventId>, why: Refused);
 }
+
+/// A rehearsal ended early, because there was no time for it ([`Stage::has_time`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BrokenOff;
 
 /// Rehearses a workflow with a contact. `events` are in order; `until` is when the rehearsal ends.
 pub fn rehearse(
     piece: Piece<'_>,
     contact: ContactId,
     events: Vec<Happening>,
-    actor: &mut impl Actor,
+    (actor, audience): (&mut impl Actor, &mut impl Audience),
     until: Timestamp,
-) -> Outcome {
-    let mut play = Play { piece, contact, actor, active: None, outcome: Outcome::default() };
+) -> Result<(), BrokenOff> {
+    let (active, begun, lately) = (None, 0, VecDeque::new());
+    let mut play = Play { piece, contact, actor, audience, active, begun, lately };
     let mut events: VecDeque<Happening> = events.into();
     let mut starts = piece.starts.iter().copied().take_while(|at| *at <= until).peekable();
     loop {
+        if !play.actor.has_time() {
+            return Err(BrokenOff);
+        }
         let next_event = events.front().map(|event| event.at).filter(|at| *at <= until);
         let next = next_event.into_iter().chain(starts.peek().copied()).min();
         // what is due at the instant of an event comes after it, as it does when both are looked at together
@@ -86,8 +93,10 @@ pub fn rehearse(
             events.push_front(event);
         }
     }
-    play.outcome.executions.extend(play.active);
-    play.outcome
+    if let Some(active) = play.active {
+        play.audience.see(active);
+    }
+    Ok(())
 }
 
 /// When the request was made that an execution waits for.
@@ -95,15 +104,19 @@ fn asked_at(execution: &Execution) -> Option<Timestamp> {
     execution.open().filter(|record| record.status == StepStatus::Running).map(|record| record.started_at)
 }
 
-struct Play<'a, 'p, A> {
+struct Play<'a, 'p, A, B> {
     piece: Piece<'p>,
     contact: ContactId,
     actor: &'a mut A,
+    audience: &'a mut B,
     active: Option<Execution>,
-    outcome: Outcome,
+    /// How many executions began.
+    begun: usize,
+    /// When the last ones did, as many as may within an hour.
+    lately: VecDeque<Timestamp>,
 }
 
-impl<A: Actor> Play<'_, '_, A> {
+impl<A: Actor, B: Audience> Play<'_, '_, A, B> {
     fn due(&self) -> Option<Timestamp> {
         self.active.as_ref().and_then(|execution| execution.due_at)
     }
@@ -129,7 +142,7 @@ impl<A: Actor> Play<'_, '_, A> {
         let Some(mut execution) = self.active.take() else { return };
         run(self.piece.version, &mut execution, told, self.actor, now);
         // nobody is asked: every request is answered at once
-        while let Some(at) = asked_at(&execution) {
+        while let Some(at) = asked_at(&execution).filter(|_| self.actor.has_time()) {
             let output = json!({ "success": true, "simulated": true });
             let answered = Answered { output, error: None };
             run(self.piece.version, &mut execution, &[(at, Input::Answered(&answered))], self.actor, now);
@@ -148,15 +161,14 @@ impl<A: Actor> Play<'_, '_, A> {
         if execution.status.is_active() {
             self.active = Some(execution);
         } else {
-            self.outcome.executions.push(execution);
+            self.audience.see(execution);
         }
     }
 
     fn begins_too_often(&self, now: Timestamp) -> bool {
-        let began = &self.outcome.executions;
         let hour_ago = now.minus(Duration::from_hours(1));
-        let lately = began.iter().rev().take_while(|execution| execution.started_at > hour_ago).count();
-        lately >= MAX_STARTS_PER_HOUR || began.len() >= MAX_EXECUTIONS
+        let lately = self.lately.iter().filter(|began| **began > hour_ago).count();
+        lately >= MAX_STARTS_PER_HOUR || self.begun >= MAX_EXECUTIONS
     }
 
     /// The schedule starts the workflow for the members of its segment.
@@ -167,7 +179,7 @@ impl<A: Actor> Play<'_, '_, A> {
             return;
         }
         if let Some(why) = self.why_not(at) {
-            return self.outcome.refused.push((None, why));
+            return self.audience.miss(None, why);
         }
         self.active = Some(self.begun(None, Data::new(), at));
         self.go_on(at);
@@ -177,14 +189,19 @@ impl<A: Actor> Play<'_, '_, A> {
     fn why_not(&self, at: Timestamp) -> Option<Refused> {
         if self.active.is_some() {
             Some(Refused::Active)
-        } else if !self.piece.allow_reentry && !self.outcome.executions.is_empty() {
+        } else if !self.piece.allow_reentry && self.begun > 0 {
             Some(Refused::Reentry)
         } else {
             self.begins_too_often(at).then_some(Refused::TooMany)
         }
     }
 
-    fn begun(&self, source: Option<EventId>, context: Data, at: Timestamp) -> Execution {
+    fn begun(&mut self, source: Option<EventId>, context: Data, at: Timestamp) -> Execution {
+        self.begun += 1;
+        self.lately.push_back(at);
+        if self.lately.len() > MAX_STARTS_PER_HOUR {
+            self.lately.pop_front();
+        }
         let (id, workflow) = (ExecutionId::first_of(at), self.piece.workflow);
         begin(Beginning { id, workflow, contact: self.contact, source, context, at })
     }
@@ -210,7 +227,7 @@ impl<A: Actor> Play<'_, '_, A> {
         } else {
             return Some(self.begun(Some(event.id), event.data.clone(), event.at));
         };
-        self.outcome.refused.push((Some(event.id), why));
+        self.audience.miss(Some(event.id), why);
         None
     }
 }

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::StepId;
 use crate::time::Timestamp;
 use crate::workflow::execution::{Execution, StepRecord};
-use crate::workflow::kind::StepStatus;
-use crate::workflow::rehearsal::Outcome;
+use crate::workflow::kind::{Refused, StepStatus};
 use crate::workflow::version::Version;
 
 /// What became of the contacts at a step.
@@ -58,19 +57,19 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds what became of a contact.
-    pub fn add(&mut self, version: &Version, events: usize, outcome: &Outcome) {
+    /// Adds a contact, with how many events happened to it.
+    pub fn add_contact(&mut self, events: usize) {
         self.contacts += 1;
         self.events += events as i64;
-        for (_, why) in &outcome.refused {
-            *self.refused.entry(why.to_string()).or_default() += 1;
-        }
-        for execution in &outcome.executions {
-            self.add_execution(version, execution);
-        }
     }
 
-    fn add_execution(&mut self, version: &Version, execution: &Execution) {
+    /// Adds an execution that did not begin.
+    pub fn add_refused(&mut self, why: Refused) {
+        *self.refused.entry(why.to_string()).or_default() += 1;
+    }
+
+    /// Adds an execution as it is at the end.
+    pub fn add_execution(&mut self, version: &Version, execution: &Execution) {
         self.entered += 1;
         self.converted += i64::from(execution.is_converted);
         *self.statuses.entry(execution.status.to_string()).or_default() += 1;

@@ -5,7 +5,7 @@
 
 pub(crate) mod page;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};

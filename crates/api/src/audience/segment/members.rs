@@ -1,6 +1,6 @@
 //! `/segments/{id}/contacts`, `members`, `compute` and `refresh`: who is in a segment.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_core::issue::Issue;

@@ -2,7 +2,7 @@
 
 pub(crate) mod members;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::audience::segment::{NewSegment, SegmentPatch};

@@ -6,7 +6,7 @@
 
 mod page;
 
-use axum::Json;
+use crate::json::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_app::sending::campaign::Overview;

@@ -7,7 +7,7 @@ pub(crate) mod state;
 pub(crate) mod stats;
 mod view;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;

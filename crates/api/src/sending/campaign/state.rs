@@ -1,6 +1,6 @@
 //! `/campaigns/{id}/send` and the other steps of a campaign: cancel, pause, resume, retry, test.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_core::email::RecipientState;

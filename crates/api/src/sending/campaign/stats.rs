@@ -1,6 +1,6 @@
 //! `/campaigns/{id}/stats` and `/campaigns/{id}/audience`: the statistics of a campaign.
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::App;
 use mailwright_core::campaign::rate;

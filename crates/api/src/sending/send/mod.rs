@@ -3,7 +3,7 @@
 mod attachment;
 mod body;
 
-use axum::Json;
+use crate::json::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use mailwright_app::App;

@@ -7,7 +7,7 @@ use mailwright_core::filter::Facts;
 use mailwright_core::ids::{ContactId, ProjectNumber, SignalId};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
-use mailwright_core::workflow::figures::changes;
+use mailwright_core::workflow::figures::{Figure, changes};
 use mailwright_core::workflow::lifecycle::{cancel, fail, waits_for};
 use mailwright_core::workflow::run::{Told, run};
 use mailwright_core::workflow::world::Input;
@@ -18,7 +18,7 @@ use mailwright_store::automation::signal::{self, News, Signal};
 use mailwright_store::automation::version::Compiled;
 use mailwright_store::automation::{figures, forget, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::{Result, Rx, Tx, project};
+use mailwright_store::{Error as StoreError, Result, Rx, Tx, project};
 
 use super::effects::Pending;
 use super::people::{self, People, Versions};
@@ -370,8 +370,15 @@ pub(super) async fn give_up(
             Ok(mut stored) => {
                 let before = stored.execution.clone();
                 fail(&mut stored.execution, "An unexpected error stopped the execution.", now);
-                let versions = people::versions(tx, project, std::slice::from_ref(&stored)).await?;
-                count(&mut deltas, project, &stored, &before, &versions);
+                match people::versions(tx, project, std::slice::from_ref(&stored)).await {
+                    Ok(versions) => count(&mut deltas, project, &stored, &before, &versions),
+                    // the version may be what cannot be read
+                    Err(StoreError::Corrupt { .. }) => {
+                        let ended = [(None, Figure::Waiting, -1), (None, Figure::Failed, 1)];
+                        figures::add(deltas.sums(), project, stored.workflow, &ended);
+                    }
+                    Err(error) => return Err(error),
+                }
                 failed.push(stored);
             }
             Err(unreadable) => {

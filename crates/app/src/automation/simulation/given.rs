@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::contact::Contact;
@@ -12,7 +13,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::world::Happening;
 use mailwright_store::audience::contact::Contacts;
 use mailwright_store::audience::filter::FactsOf;
-use mailwright_store::{Result as StoreResult, Rx, body};
+use mailwright_store::{Error as StoreError, Result as StoreResult, Rx, body};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -26,6 +27,8 @@ use crate::error::Result;
 /// The most events that one request can give.
 pub const MAX_EVENTS: usize = 10_000;
 
+/// How long a request with given events may take.
+pub const LONGEST_REQUEST: Duration = Duration::from_secs(20);
 /// How many contacts are read at a time.
 const TOGETHER: usize = 500;
 
@@ -47,7 +50,8 @@ type Scripted = (EmailAddress, Vec<Happening>);
 
 impl App {
     /// Rehearses a workflow with given events until `until`. The events come in parts, each with all events of its
-    /// contacts. Everything that became of a contact is told if it is the only one.
+    /// contacts; a part takes a time at most, if there is a limit. Everything that became of a contact is told if it is
+    /// the only one.
     pub async fn simulate_events(
         &self,
         project: &Project,
@@ -55,6 +59,7 @@ impl App {
         which: (Which, Option<Which>),
         parts: impl IntoIterator<Item = Vec<ScriptedEvent>>,
         until: Timestamp,
+        limit: Option<Duration>,
     ) -> Result<Rehearsed> {
         let script = self.script(project, id, which, (Timestamp::FIRST, until)).await?;
         let (number, rehearsal) = (project.number, Arc::new(Rehearsal::new(script)));
@@ -68,8 +73,9 @@ impl App {
                     number,
                     body!(async |rx| {
                         let setting = Setting::load(rx, number, &rehearsal).await?;
+                        let ends = limit.map(|limit| (Instant::now() + limit, limit));
                         for page in contacts.chunks(TOGETHER) {
-                            add_page(rx, number, &rehearsal, &setting, page, &mut into).await?;
+                            add_page(rx, number, (&rehearsal, &setting), page, ends, &mut into).await?;
                         }
                         Ok(into)
                     }),
@@ -101,9 +107,9 @@ fn by_contact(events: Vec<ScriptedEvent>) -> Vec<Scripted> {
 async fn add_page(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
-    rehearsal: &Rehearsal,
-    setting: &Setting,
+    (rehearsal, setting): (&Rehearsal, &Setting),
     page: &[Scripted],
+    ends: Option<(Instant, Duration)>,
     into: &mut Rehearsed,
 ) -> StoreResult<()> {
     let contacts = Contacts::load(rx, page.iter().map(|(email, _)| (project, email))).await?;
@@ -111,12 +117,14 @@ async fn add_page(
     let ids: Vec<ContactId> = page.iter().filter_map(|(email, _)| id(email)).collect();
     let mut known = setting.known(rx, project, &ids, Timestamp::LAST).await?;
     for (email, events) in page {
+        if let Some((_, limit)) = ends.filter(|(at, _)| Instant::now() > *at) {
+            return Err(StoreError::TooSlow(limit));
+        }
         let known = id(email).and_then(|id| known.remove(&id));
         let known = known.unwrap_or_else(|| new_contact(email, events));
-        let trace = into.add(rehearsal, setting, known, events.clone());
-        if into.trace.is_none() {
-            into.keep(rehearsal, trace);
-        }
+        // whether there are others is not known yet
+        let is_first = into.trace.is_none();
+        into.add(rehearsal, setting, known, events.clone(), is_first)?;
     }
     Ok(())
 }

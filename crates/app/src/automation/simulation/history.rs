@@ -54,8 +54,7 @@ impl App {
                 let Some(known) = known.remove(&contact) else { return Ok(None) };
                 let mut rehearsed = Rehearsed::begin(&rehearsal);
                 let events = histories.remove(&contact).unwrap_or_default();
-                let trace = rehearsed.add(&rehearsal, &setting, known, events);
-                rehearsed.keep(&rehearsal, trace);
+                rehearsed.add(&rehearsal, &setting, known, events, true)?;
                 Ok(Some(rehearsed))
             }),
         );
@@ -137,7 +136,7 @@ pub(super) async fn next_contacts(
     let last = known.keys().next_back().copied();
     for (id, known) in known {
         let events = histories.remove(&id).unwrap_or_default();
-        into.add(rehearsal, setting, known, events);
+        into.add(rehearsal, setting, known, events, false)?;
         if began.elapsed() > LONGEST && Some(id) != last {
             page.retain(|contact| *contact <= id);
             is_all = false;

@@ -14,9 +14,10 @@ mod job;
 mod person;
 mod plan;
 mod rehearsed;
+mod seen;
 mod setting;
 
-pub use self::given::{MAX_EVENTS, ScriptedEvent};
+pub use self::given::{LONGEST_REQUEST, MAX_EVENTS, ScriptedEvent};
 pub use self::plan::{DEFAULT_DAYS, MAX_DAYS, Which, afterwards};
 pub use self::rehearsed::Rehearsed;
 

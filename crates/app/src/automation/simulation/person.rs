@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{Data, DataPatch};
@@ -52,12 +53,14 @@ pub(super) struct Person<'s> {
     /// When it got mails that the cap counts, the newest first.
     got: Vec<Timestamp>,
     caused: Vec<Happening>,
+    /// Until when steps are taken.
+    ends: Instant,
 }
 
 impl<'s> Person<'s> {
-    pub(super) fn new(scene: &'s Scene, begins: Known) -> Self {
+    pub(super) fn new(scene: &'s Scene, begins: Known, ends: Instant) -> Self {
         let Known { facts, is_suppressed, got } = begins;
-        Self { scene, facts, is_suppressed, got, caused: Vec::new() }
+        Self { scene, facts, is_suppressed, got, caused: Vec::new(), ends }
     }
 }
 
@@ -111,6 +114,10 @@ impl World for Person<'_> {
 }
 
 impl Stage for Person<'_> {
+    fn has_time(&self) -> bool {
+        Instant::now() < self.ends
+    }
+
     fn apply(&mut self, _: &Version, _: &mut Execution, effects: Vec<Effect>) {
         for effect in effects {
             match effect {

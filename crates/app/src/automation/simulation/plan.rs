@@ -15,7 +15,7 @@ use mailwright_core::workflow::execution::{Execution, StepRecord};
 use mailwright_core::workflow::graph::Step;
 use mailwright_core::workflow::kind::{StepStatus, StepType};
 use mailwright_core::workflow::output::shown;
-use mailwright_core::workflow::rehearsal::{Outcome, Piece, rehearse};
+use mailwright_core::workflow::rehearsal::{Audience, BrokenOff, Piece, rehearse};
 use mailwright_core::workflow::trigger::Trigger;
 use mailwright_core::workflow::version::Version;
 use mailwright_core::workflow::world::Happening;
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 
 use super::person::Person;
 use crate::App;
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 /// The most days of history that are looked at.
 pub const MAX_DAYS: i64 = 365;
@@ -99,10 +99,10 @@ impl Prepared {
     pub(super) fn rehearse(
         &self,
         script: &Script,
-        person: &mut Person<'_>,
         contact: ContactId,
         events: Vec<Happening>,
-    ) -> Outcome {
+        (person, seen): (&mut Person<'_>, &mut impl Audience),
+    ) -> Result<(), BrokenOff> {
         let piece = Piece {
             workflow: script.workflow,
             version: &self.version,
@@ -110,11 +110,11 @@ impl Prepared {
             starts: self.starts(script, &person.scene.zone),
             allow_reentry: script.allow_reentry,
         };
-        rehearse(piece, contact, events, person, Timestamp(script.until))
+        rehearse(piece, contact, events, (person, seen), Timestamp(script.until))
     }
 
     /// What an execution did, as `GET` of an execution tells it, without the ids of what was never made.
-    pub(super) fn told(&self, execution: &Execution, whom: &Told<'_>) -> Value {
+    pub(super) fn told(&self, execution: &Execution, whom: &Told) -> Value {
         let steps = execution.log.iter().filter_map(|record| {
             let step = self.steps().get(record.step)?;
             Some(json!({
@@ -143,19 +143,24 @@ impl Prepared {
 }
 
 /// What is told beside the log.
-pub(super) struct Told<'t> {
-    pub(super) email: &'t EmailAddress,
-    /// The data of the events that happened.
-    pub(super) events: &'t BTreeMap<EventId, Data>,
+pub(super) struct Told {
+    email: EmailAddress,
+    /// The data of the events that happen.
+    events: BTreeMap<EventId, Data>,
 }
 
-impl Told<'_> {
+impl Told {
+    pub(super) fn new(email: EmailAddress, events: &[Happening]) -> Self {
+        let with_data = events.iter().filter(|event| !event.data.is_empty());
+        Self { email, events: with_data.map(|event| (event.id, event.data.clone())).collect() }
+    }
+
     fn output(&self, execution: &Execution, step: &Step, record: &StepRecord) -> Option<Value> {
         let mut output = shown(execution, step, record)?;
         if step.kind == StepType::SendEmail && record.status == StepStatus::Completed {
             let other = step.config["recipient"]["customEmail"].as_str().and_then(EmailAddress::parse);
             let to = other.filter(|_| output["recipientType"] == "CUSTOM");
-            output["recipientEmail"] = to.as_ref().unwrap_or(self.email).to_string().into();
+            output["recipientEmail"] = to.as_ref().unwrap_or(&self.email).to_string().into();
         }
         let event = record.output["event"].as_str().and_then(|event| event.parse().ok());
         if let Some(data) = event.and_then(|event: EventId| self.events.get(&event)) {
@@ -197,7 +202,7 @@ impl App {
         id: WorkflowId,
         (first, second): (Which, Option<Which>),
         (from, until): (Timestamp, Timestamp),
-    ) -> Result<Script> {
+    ) -> crate::error::Result<Script> {
         let workflow = self.workflow(project, id).await?;
         let number = project.number;
         let definition = async |which: Which| match which {

@@ -1,22 +1,25 @@
 //! What a rehearsal comes to, contact by contact.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
-use mailwright_core::address::EmailAddress;
 use mailwright_core::filter::Facts as _;
 use mailwright_core::ids::StepId;
-use mailwright_core::time::Timestamp;
-use mailwright_core::workflow::execution::{Execution, StepRecord};
-use mailwright_core::workflow::kind::{ExecutionStatus, StepStatus, StepType};
-use mailwright_core::workflow::rehearsal::Outcome;
+use mailwright_core::workflow::kind::StepType;
+use mailwright_core::workflow::rehearsal::BrokenOff;
 use mailwright_core::workflow::summary::Summary;
 use mailwright_core::workflow::world::Happening;
+use mailwright_store::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::person::{Known, Person};
 use super::plan::{Prepared, Rehearsal, Told};
+use super::seen::Seen;
 use super::setting::Setting;
+
+/// For how long a contact is rehearsed at most.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// What a rehearsal comes to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,7 +31,7 @@ pub struct Rehearsed {
     pub compared: Option<Summary>,
     /// Contacts that the two versions do not do the same with.
     pub differing: i64,
-    /// What became of the contact, if there was only one.
+    /// What became of the contact, if there was only one; the first executions, as far as there is room.
     pub trace: Option<Vec<Value>>,
     /// The steps of the version, with their names.
     pub steps: BTreeMap<StepId, (String, StepType)>,
@@ -50,67 +53,46 @@ impl Rehearsed {
         }
     }
 
-    /// Rehearses a contact, and adds what became of it, unless the workflow looks at none of its events. Returns what is
-    /// told of it by itself.
+    /// Rehearses a contact, and adds what became of it, unless the workflow looks at none of its events. All of it is kept
+    /// if it `is_told`, as far as there is room.
     pub(super) fn add(
         &mut self,
         rehearsal: &Rehearsal,
         setting: &Setting,
         contact: Known,
         events: Vec<Happening>,
-    ) -> Trace {
-        let id = contact.id();
-        let email = contact.facts.contact().email.clone();
+        is_told: bool,
+    ) -> Result<()> {
         let count = events.iter().filter(|event| setting.events.contains(&event.name)).count();
         if count == 0 && !rehearsal.has_starts(&setting.scene.zone) {
-            return Trace { email, events: Vec::new(), executions: Vec::new() };
+            self.trace = is_told.then(Vec::new).or(self.trace.take());
+            return Ok(());
         }
-        let play = |prepared: &Prepared, begins: Known, events| {
-            let mut person = Person::new(&setting.scene, begins);
-            prepared.rehearse(&rehearsal.script, &mut person, id, events)
+        let (ends, compares) = (Instant::now() + LONGEST, rehearsal.second.is_some());
+        let told = is_told.then(|| Told::new(contact.facts.contact().email.clone(), &events));
+        let play = |prepared: &Prepared, contact: Known, events: Vec<Happening>, seen: &mut Seen<'_>| {
+            let id = contact.id();
+            let mut person = Person::new(&setting.scene, contact, ends);
+            // it computes for long where many events each go a long way
+            let played = tokio::task::block_in_place(|| {
+                prepared.rehearse(&rehearsal.script, id, events, (&mut person, seen))
+            });
+            played.map_err(|BrokenOff| Error::TooSlow(LONGEST))
         };
-        let second =
-            rehearsal.second.as_ref().map(|second| (second, play(second, contact.clone(), events.clone())));
-        let outcome = play(&rehearsal.first, contact, events.clone());
-        self.summary.add(&rehearsal.first.version, count, &outcome);
-        if let Some((second, other)) = second {
-            let differs = essence(&rehearsal.first, &outcome) != essence(second, &other);
-            self.differing += i64::from(differs);
-            self.compared.get_or_insert_default().add(&second.version, count, &other);
+        let mut other = None;
+        if let Some(second) = &rehearsal.second {
+            let summary = self.compared.get_or_insert_default();
+            summary.add_contact(count);
+            let mut seen = Seen::new(second, summary, compares, None);
+            play(second, contact.clone(), events.clone(), &mut seen)?;
+            other = Some(seen.end());
         }
-        Trace { email, events, executions: outcome.executions }
+        self.summary.add_contact(count);
+        let mut seen = Seen::new(&rehearsal.first, &mut self.summary, compares, told);
+        play(&rehearsal.first, contact, events, &mut seen)?;
+        let (essence, trace) = seen.end();
+        self.differing += i64::from(other.is_some_and(|(other, _)| other != essence));
+        self.trace = trace.or(self.trace.take());
+        Ok(())
     }
-
-    /// Keeps all that became of a contact.
-    pub(super) fn keep(&mut self, rehearsal: &Rehearsal, trace: Trace) {
-        let Trace { email, events, executions } = trace;
-        let with_data = events.into_iter().filter(|event| !event.data.is_empty());
-        let events = with_data.map(|event| (event.id, event.data)).collect();
-        let whom = Told { email: &email, events: &events };
-        self.trace =
-            Some(executions.iter().map(|execution| rehearsal.first.told(execution, &whom)).collect());
-    }
-}
-
-/// What became of a contact.
-pub(super) struct Trace {
-    email: EmailAddress,
-    events: Vec<Happening>,
-    executions: Vec<Execution>,
-}
-
-/// What an execution did that makes a difference: its end, and its steps with their times.
-type Essence =
-    (ExecutionStatus, Option<String>, bool, Vec<(StepId, StepStatus, Timestamp, Option<Timestamp>)>);
-
-fn essence(prepared: &Prepared, outcome: &Outcome) -> Vec<Essence> {
-    let step = |record: &StepRecord| {
-        let step = prepared.steps().get(record.step)?;
-        Some((step.id, record.status, record.started_at, record.completed_at))
-    };
-    let executions = outcome.executions.iter().map(|execution| {
-        let steps = execution.log.iter().filter_map(step).collect();
-        (execution.status, execution.exit_reason.clone(), execution.is_converted, steps)
-    });
-    executions.collect()
 }

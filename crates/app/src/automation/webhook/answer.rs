@@ -13,7 +13,7 @@ use mailwright_store::automation::request::Claimed;
 use serde_json::{Value, json};
 
 use super::signature::Secret;
-use crate::http_client::{Answer, Error, Failure, GivenUrl, Phase, Request};
+use crate::http_client::{Answer, Error, Failure, GivenUrl, Part, Phase, Request};
 
 /// The request, signed. Fails with the reason why it cannot be made.
 pub(super) fn prepared(
@@ -109,9 +109,11 @@ impl Attempt {
             Err(Error::Refused(refusal)) => Self::Refused(format!("The address is refused: {refusal}.")),
             Err(Error::NotSent(Failure::Timeout { phase: Phase::Turn, .. })) => return None,
             // what is too large now is so later
-            Err(error @ (Error::Redirect(_) | Error::NotSent(Failure::TooLarge { .. }))) => {
-                Self::Refused(format!("{error}."))
-            }
+            Err(
+                error @ (Error::Redirect(_)
+                | Error::NotSent(Failure::TooLarge { .. })
+                | Error::InDoubt(Failure::TooLarge { part: Part::RequestHead, .. })),
+            ) => Self::Refused(format!("{error}.")),
             Err(error) => Self::Failed { is_doubt: !error.was_not_sent(), error: format!("{error}.") },
         })
     }
@@ -221,5 +223,46 @@ fn holds_nul(json: &Value) -> bool {
         Value::Array(items) => items.iter().any(holds_nul),
         Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_is_asked_for_in_seconds_or_until_a_date() {
+        let now = Timestamp::parse("1994-11-06T08:49:00Z").unwrap();
+        let pause = |text: &str| {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_str(text).unwrap())]);
+            retry_after(&headers, now).map(|pause| pause.as_secs())
+        };
+        for (text, expected) in [
+            ("120", Some(120)),
+            (" 7200 ", Some(7200)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(37)),
+            ("Sunday, 06-Nov-94 09:49:00 GMT", Some(3600)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("-5", None),
+            ("soon", None),
+            ("99999999999999999999", None),
+        ] {
+            assert_eq!(pause(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_json_within_bounds_and_else_text() {
+        let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        for (body, is_text) in [
+            (r#"{"ok":true}"#.to_owned(), false),
+            (deep(MAX_RESPONSE_LEVELS), false),
+            (deep(MAX_RESPONSE_LEVELS + 1), true),
+            (deep(1000), true),
+            (r#""\u0000""#.to_owned(), true),
+            ("no JSON".to_owned(), true),
+        ] {
+            assert_eq!(response(body.as_bytes()).is_string(), is_text, "{body}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use mailwright_core::workflow::world::Happening;
 
 use crate::args;
 use crate::database::error::Result;
-use crate::database::tx::Rx;
+use crate::database::tx::{Row, Rx};
 use crate::database::value::Arg;
 
 /// The data of some events, by their ids; those without data are left out.
@@ -71,11 +71,11 @@ pub struct Between<'a> {
 
 impl Between<'_> {
     /// What statements are about, as their parameters: contacts, names, project, first id, id behind the last, limit.
-    fn args(&self, project: ProjectNumber, contacts: &[ContactId]) -> [Arg<'_>; 6] {
+    fn args(&self, project: ProjectNumber, contacts: &[ContactId]) -> Vec<Arg<'_>> {
         let pairs = contacts.iter().flat_map(|contact| self.names.iter().map(move |name| (*contact, *name)));
         let (contacts, names) =
             pairs.map(|(contact, name)| (Some(contact.into()), Some(name.into()))).unzip();
-        [
+        vec![
             Arg::Ids(contacts),
             Arg::Texts(names),
             project.into(),
@@ -134,6 +134,38 @@ pub async fn loads(
     Ok(loads)
 }
 
+/// The events of some contacts, of each name in order, if there are few: fewer than the limit of each contact and name,
+/// none with more than so many bytes of data. Otherwise `None`, and nothing much was read.
+pub async fn few(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contacts: &[ContactId],
+    of: &Between<'_>,
+    bytes: i64,
+) -> Result<Option<Vec<(ContactId, Happening)>>> {
+    // differs as in `between`
+    let sql = if rx.is_postgres() {
+        "select n.contact_id, n.id, n.name, case when n.fits then n.data end, n.created_at, n.fits \
+         from {rows r: contact_id id, name text} cross join lateral (select e.contact_id, e.id, e.name, e.data, \
+         e.created_at, coalesce({json_bytes e.data}, 0) <= $7 as fits from events e where e.project_id = $3 \
+         and e.contact_id = r.contact_id and e.name = r.name and e.id >= $4 and e.id < $5 order by e.id limit $6) n"
+    } else {
+        "select e.contact_id, e.id, e.name, case when coalesce({json_bytes e.data}, 0) <= $7 then {json_out e.data} end, \
+         e.created_at, coalesce({json_bytes e.data}, 0) <= $7 from events e indexed by events_contact \
+         where e.project_id = $3 and e.contact_id = $1 and e.name = $2 and e.id >= $4 and e.id < $5 \
+         order by e.id limit $6"
+    };
+    let mut args = of.args(project, contacts);
+    args.push(bytes.into());
+    let found = rx.each_returning(sql, &args, |r| Ok((r.get::<bool>(5)?, read(r)?))).await?;
+    let mut counts: BTreeMap<(ContactId, &str), i64> = BTreeMap::new();
+    for (_, (contact, event)) in &found {
+        *counts.entry((*contact, event.name.as_str())).or_default() += 1;
+    }
+    let are_few = found.iter().all(|(fits, _)| *fits) && counts.values().all(|count| *count < of.limit);
+    Ok(are_few.then(|| found.into_iter().map(|(_, event)| event).collect()))
+}
+
 /// The events of some contacts, of each name in order.
 pub async fn between(
     rx: &Rx<'_>,
@@ -153,9 +185,10 @@ pub async fn between(
          where e.project_id = $3 and e.contact_id = $1 and e.name = $2 and e.id >= $4 and e.id < $5 \
          order by e.id limit $6"
     };
-    rx.each_returning(sql, &of.args(project, contacts), |r| {
-        let data = r.get::<Option<Data>>(3)?.unwrap_or_default();
-        Ok((r.get(0)?, Happening { id: r.get(1)?, name: r.get(2)?, data, at: r.get(4)? }))
-    })
-    .await
+    rx.each_returning(sql, &of.args(project, contacts), read).await
+}
+
+fn read(row: &Row<'_>) -> Result<(ContactId, Happening)> {
+    let data = row.get::<Option<Data>>(3)?.unwrap_or_default();
+    Ok((row.get(0)?, Happening { id: row.get(1)?, name: row.get(2)?, data, at: row.get(4)? }))
 }

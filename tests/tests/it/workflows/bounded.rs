@@ -120,4 +120,34 @@ both_engines! {
         assert!(trace > 1 && trace < 60, "{trace}");
         assert_eq!(items(&told["trace"][0]["stepExecutions"]).len(), 101);
     }
+
+    async fn contacts_with_much_are_rehearsed_like_others(engine: Engine) {
+        let app = App::start(engine).await;
+        let flow = Flow::new(&app, "begin").await;
+        let field = json!({"field": "event.text", "operator": "exists"});
+        flow.then("CONDITION", field).await;
+        flow.change(json!({"allowReentry": true})).await;
+        let track = async |name: &str, data: Value| {
+            track_ok(&app, json!({"email": format!("{name}@example.com"), "event": "begin", "data": data})).await;
+        };
+        track("few", json!({})).await;
+        for _ in 0..45 {
+            track("many", json!({})).await;
+        }
+        let large = json!({"text": {"value": long(), "persistent": false}});
+        track("large", large).await;
+        let branches = async |body: Value| {
+            let queued = app.post(&flow.path("/simulate")).json(&body).send().await.assert_status(202).json();
+            let path = flow.path(&format!("/simulate/{}", text(&queued["jobId"])));
+            let ended = app.eventually("the rehearsal is over", async || {
+                let found = read(&app, &path).await;
+                (found["state"] == "completed").then_some(found)
+            });
+            ended.await["result"]["summary"].clone()
+        };
+        let summary = branches(json!({"days": 1})).await;
+        assert_eq!((&summary["contacts"], &summary["events"], &summary["entered"]), (&json!(3), &json!(47), &json!(47)));
+        let condition = items(&summary["steps"]).iter().find(|step| step["type"] == "CONDITION").expect("it");
+        assert_eq!(condition["branches"], json!({"yes": 1, "no": 46}), "{summary}");
+    }
 }

@@ -15,6 +15,7 @@ use mailwright_store::audience::contact::Contacts;
 use mailwright_store::audience::filter::FactsOf;
 use mailwright_store::{Error as StoreError, Result as StoreResult, Rx, body};
 use sha2::{Digest, Sha256};
+use tokio::task::block_in_place;
 use uuid::Uuid;
 
 use super::person::Known;
@@ -116,17 +117,19 @@ async fn add_page(
     let id = |email: &EmailAddress| contacts.get(project, email).map(|contact| contact.id);
     let ids: Vec<ContactId> = page.iter().filter_map(|(email, _)| id(email)).collect();
     let mut known = setting.known(rx, project, &ids, Timestamp::LAST).await?;
-    for (email, events) in page {
-        if let Some((_, limit)) = ends.filter(|(at, _)| Instant::now() > *at) {
-            return Err(StoreError::TooSlow(limit));
+    block_in_place(|| {
+        for (email, events) in page {
+            if let Some((_, limit)) = ends.filter(|(at, _)| Instant::now() > *at) {
+                return Err(StoreError::TooSlow(limit));
+            }
+            let known = id(email).and_then(|id| known.remove(&id));
+            let known = known.unwrap_or_else(|| new_contact(email, events));
+            // whether there are others is not known yet
+            let is_first = into.trace.is_none();
+            into.add(rehearsal, setting, known, events.clone(), is_first)?;
         }
-        let known = id(email).and_then(|id| known.remove(&id));
-        let known = known.unwrap_or_else(|| new_contact(email, events));
-        // whether there are others is not known yet
-        let is_first = into.trace.is_none();
-        into.add(rehearsal, setting, known, events.clone(), is_first)?;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// A contact that its first event makes.

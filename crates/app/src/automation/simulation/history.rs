@@ -1,7 +1,7 @@
 //! Rehearsing with the events that a project recorded, contact by contact.
 //!
-//! It is done some contacts at a time, in a read of its own. How much there is of a contact is asked before it is read,
-//! so that memory is bounded however many events there are, and however large.
+//! It is done some contacts at a time, in a read of its own. Where contacts have more than a few small events, how much
+//! there is of them is asked before it is read, so that memory is bounded however many events there are, and however large.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use mailwright_core::workflow::world::Happening;
 use mailwright_store::audience::contact;
 use mailwright_store::audience::event_data::{self, Between, Load};
 use mailwright_store::{Result as StoreResult, Rx, body};
+use tokio::task::block_in_place;
 
 use super::plan::{Rehearsal, Which};
 use super::rehearsed::Rehearsed;
@@ -22,8 +23,13 @@ use crate::App;
 use crate::automation::whom::Whom;
 use crate::error::{Error, Resource, Result};
 
-/// How many contacts are looked at with one read.
-const TOGETHER: i64 = 500;
+/// How many contacts are looked at with one read; fewer if there are many names of events.
+const TOGETHER: usize = 500;
+/// How many pairs of a contact and a name of events are.
+const PAIRS: usize = 2_000;
+/// What most contacts have less of: events of a name, and bytes of data of one. They are read without asking before how
+/// much there is.
+const FEW: (i64, i64) = (20, 1024);
 /// The most events of one name that are looked at of a contact.
 const MOST_EVENTS: i64 = 1000;
 /// How much of events is read at a time; of a contact that has more, the first ones of each name are.
@@ -54,7 +60,7 @@ impl App {
                 let Some(known) = known.remove(&contact) else { return Ok(None) };
                 let mut rehearsed = Rehearsed::begin(&rehearsal);
                 let events = histories.remove(&contact).unwrap_or_default();
-                rehearsed.add(&rehearsal, &setting, known, events, true)?;
+                block_in_place(|| rehearsed.add(&rehearsal, &setting, known, events, true))?;
                 Ok(Some(rehearsed))
             }),
         );
@@ -119,13 +125,20 @@ pub(super) async fn next_contacts(
 ) -> StoreResult<Looked> {
     let began = Instant::now();
     let until = ContactId::first_of(Timestamp(rehearsal.script.until + 1));
-    let mut page = contact::next_ids(rx, project, after, until, TOGETHER).await?;
-    let is_end = (page.len() as i64) < TOGETHER;
-    let loads = event_data::loads(rx, project, &page, &between(setting, rehearsal, MOST_EVENTS)).await?;
-    let fitting = fitting(&page, &loads);
-    let mut is_all = is_end && fitting == page.len();
-    page.truncate(fitting);
-    let mut histories = histories(rx, project, setting, rehearsal, &page).await?;
+    let together = (PAIRS / setting.events.len().max(1)).clamp(1, TOGETHER);
+    let mut page = contact::next_ids(rx, project, after, until, together as i64).await?;
+    let mut is_all = page.len() < together;
+    let few = between(setting, rehearsal, FEW.0);
+    let mut histories = if let Some(events) = event_data::few(rx, project, &page, &few, FEW.1).await? {
+        by_contact(events)
+    } else {
+        let all = between(setting, rehearsal, MOST_EVENTS);
+        let loads = event_data::loads(rx, project, &page, &all).await?;
+        let fitting = fitting(&page, &loads);
+        is_all &= fitting == page.len();
+        page.truncate(fitting);
+        histories(rx, project, setting, rehearsal, &page).await?
+    };
     let concerned: Vec<ContactId> = if rehearsal.has_starts(&setting.scene.zone) {
         page.clone()
     } else {
@@ -134,14 +147,19 @@ pub(super) async fn next_contacts(
     };
     let known = setting.known(rx, project, &concerned, Timestamp(rehearsal.script.from)).await?;
     let last = known.keys().next_back().copied();
-    for (id, known) in known {
-        let events = histories.remove(&id).unwrap_or_default();
-        into.add(rehearsal, setting, known, events, false)?;
-        if began.elapsed() > LONGEST && Some(id) != last {
-            page.retain(|contact| *contact <= id);
-            is_all = false;
-            break;
+    let stopped_at = block_in_place(|| -> StoreResult<Option<ContactId>> {
+        for (id, known) in known {
+            let events = histories.remove(&id).unwrap_or_default();
+            into.add(rehearsal, setting, known, events, false)?;
+            if began.elapsed() > LONGEST && Some(id) != last {
+                return Ok(Some(id));
+            }
         }
+        Ok(None)
+    })?;
+    if let Some(stopped_at) = stopped_at {
+        page.retain(|contact| *contact <= stopped_at);
+        is_all = false;
     }
     Ok(Looked { last: page.last().copied(), contacts: page.len() as i64, is_all })
 }
@@ -186,15 +204,19 @@ async fn histories(
             between.limit /= 2;
         }
     }
-    let found = event_data::between(rx, project, contacts, &between).await?;
+    Ok(by_contact(event_data::between(rx, project, contacts, &between).await?))
+}
+
+/// The events of each contact in order.
+fn by_contact(events: Vec<(ContactId, Happening)>) -> BTreeMap<ContactId, Vec<Happening>> {
     let mut histories: BTreeMap<ContactId, Vec<Happening>> = BTreeMap::new();
-    for (contact, event) in found {
+    for (contact, event) in events {
         histories.entry(contact).or_default().push(event);
     }
     for events in histories.values_mut() {
         events.sort_by_key(|event| event.id);
     }
-    Ok(histories)
+    histories
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ impl Rehearsed {
     }
 
     /// Rehearses a contact, and adds what became of it, unless the workflow looks at none of its events. All of it is kept
-    /// if it `is_told`, as far as there is room.
+    /// if it `is_told`, as far as there is room. This computes, for long where many events each go a long way.
     pub(super) fn add(
         &mut self,
         rehearsal: &Rehearsal,
@@ -73,10 +73,7 @@ impl Rehearsed {
         let play = |prepared: &Prepared, contact: Known, events: Vec<Happening>, seen: &mut Seen<'_>| {
             let id = contact.id();
             let mut person = Person::new(&setting.scene, contact, ends);
-            // it computes for long where many events each go a long way
-            let played = tokio::task::block_in_place(|| {
-                prepared.rehearse(&rehearsal.script, id, events, (&mut person, seen))
-            });
+            let played = prepared.rehearse(&rehearsal.script, id, events, (&mut person, seen));
             played.map_err(|BrokenOff| Error::TooSlow(LONGEST))
         };
         let mut other = None;

@@ -1,4 +1,8 @@
 //! Executions that begin, as far as their contacts may.
+//!
+//! What a contact did in a workflow is looked up in a way that leaves PostgreSQL no other index than that of the contact:
+//! without statistics, as in the first minute of a table, it would go through all executions of the project, or of the
+//! workflow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -60,13 +64,14 @@ async fn insert(tx: &Tx<'_>, project: ProjectNumber, new: &[Beginning]) -> Resul
              select $11, r.id, r.workflow_id, r.contact_id, r.source_event_id, r.version, 0, r.started_at, \
              r.started_at, r.bulk, $12, $13, '[]', r.context from {rows r: id id, workflow_id id, contact_id id, \
              source_event_id id, version int, started_at int, bulk bool, reentry bool, context json, hour_ago id} \
-             where (r.reentry or not exists (select 1 from workflow_executions x where x.project_id = $11 \
-             and x.contact_id = r.contact_id and x.workflow_id = r.workflow_id)) \
+             where (r.reentry or (select x.id from workflow_executions x where x.project_id = $11 \
+             and x.contact_id = r.contact_id and x.workflow_id is not distinct from r.workflow_id \
+             order by x.workflow_id limit 1) is null) \
              and (select count(*) from workflow_executions x where x.project_id = $11 and x.contact_id = r.contact_id \
              and x.completed_at is null) < $14 \
-             and (select count(*) from (select 1 from workflow_executions x where x.project_id = $11 \
-             and x.contact_id = r.contact_id and x.workflow_id = r.workflow_id and x.id >= r.hour_ago limit $15) as \
-             recent) < $15 \
+             and coalesce((select x.id from workflow_executions x where x.project_id = $11 \
+             and x.contact_id = r.contact_id and x.workflow_id is not distinct from r.workflow_id \
+             order by x.workflow_id desc, x.id desc limit 1 offset $15) < r.hour_ago, $16) \
              on conflict (project_id, contact_id, workflow_id) where completed_at is null do nothing returning id",
             &[
                 Arg::Ids(all().map(|execution| Some(execution.id.into())).collect()),
@@ -83,7 +88,8 @@ async fn insert(tx: &Tx<'_>, project: ProjectNumber, new: &[Beginning]) -> Resul
                 false.into(),
                 ExecutionStatus::Running.as_str().into(),
                 MAX_ACTIVE_PER_CONTACT.into(),
-                MAX_STARTS_PER_HOUR.into(),
+                (MAX_STARTS_PER_HOUR - 1).into(),
+                true.into(),
             ],
             |r| r.get::<ExecutionId>(0),
         )
@@ -145,9 +151,10 @@ async fn remove(tx: &Tx<'_>, project: ProjectNumber, executions: &[ExecutionId])
 async fn take_back(tx: &Tx<'_>, project: ProjectNumber, began: &[&Beginning]) -> Result<Vec<ExecutionId>> {
     let again = tx
         .each_returning(
-            "select r.id from {rows r: id id, workflow_id id, contact_id id} where exists (\
-             select 1 from workflow_executions x where x.project_id = $4 and x.contact_id = r.contact_id \
-             and x.workflow_id = r.workflow_id and x.id <> r.id)",
+            "select r.id from {rows r: id id, workflow_id id, contact_id id} where (\
+             select x.id from workflow_executions x where x.project_id = $4 and x.contact_id = r.contact_id \
+             and x.workflow_id is not distinct from r.workflow_id and x.id <> r.id order by x.workflow_id limit 1) \
+             is not null",
             &[
                 Arg::Ids(began.iter().map(|one| Some(one.stored.execution.id.into())).collect()),
                 Arg::Ids(began.iter().map(|one| Some(one.stored.workflow.into())).collect()),
@@ -169,10 +176,11 @@ async fn why(
 ) -> Result<Vec<(ExecutionId, Refused)>> {
     let refused: Vec<&Beginning> = refused.collect();
     tx.each_returning(
-        "select r.id, r.reentry, exists (select 1 from workflow_executions x where x.project_id = $5 \
-         and x.contact_id = r.contact_id and x.workflow_id = r.workflow_id and x.completed_at is null), \
-         exists (select 1 from workflow_executions x where x.project_id = $5 and x.contact_id = r.contact_id \
-         and x.workflow_id = r.workflow_id) from {rows r: id id, workflow_id id, contact_id id, reentry bool}",
+        "select r.id, r.reentry, (select x.id from workflow_executions x where x.project_id = $5 \
+         and x.contact_id = r.contact_id and x.workflow_id is not distinct from r.workflow_id \
+         and x.completed_at is null limit 1) is not null, (select x.id from workflow_executions x where x.project_id = $5 \
+         and x.contact_id = r.contact_id and x.workflow_id is not distinct from r.workflow_id order by x.workflow_id \
+         limit 1) is not null from {rows r: id id, workflow_id id, contact_id id, reentry bool}",
         &[
             Arg::Ids(refused.iter().map(|one| Some(one.stored.execution.id.into())).collect()),
             Arg::Ids(refused.iter().map(|one| Some(one.stored.workflow.into())).collect()),

@@ -30,6 +30,7 @@ const REFUSED: &[&str] = &[
     "post /campaigns/{id}/resume",
     "post /campaigns/{id}/retry",
     "post /contacts/import",
+    "post /workflows/bulk-update",
     "post /workflows/{id}/enrol",
     "post /workflows/{id}/executions",
     "post /workflows/{id}/migrate",

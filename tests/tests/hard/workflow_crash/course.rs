@@ -130,12 +130,13 @@ impl Course {
         page["total"].as_u64().expect("a total")
     }
 
+    /// How many executions are not over.
+    pub(super) async fn open(&self, app: &App) -> u64 {
+        self.total(app, "&status=RUNNING").await + self.total(app, "&status=WAITING").await
+    }
+
     /// Whether so many executions began, and all are over.
     pub(super) async fn is_over(&self, app: &App, count: usize) -> bool {
-        let mut open = 0;
-        for status in ["&status=RUNNING", "&status=WAITING"] {
-            open += self.total(app, status).await;
-        }
-        open == 0 && self.total(app, "").await == count as u64
+        self.open(app).await == 0 && self.total(app, "").await == count as u64
     }
 }

@@ -39,7 +39,7 @@ impl Issues {
         if !self.0.is_empty() {
             return Err(self.0);
         }
-        if holds_nul(json) {
+        if custom_data::holds_nul(json) {
             return Err(vec![nul(at)]);
         }
         if custom_data::is_deeper(json, MAX_LEVELS) {
@@ -162,15 +162,6 @@ pub(crate) fn wrong_type(at: &str, expected: &str, found: &Value) -> Issue {
 pub(crate) fn unknown(at: &str, message: impl Into<String>, found: &str) -> Issue {
     let short: String = found.chars().take(100).collect();
     Issue::new(at, "invalid_enum_value", message).received(short)
-}
-
-fn holds_nul(json: &Value) -> bool {
-    match json {
-        Value::String(text) => text.contains('\0'),
-        Value::Array(elements) => elements.iter().any(holds_nul),
-        Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 pub(crate) fn nul(at: &str) -> Issue {

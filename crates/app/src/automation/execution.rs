@@ -143,7 +143,7 @@ impl App {
             let versions = versions_of(rx, number, &stored).await?;
             let contact = contact::get(rx, number, stored.execution.contact).await?;
             let mails = email::of_execution(rx, number, stored.execution.contact, id).await?;
-            let resumed: Vec<EventId> = stored.execution.log.iter().filter_map(resuming_event).collect();
+            let resumed: Vec<EventId> = stored.execution.log.iter().filter_map(StepRecord::event).collect();
             let data = event_data::of(rx, number, &resumed).await?;
             let request = request::of_execution(rx, number, id).await?;
             let more = More { mails, data, request, email: contact.map(|contact| contact.email) };
@@ -294,11 +294,6 @@ fn current(stored: &Stored, version: Option<&Arc<Compiled>>, of: &Workflow) -> O
     Some(of.edited.named(version?.definition.graph.steps.get(stored.execution.current?)?))
 }
 
-/// The event that ended a wait.
-fn resuming_event(record: &StepRecord) -> Option<EventId> {
-    record.output["event"].as_str()?.parse().ok()
-}
-
 /// What an output tells beside the log.
 struct More {
     mails: Vec<email::OfStep>,
@@ -357,7 +352,7 @@ fn add(output: &mut Option<Value>, record: &StepRecord, step: &Step, more: &More
             }
         }
     }
-    if let Some(data) = resuming_event(record).and_then(|event| more.data.get(&event)) {
+    if let Some(data) = record.event().and_then(|event| more.data.get(&event)) {
         output["eventData"] = data.clone().into();
     }
 }

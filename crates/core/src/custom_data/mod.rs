@@ -202,6 +202,16 @@ pub fn value_size(value: &Value) -> usize {
     }
 }
 
+/// Whether a text or a key in JSON has the NUL character, which PostgreSQL cannot store.
+pub fn holds_nul(json: &Value) -> bool {
+    match json {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(elements) => elements.iter().any(holds_nul),
+        Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 /// Whether JSON is nested deeper than some levels.
 pub fn is_deeper(json: &Value, levels: usize) -> bool {
     let Some(below) = levels.checked_sub(1) else {

@@ -139,9 +139,14 @@ impl Execution {
 }
 
 impl StepRecord {
-    /// The event that ended the wait of the step.
+    /// The event that ended the step: what it waited for, or the goal.
+    pub fn event(&self) -> Option<EventId> {
+        self.output["event"].as_str()?.parse().ok()
+    }
+
+    /// The event that the step waited for.
     pub fn resumed_by(&self) -> Option<EventId> {
-        self.output["event"].as_str().filter(|_| self.output["waitOutcome"] == "EVENT")?.parse().ok()
+        self.event().filter(|_| self.output["waitOutcome"] == "EVENT")
     }
 }
 

@@ -162,8 +162,7 @@ impl Told {
             let to = other.filter(|_| output["recipientType"] == "CUSTOM");
             output["recipientEmail"] = to.as_ref().unwrap_or(&self.email).to_string().into();
         }
-        let event = record.output["event"].as_str().and_then(|event| event.parse().ok());
-        if let Some(data) = event.and_then(|event: EventId| self.events.get(&event)) {
+        if let Some(data) = record.event().and_then(|event| self.events.get(&event)) {
             output["eventData"] = data.clone().into();
         }
         Some(output)

@@ -2,7 +2,7 @@
 
 use mailwright_core::custom_data;
 use mailwright_core::ids::EventId;
-use mailwright_core::workflow::execution::Execution;
+use mailwright_core::workflow::execution::{Execution, StepRecord};
 use mailwright_core::workflow::kind::Refused;
 use mailwright_core::workflow::rehearsal::Audience;
 use mailwright_core::workflow::summary::Summary;
@@ -44,7 +44,7 @@ impl<'a> Seen<'a> {
 
     /// What an execution did that makes a difference: its end, and its steps with their times.
     fn digest(&self, execution: &Execution) -> String {
-        let step = |record: &mailwright_core::workflow::execution::StepRecord| {
+        let step = |record: &StepRecord| {
             let step = self.prepared.steps().get(record.step)?;
             Some((step.id, record.status, record.started_at, record.completed_at))
         };

@@ -213,17 +213,9 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
 /// The body of an answer: JSON if it is, otherwise text.
 fn response(body: &[u8]) -> Value {
     let text = String::from_utf8_lossy(body).replace('\0', "\u{fffd}");
-    let is_kept = |json: &Value| !holds_nul(json) && !custom_data::is_deeper(json, MAX_RESPONSE_LEVELS);
+    let is_kept =
+        |json: &Value| !custom_data::holds_nul(json) && !custom_data::is_deeper(json, MAX_RESPONSE_LEVELS);
     serde_json::from_str(&text).ok().filter(is_kept).unwrap_or_else(|| text.into())
-}
-
-fn holds_nul(json: &Value) -> bool {
-    match json {
-        Value::String(text) => text.contains('\0'),
-        Value::Array(items) => items.iter().any(holds_nul),
-        Value::Object(members) => members.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 #[cfg(test)]

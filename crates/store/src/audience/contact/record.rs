@@ -77,19 +77,17 @@ pub async fn next_ids(
 
 /// Holds contacts until the transaction ends, in the order of their ids.
 pub async fn hold_all(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<()> {
-    tx.all(
-        "select id from contacts where project_id = $1 and id {in $2} order by id {for_update}",
-        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
-        |r| r.get::<ContactId>(0),
-    )
-    .await
-    .map(drop)
+    lock(tx, project, ids, "{for_update}").await
 }
 
 /// Has contacts stay until the transaction ends. Others may change them.
 pub async fn keep_all(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<()> {
+    lock(tx, project, ids, "{for_key_share}").await
+}
+
+async fn lock(tx: &Tx<'_>, project: ProjectNumber, ids: &[ContactId], how: &str) -> Result<()> {
     tx.all(
-        "select id from contacts where project_id = $1 and id {in $2} order by id {for_key_share}",
+        format!("select id from contacts where project_id = $1 and id {{in $2}} order by id {how}"),
         &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
         |r| r.get::<ContactId>(0),
     )

@@ -17,6 +17,7 @@ pub mod event;
 pub mod excess;
 pub mod filter;
 pub mod header;
+pub mod hit;
 pub mod ids;
 pub mod import;
 pub mod issue;

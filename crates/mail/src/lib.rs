@@ -9,4 +9,5 @@ pub mod domain;
 mod lines;
 pub mod message;
 pub mod smtp;
+pub mod smtp_server;
 pub mod text;

@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
@@ -192,6 +192,35 @@ async fn talk_on(client: Client<DuplexStream>, say: &[u8]) -> (String, Summary) 
     result.unwrap();
     drop((input, output));
     (heard, within(client.server).await.unwrap())
+}
+
+#[tokio::test]
+async fn each_message_has_a_time_of_its_own() {
+    let limit = Duration::from_millis(600);
+    let config = with(|config| {
+        config.timeouts.message = limit;
+        (config.limits.messages, config.limits.commands) = (u32::MAX, u32::MAX);
+    });
+    let mut client = connect(config, None);
+    client.hear(220).await;
+    client.begin().await;
+    let began = Instant::now();
+    // the session never waits for a command: the next message comes with the end of the last one
+    while began.elapsed() < limit * 2 {
+        let group = "x\r\n.\r\nMAIL FROM:<>\r\nRCPT TO:<b@example.net>\r\nDATA\r\n";
+        client.ask(group, 354).await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_is_still_sending_hears_why_it_is_refused() {
+    let mut client = connect(config(), None);
+    client.hear(220).await;
+    client.begin().await;
+    client.ask("smuggled\n.\r\n", 554).await;
+    // a connection that is closed at once would be reset by this, and the reply perhaps lost
+    client.say(&"x".repeat(100_000)).await;
+    assert_eq!(client.end().await.1.end, End::Refused);
 }
 
 #[tokio::test]

@@ -10,4 +10,5 @@ mod lines;
 pub mod message;
 pub mod smtp;
 pub mod sns;
+pub mod smtp_server;
 pub mod text;

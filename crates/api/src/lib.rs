@@ -14,6 +14,7 @@ mod delivery;
 mod document;
 mod envelope;
 mod error;
+mod feedback;
 mod fields;
 mod filter;
 mod host;
@@ -47,6 +48,7 @@ use crate::automation::{
 };
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
+use crate::feedback::{heat, hit, tracking};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -97,6 +99,7 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(campaign::state::retry))
         .routes(routes!(campaign::state::test))
         .routes(routes!(campaign::stats::stats))
+        .routes(routes!(heat::links))
         .routes(routes!(campaign::stats::audience))
         .routes(routes!(campaign::ledger::ledger))
         // segments
@@ -122,6 +125,7 @@ fn content_routes() -> OpenApiRouter<App> {
         // mails
         .routes(routes!(email::list))
         .routes(routes!(email::get))
+        .routes(routes!(hit::list))
         .routes(routes!(mailbox::list, mailbox::clear))
         .routes(routes!(mailbox::get, mailbox::delete))
         .routes(routes!(mailbox::raw))
@@ -204,6 +208,8 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(subscription::unsubscribe_page, subscription::one_click))
         .routes(routes!(subscription::subscribe_page, subscription::subscribe_form))
         .routes(routes!(subscription::manage_page))
+        .routes(routes!(tracking::picture))
+        .routes(routes!(tracking::link))
         // the service itself
         .routes(routes!(config::get))
         .routes(routes!(health::health))

@@ -23,6 +23,7 @@ use crate::audience::subscription;
 use crate::auth;
 use crate::body;
 use crate::error::ApiError;
+use crate::feedback::tracking;
 use crate::host;
 use crate::no_room::NoRoom;
 use crate::visit::{Edge, RequestLimit, Visit};
@@ -113,13 +114,17 @@ pub(crate) struct Manner {
 impl Manner {
     /// How a request for a path is treated, or one for an operation whose path is this template.
     pub(crate) fn of(method: &Method, path: &str) -> Self {
-        let (is_keyless, is_for_recipients) =
-            (is_under(path, &KEYLESS), is_under(path, &subscription::PATHS));
+        let is_tracked = is_under(path, &[tracking::PATH]);
+        let is_keyless = is_under(path, &KEYLESS);
+        let is_for_recipients = is_tracked || is_under(path, &subscription::PATHS);
         Self {
             is_probe: is_under(path, &PROBES),
             is_keyless,
             is_for_recipients,
-            is_counted: (is_keyless || is_for_recipients) && !subscription::is_way_out(method, path),
+            // proxies of mailboxes fetch the pictures of all their people from a few addresses
+            is_counted: (is_keyless || is_for_recipients)
+                && !is_tracked
+                && !subscription::is_way_out(method, path),
         }
     }
 

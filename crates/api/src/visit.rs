@@ -68,6 +68,8 @@ pub(crate) struct Visit {
     pub(crate) edge: Arc<Edge>,
     /// Who sends it.
     pub(crate) client: ClientKey,
+    /// The address of the client.
+    pub(crate) address: IpAddr,
 }
 
 impl Visit {
@@ -77,8 +79,8 @@ impl Visit {
         if proxies == 0 {
             edge.look_for_proxy(request.headers());
         }
-        let client = ClientKey::of(client_address(request.headers(), peer, proxies));
-        Self { edge: Arc::clone(edge), client }
+        let address = client_address(request.headers(), peer, proxies);
+        Self { edge: Arc::clone(edge), client: ClientKey::of(address), address }
     }
 
     pub(crate) fn bodies(&self) -> &Bodies {

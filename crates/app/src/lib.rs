@@ -11,6 +11,7 @@ pub mod background;
 pub mod cli;
 pub mod delivery;
 mod error;
+pub mod feedback;
 pub mod http_client;
 pub mod metrics;
 pub mod project;
@@ -57,6 +58,7 @@ struct Inner {
     sending: sending::State,
     automation: automation::State,
     delivery: delivery::State,
+    feedback: feedback::State,
     background: background::State,
 }
 
@@ -100,6 +102,7 @@ impl App {
             sending: sending::State::new(&db),
             automation: automation::State::new(http),
             delivery: delivery::State::new(transport),
+            feedback: feedback::State::new(&db, &secret),
             background: background::State::default(),
             db,
             clock,
@@ -110,10 +113,11 @@ impl App {
         }))
     }
 
-    /// Starts the background work: delivery, campaigns, segments, workflows, jobs, domain checks, judging projects,
+    /// Starts the background work: delivery, what becomes of mails, campaigns, segments, workflows, jobs, domain checks, judging projects,
     /// maintenance.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
+        feedback::start(self, tasks);
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
         automation::start(self, tasks);

@@ -97,6 +97,7 @@ pub struct Metrics {
     queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     deliveries: Family<OutcomeLabels, Counter>,
     workflow_steps: Counter,
+    hits_lost: Counter,
     workflow_requests: Family<OutcomeLabels, Counter>,
     hop_connections: Family<ConnectionLabels, Gauge>,
     hop_state: Family<StateLabels, Gauge>,
@@ -127,6 +128,8 @@ impl Default for Metrics {
         );
         let deliveries = Family::default();
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
+        let hits_lost = Counter::default();
+        registry.register("hits_lost", "Opens and clicks that could not be stored", hits_lost.clone());
         let workflow_steps = Counter::default();
         registry.register("workflow_steps", "Steps of workflows that were taken", workflow_steps.clone());
         let workflow_requests = Family::default();
@@ -184,6 +187,7 @@ impl Default for Metrics {
             queue_age,
             deliveries,
             workflow_steps,
+            hits_lost,
             workflow_requests,
             hop_connections,
             hop_state,
@@ -206,6 +210,10 @@ impl Metrics {
     }
 
     /// Counts steps of workflows.
+    pub(crate) fn hit_lost(&self) {
+        self.hits_lost.inc();
+    }
+
     pub(crate) fn workflow_steps(&self, count: u64) {
         self.workflow_steps.inc_by(count);
     }

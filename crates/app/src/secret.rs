@@ -89,7 +89,8 @@ impl InstanceSecret {
         self.signing_key(purpose).is_ok_and(|key| hmac::verify(&key, data, signature).is_ok())
     }
 
-    fn signing_key(&self, purpose: &str) -> Result<hmac::Key> {
+    /// The key that signatures for a purpose are made with.
+    pub(crate) fn signing_key(&self, purpose: &str) -> Result<hmac::Key> {
         Ok(hmac::Key::new(hmac::HMAC_SHA256, &self.derive(&format!("sign {purpose}"))?))
     }
 

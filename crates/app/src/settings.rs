@@ -5,6 +5,7 @@ mod base_url;
 use std::time::Duration;
 
 use mailwright_core::header::NameList;
+use mailwright_core::hit::Timing;
 use mailwright_store::delivery::mailbox::Quota;
 
 pub use self::base_url::{BaseUrl, BaseUrlError};
@@ -44,6 +45,8 @@ pub struct Settings {
     pub jobs: JobSettings,
     /// Segments.
     pub segments: SegmentSettings,
+    /// Opens and clicks.
+    pub tracking: TrackingSettings,
     /// Accounts.
     pub accounts: AccountSettings,
     /// The instance's own mails.
@@ -203,6 +206,19 @@ pub struct SegmentSettings {
     /// Time between two counts of a segment that is not tracked. For a tracked segment: time from a change of its
     /// condition until all contacts are evaluated.
     pub refresh_interval: Duration,
+}
+
+/// How opens and clicks are followed.
+#[derive(Debug, Clone)]
+pub struct TrackingSettings {
+    /// Time between an open or a click and its judgement.
+    pub settle: Duration,
+    /// How long opens and clicks are kept one by one after their mail was accepted.
+    pub hits: Duration,
+    /// How long links lead somewhere after their content was used for the last time.
+    pub links: Duration,
+    /// How fast people are.
+    pub timing: Timing,
 }
 
 /// How sender domains are checked.

@@ -99,6 +99,8 @@ pub struct Campaign {
     pub reply_to: Option<EmailAddress>,
     /// Kind of mail.
     pub kind: TemplateType,
+    /// Whether its mails are tracked; `None` leaves it to the project.
+    pub tracking: Option<bool>,
     /// Its status.
     pub status: CampaignStatus,
     /// Its audience.
@@ -154,14 +156,18 @@ pub struct Ledger {
     pub bounced: i64,
     /// Mails that were delivered, opened, clicked, complained about and unsubscribed from.
     pub delivered: i64,
-    /// Mails opened at least once.
+    /// Mails that a person opened at least once.
     pub opened: i64,
-    /// Mails clicked at least once.
+    /// Mails in which a person followed a link at least once.
     pub clicked: i64,
     /// Mails called spam.
     pub complained: i64,
     /// Recipients who unsubscribed by a link of their mail.
     pub unsubscribed: i64,
+    /// Mails whose picture a machine fetched.
+    pub machine_opened: i64,
+    /// Mails in which a machine followed a link.
+    pub machine_clicked: i64,
 }
 
 impl Ledger {

@@ -32,6 +32,7 @@ pub mod reputation;
 pub mod role;
 pub mod segment;
 pub mod short_text;
+pub mod standing;
 pub mod template;
 pub mod template_language;
 pub mod time;

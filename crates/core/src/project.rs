@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
 use crate::ids::{ProjectId, ProjectNumber};
 use crate::names::names_in_json;
+use crate::template::TemplateType;
 use crate::time::Timestamp;
 
 names_in_json! {
@@ -15,8 +17,56 @@ names_in_json! {
         Enabled = "ENABLED",
         /// None.
         Disabled = "DISABLED",
-        /// Mails of templates and campaigns of the type `MARKETING`.
+        /// All but those of the type `TRANSACTIONAL`.
         MarketingOnly = "MARKETING_ONLY",
+    }
+}
+
+impl Tracking {
+    /// Whether mails of a kind are tracked, where template, campaign and send leave it to the project.
+    pub fn covers(self, kind: TemplateType) -> bool {
+        match self {
+            Self::Enabled => true,
+            Self::Disabled => false,
+            Self::MarketingOnly => kind != TemplateType::Transactional,
+        }
+    }
+}
+
+/// The longest value of a UTM parameter, in characters.
+pub const MAX_UTM: usize = 100;
+
+/// The UTM parameters that are added to the targets of tracked links.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Utm {
+    /// `utm_source`.
+    pub source: String,
+    /// `utm_medium`.
+    pub medium: String,
+    /// `utm_campaign`; `None` for the name of the campaign, or else of the template.
+    pub campaign: Option<String>,
+}
+
+impl Utm {
+    /// As it is stored.
+    pub fn to_json(&self) -> Json {
+        json!({ "source": self.source, "medium": self.medium, "campaign": self.campaign })
+    }
+
+    /// Reads what [`Utm::to_json`] made.
+    pub fn from_json(stored: &Json) -> Self {
+        let text = |name: &str| stored[name].as_str().map(str::to_owned);
+        Self {
+            source: text("source").unwrap_or_default(),
+            medium: text("medium").unwrap_or_default(),
+            campaign: text("campaign"),
+        }
+    }
+
+    /// The parameters with their values.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let campaign = self.campaign.as_deref().map(|campaign| ("utm_campaign", campaign));
+        [("utm_source", self.source.as_str()), ("utm_medium", &self.medium)].into_iter().chain(campaign)
     }
 }
 
@@ -67,6 +117,8 @@ pub struct Project {
     pub language: String,
     /// Whether writes are refused.
     pub disabled: bool,
+    /// Which mails are tracked.
+    pub tracking: Tracking,
 }
 
 impl Project {

@@ -48,6 +48,8 @@ pub struct Template {
     pub reply_to: Option<EmailAddress>,
     /// Kind of mail.
     pub kind: TemplateType,
+    /// Whether its mails are tracked; `None` leaves it to the project.
+    pub tracking: Option<bool>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.

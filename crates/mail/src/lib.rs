@@ -9,6 +9,6 @@ pub mod domain;
 mod lines;
 pub mod message;
 pub mod smtp;
-pub mod sns;
 pub mod smtp_server;
+pub mod sns;
 pub mod text;

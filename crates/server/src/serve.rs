@@ -79,6 +79,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     crate::moved_clock::follow(&tasks)?;
     app.start_clock(&tasks).await;
     app.start_probing(&tasks).await;
+    app.start_recorder(&tasks);
     let works = args.roles.contains(&Role::Worker);
     if args.lost_secret {
         renew_keys(&app, &tasks, works);
@@ -109,6 +110,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
             server.accept_until(drained).await;
         }
         let _ = tokio::time::timeout(PATIENCE, server.drain()).await;
+        app.stop_recorder();
     };
     let ((), all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {

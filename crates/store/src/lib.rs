@@ -10,6 +10,7 @@ pub mod automation;
 pub mod background;
 pub mod database;
 pub mod delivery;
+pub mod feedback;
 pub mod insight;
 pub mod project;
 pub mod sending;

@@ -30,6 +30,8 @@ const SHAPE: &[&str] = &[
     "error",
     "opens",
     "clicks",
+    "machineOpens",
+    "machineClicks",
     "sentAt",
     "deliveredAt",
     "openedAt",

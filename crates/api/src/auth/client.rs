@@ -1,5 +1,7 @@
 //! Where a request came from.
 
+use std::net::IpAddr;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use mailwright_app::account::client_key::ClientKey;
@@ -22,4 +24,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
 pub(super) fn visit(parts: &Parts) -> Result<&Visit, ApiError> {
     let unframed = || mailwright_app::Error::Internal("a request did not go through the middleware".into());
     parts.extensions.get::<Visit>().ok_or_else(|| unframed().into())
+}
+
+/// The address that a request came from, as it is.
+pub(crate) struct ClientAddress(pub(crate) IpAddr);
+
+impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        visit(parts).map(|visit| Self(visit.address))
+    }
 }

@@ -10,7 +10,7 @@
 //! prefix is not accepted there, because accepting it would undo the protection.
 
 mod again;
-mod client;
+pub(crate) mod client;
 mod cookie;
 mod extract;
 mod key;

@@ -20,6 +20,7 @@ fn a_remembered_key_is_not_printed() {
         name: String::new(),
         language: "en".into(),
         disabled: false,
+        tracking: mailwright_core::project::Tracking::Enabled,
     };
     let caller = Identity {
         kind: KeyKind::Secret,

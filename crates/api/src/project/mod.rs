@@ -13,7 +13,7 @@ use mailwright_app::project::WithKeys;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
-use mailwright_core::project::{MAX_CAP_EMAILS, MAX_CAP_HOURS, MarketingCap, Tracking};
+use mailwright_core::project::{MAX_CAP_EMAILS, MAX_CAP_HOURS, MAX_UTM, MarketingCap, Tracking, Utm};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
@@ -58,8 +58,8 @@ pub(crate) struct ProjectView {
     secret: Option<String>,
     /// Whether writing and sending are refused.
     disabled: bool,
-    /// Which mails are tracked: `ENABLED`, `DISABLED` or `MARKETING_ONLY`.
-    tracking: String,
+    /// Which mails are tracked.
+    tracking: Tracking,
     /// Language of public pages and footers.
     language: String,
     /// Most mails a second; null: only the instance's limit.
@@ -70,6 +70,8 @@ pub(crate) struct ProjectView {
     timezone: String,
     /// How many marketing mails a contact gets in a period; null for as many as there are.
     marketing_cap: Option<MarketingCapView>,
+    /// What is added to the targets of tracked links; null for nothing.
+    utm: Option<UtmView>,
     /// Your role in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -91,7 +93,8 @@ impl ProjectView {
             public: details.public_key,
             secret: None,
             disabled: details.project.disabled,
-            tracking: details.tracking,
+            tracking: details.project.tracking,
+            utm: details.utm.map(UtmView::new),
             language: details.project.language,
             sending_per_second: details.sending_per_second,
             public_key_may_resubscribe: details.public_key_may_resubscribe,
@@ -195,6 +198,64 @@ pub(crate) struct ProjectChange {
     #[serde(default)]
     #[schema(value_type = Option<MarketingCapChange>)]
     marketing_cap: Patch<MarketingCapChange>,
+    /// What is added to the targets of tracked links. Null: nothing.
+    #[serde(default)]
+    #[schema(value_type = Option<UtmChange>)]
+    utm: Patch<UtmChange>,
+}
+
+/// The UTM parameters that are added to the targets of tracked links.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct UtmView {
+    /// `utm_source`.
+    source: String,
+    /// `utm_medium`.
+    medium: String,
+    /// `utm_campaign`; null: the name of the campaign, or else of the template.
+    campaign: Option<String>,
+}
+
+impl UtmView {
+    fn new(utm: Utm) -> Self {
+        Self { source: utm.source, medium: utm.medium, campaign: utm.campaign }
+    }
+}
+
+/// New UTM parameters. Each has at most 100 characters; an empty one is left out.
+#[derive(Debug, Clone, Deserialize, ToSchema)]
+pub(crate) struct UtmChange {
+    /// `utm_source`.
+    source: ShortText,
+    /// `utm_medium`; `email` if it is left out.
+    medium: Option<ShortText>,
+    /// `utm_campaign`. Left out or null: the name of the campaign, or else of the template.
+    campaign: Option<ShortText>,
+}
+
+impl UtmChange {
+    fn utm(self) -> Utm {
+        Utm {
+            source: self.source.0,
+            medium: self.medium.map_or_else(|| "email".to_owned(), |medium| medium.0),
+            campaign: self.campaign.map(|campaign| campaign.0),
+        }
+    }
+
+    /// The issues of values that are too long.
+    fn issues(&self) -> Vec<Issue> {
+        let given = [
+            ("source", Some(&self.source)),
+            ("medium", self.medium.as_ref()),
+            ("campaign", self.campaign.as_ref()),
+        ];
+        let long = given.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        long.filter(|(_, value)| value.0.chars().count() > MAX_UTM)
+            .map(|(name, value)| {
+                let text = format!("Must have at most {MAX_UTM} characters.");
+                Issue::new(format!("utm.{name}"), "too_big", text).received(clip(&value.0))
+            })
+            .collect()
+    }
 }
 
 /// A new cap on marketing mails.
@@ -251,6 +312,9 @@ impl Payload for ProjectChange {
             issues.extend(range("marketingCap.emails", cap.emails, MAX_CAP_EMAILS));
             issues.extend(range("marketingCap.hours", cap.hours, MAX_CAP_HOURS));
         }
+        if let Patch::Value(utm) = &self.utm {
+            issues.extend(utm.issues());
+        }
         issues
     }
 }
@@ -274,6 +338,7 @@ pub(crate) async fn update(
         public_key_may_resubscribe: body.public_key_may_resubscribe,
         timezone: body.timezone.map(|zone| zone.0),
         marketing_cap: body.marketing_cap.map(MarketingCapChange::cap),
+        utm: body.utm.map(UtmChange::utm),
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
 }

@@ -49,8 +49,14 @@ pub(crate) struct EmailView {
     error: Option<String>,
     /// Why the mail is not sent; null if it was sent or still waits.
     reason: Option<Reason>,
+    /// How often people opened it.
     opens: i64,
+    /// How often people followed a link in it.
     clicks: i64,
+    /// How often machines fetched its picture.
+    machine_opens: i64,
+    /// How often machines followed a link in it.
+    machine_clicks: i64,
     #[schema(value_type = Option<String>, format = DateTime)]
     sent_at: Time,
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -93,6 +99,8 @@ impl From<&Email> for EmailView {
             reason: email.reason,
             opens: email.opens,
             clicks: email.clicks,
+            machine_opens: email.machines.0,
+            machine_clicks: email.machines.1,
             sent_at,
             delivered_at,
             opened_at,

@@ -38,6 +38,8 @@ pub(crate) struct TemplateView {
     from_name: Option<String>,
     reply_to: Option<String>,
     r#type: TemplateType,
+    /// Whether opens and clicks of its mails are tracked; null leaves it to the project.
+    tracking: Option<bool>,
     project_id: ProjectId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -57,6 +59,7 @@ impl TemplateView {
             from_name: template.from_name,
             reply_to: template.reply_to.map(|to| to.to_string()),
             r#type: template.kind,
+            tracking: template.tracking,
             project_id: project.id,
             created_at: template.created_at,
             updated_at: template.updated_at,
@@ -124,6 +127,8 @@ pub(crate) struct CreateRequest {
     reply_to: Option<Email>,
     /// `MARKETING` by default.
     r#type: Option<TemplateType>,
+    /// Whether opens and clicks of its mails are tracked. Left out or null: what the project says.
+    tracking: Option<bool>,
 }
 
 /// Most bytes of a body with a template in it.
@@ -159,6 +164,7 @@ pub(crate) async fn create(
         from_name: body.from_name.map(String::from).into(),
         reply_to: body.reply_to.map(|email| email.0).into(),
         kind: body.r#type,
+        tracking: body.tracking.into(),
     };
     let template = app.create_template(&project, fields).await?;
     Ok((StatusCode::CREATED, Json(TemplateView::new(template, &project))))
@@ -200,6 +206,10 @@ pub(crate) struct UpdateRequest {
     #[schema(value_type = Option<Email>)]
     reply_to: Patch<Email>,
     r#type: Option<TemplateType>,
+    /// null leaves it to the project.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    tracking: Patch<bool>,
 }
 
 impl Payload for UpdateRequest {
@@ -230,6 +240,7 @@ pub(crate) async fn update(
         from_name: body.from_name.map(String::from),
         reply_to: body.reply_to.map(|email| email.0),
         kind: body.r#type,
+        tracking: body.tracking,
     };
     let template = app.update_template(&project, id, fields).await?;
     Ok(Json(TemplateView::new(template, &project)))

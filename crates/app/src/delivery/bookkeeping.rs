@@ -17,33 +17,35 @@ use mailwright_store::{Result, Tx};
 use serde_json::{Value, json};
 
 /// What became of a mail whose contact is there.
-pub(super) struct Entry<'a> {
-    pub(super) project: ProjectNumber,
-    pub(super) email: EmailId,
-    pub(super) contact: ContactId,
-    pub(super) recipient: &'a EmailAddress,
+pub(crate) struct Entry<'a> {
+    pub(crate) project: ProjectNumber,
+    pub(crate) email: EmailId,
+    pub(crate) contact: ContactId,
+    pub(crate) recipient: &'a EmailAddress,
     /// Event to emit: its name and, as JSON text, its data.
-    pub(super) event: Option<(&'static str, String)>,
+    pub(crate) event: Option<(&'static str, String)>,
+    /// The id of the event, where what is told has one.
+    pub(crate) event_id: Option<EventId>,
     /// Why nothing more is sent to the address, if nothing more is.
-    pub(super) suppress: Option<Cause>,
-    pub(super) at: Timestamp,
+    pub(crate) suppress: Option<Cause>,
+    pub(crate) at: Timestamp,
 }
 
 /// What every event about a mail carries (reference 4.1).
-pub(super) struct About<'a> {
-    pub(super) subject: &'a str,
-    pub(super) from: &'a EmailAddress,
-    pub(super) from_name: Option<&'a str>,
-    pub(super) message_id: &'a str,
-    pub(super) email: EmailId,
-    pub(super) template: Option<TemplateId>,
-    pub(super) campaign: Option<CampaignId>,
-    pub(super) source: EmailSource,
+pub(crate) struct About<'a> {
+    pub(crate) subject: &'a str,
+    pub(crate) from: &'a EmailAddress,
+    pub(crate) from_name: Option<&'a str>,
+    pub(crate) message_id: &'a str,
+    pub(crate) email: EmailId,
+    pub(crate) template: Option<TemplateId>,
+    pub(crate) campaign: Option<CampaignId>,
+    pub(crate) source: EmailSource,
 }
 
 impl About<'_> {
     /// The data that all these events have.
-    pub(super) fn data(&self) -> Value {
+    pub(crate) fn data(&self) -> Value {
         json!({
             "subject": self.subject,
             "from": self.from,
@@ -58,7 +60,7 @@ impl About<'_> {
 }
 
 /// Writes what follows, and the counters.
-pub(super) async fn write(tx: &mut Tx<'_>, entries: &[Entry<'_>], mut deltas: Deltas) -> Result<()> {
+pub(crate) async fn write(tx: &mut Tx<'_>, entries: &[Entry<'_>], mut deltas: Deltas) -> Result<()> {
     let mut events: Vec<NewEvent> = entries.iter().filter_map(told).collect();
     for cause in [Cause::Bounce, Cause::Complaint] {
         unsubscribe(tx, entries, cause, &mut events, &mut deltas).await?;
@@ -73,7 +75,8 @@ pub(super) async fn write(tx: &mut Tx<'_>, entries: &[Entry<'_>], mut deltas: De
 fn told(entry: &Entry<'_>) -> Option<NewEvent> {
     let (name, data) = entry.event.as_ref()?;
     let bare = NewEvent::bare(entry.project, name, entry.contact, entry.at);
-    Some(NewEvent { email: Some(entry.email), data: Some(data.clone()), ..bare })
+    let id = entry.event_id.unwrap_or(bare.id);
+    Some(NewEvent { id, email: Some(entry.email), data: Some(data.clone()), ..bare })
 }
 
 /// Unsubscribes the contacts that still have an address of which a bounce or a complaint came, and suppresses the

@@ -48,6 +48,7 @@ impl Record {
             contact: self.contact,
             recipient: &self.recipient,
             event: self.event.as_ref().map(|(name, data)| (*name, data.clone())),
+            event_id: None,
             suppress: self.unsubscribe.then_some(Cause::Bounce),
             at: self.at,
         }
@@ -59,6 +60,8 @@ impl Record {
 pub(super) struct Kept {
     pub(super) mail: Captured,
     pub(super) raw: Vec<u8>,
+    /// The targets of tracked links that its values made, as JSON text.
+    pub(super) links: Option<Arc<str>>,
     /// Quota of the mailbox.
     pub(super) quota: Quota,
 }
@@ -71,6 +74,15 @@ pub(super) struct Step {
     pub(super) mark: Option<Mark>,
     pub(super) lease_until: Timestamp,
     pub(super) now: Timestamp,
+}
+
+/// A mail whose content is about to be written.
+#[derive(Clone, Copy)]
+pub(super) struct Marked<'a> {
+    pub(super) mail: &'a Claimed,
+    pub(super) lane: Lane,
+    /// The targets of tracked links that its values made, as JSON text.
+    pub(super) links: Option<&'a Arc<str>>,
 }
 
 /// The result of a step.
@@ -93,7 +105,7 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     }
     let mut records: Vec<(ClaimRef, &Record)> = records.into_values().collect();
     records.sort_unstable_by_key(|(claim, _)| (claim.project, claim.id));
-    let mut marks: Vec<Mark> = steps.iter().filter_map(|s| s.mark).collect();
+    let mut marks: Vec<Mark> = steps.iter().filter_map(|s| s.mark.clone()).collect();
     marks.sort_unstable_by_key(|mark| (mark.claim.project, mark.claim.id));
     let outcomes: Vec<_> =
         records.iter().map(|(claim, r)| Outcome { claim: *claim, ..r.outcome.clone() }).collect();
@@ -107,7 +119,7 @@ pub(super) async fn run(tx: &mut Tx<'_>, steps: &[Step]) -> Result<Vec<StepDone>
     follow_up(tx, &records, concluded, deltas).await?;
     Ok(steps
         .iter()
-        .map(|s| StepDone { marked: s.mark.is_some_and(|m| marked.contains(&m.claim.id)) })
+        .map(|s| StepDone { marked: s.mark.as_ref().is_some_and(|m| marked.contains(&m.claim.id)) })
         .collect())
 }
 
@@ -123,8 +135,12 @@ async fn follow_up(
     let current: Vec<&Record> =
         records.iter().map(|(_, r)| *r).filter(|r| concerns_somebody(&r.outcome.claim.id)).collect();
     for record in &current {
-        if let Some(Kept { mail, raw, .. }) = &record.captured {
-            mailbox::keep(tx, record.outcome.claim.project, record.contact, mail, raw, &mut deltas).await?;
+        if let Some(Kept { mail, raw, links, .. }) = &record.captured {
+            let project = record.outcome.claim.project;
+            mailbox::keep(tx, project, record.contact, mail, raw, &mut deltas).await?;
+            if let Some(links) = links {
+                email::keep_links(tx, project, mail.id, links).await?;
+            }
         }
     }
     trim_mailboxes(tx, &current, &mut deltas).await?;
@@ -155,13 +171,15 @@ impl Delivery {
 
     /// Writes the outcome of a worker's last mail and marks its next. Returns whether the next may be sent.
     /// While this process's clock is wrong, no mail may be sent, because its claim may have ended.
-    pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<(&Claimed, Lane)>) -> bool {
+    pub(super) async fn step(&self, record: Option<Arc<Record>>, next: Option<Marked<'_>>) -> bool {
         let next = next.filter(|_| self.app.clock_is_right());
-        let mark = next.map(|(mail, _)| Mark {
-            claim: claim_ref(mail),
-            first_attempt_at: mail.first_attempt_at.unwrap_or_else(|| self.now()),
+        let mark = next.map(|next| Mark {
+            claim: claim_ref(next.mail),
+            first_attempt_at: next.mail.first_attempt_at.unwrap_or_else(|| self.now()),
+            links: next.links.cloned(),
         });
-        let Some(claim) = record.as_ref().map(|r| r.outcome.claim).or(mark.map(|mark| mark.claim)) else {
+        let Some(claim) = record.as_ref().map(|r| r.outcome.claim).or(mark.as_ref().map(|mark| mark.claim))
+        else {
             return false;
         };
         let route = claim.id.as_uuid().as_u128() as u64;
@@ -169,11 +187,11 @@ impl Delivery {
         let written = self.insist(claim.id, || {
             let step = Step {
                 record: record.clone().map(|r| (self.held.current(r.outcome.claim), r)),
-                mark: mark.map(|mark| Mark { claim: self.held.current(mark.claim), ..mark }),
+                mark: mark.clone().map(|mark| Mark { claim: self.held.current(mark.claim), ..mark }),
                 lease_until: self.lease_until(),
                 now: self.now(),
             };
-            self.book(next.map(|(_, lane)| lane)).call_sized(route, load, step)
+            self.book(next.map(|next| next.lane)).call_sized(route, load, step)
         });
         let written = written.await;
         if let Some(record) = &record {
@@ -193,7 +211,7 @@ impl Delivery {
             self.app.campaign_hints().settled(project, campaign);
         }
         if record.outcome.status == EmailStatus::Bounced {
-            self.app.0.delivery.reputation_queue.note(project);
+            self.app.judge_reputation(project);
         }
     }
 

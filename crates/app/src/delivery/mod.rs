@@ -9,7 +9,8 @@
 //! 4. The answer becomes a **hand-over** (**refusal** translates SMTP's answers). **outcome** says what follows for the
 //!    mail, and the **next hop** what follows for connections and rates.
 //! 5. The ledger writes the outcome, many workers' steps in one transaction. **bookkeeping** writes what follows for the
-//!    contact. What is learnt of the mail later comes in by **news**, and ends in the same bookkeeping.
+//!    contact. What is learnt of the mail later comes in by [`feedback`](crate::feedback), and ends in the same
+//!    bookkeeping.
 //!
 //! A worker marks its next mail in the transaction that records its last one, if both are of one project. So a process
 //! that dies leaves at most one mail in doubt for each connection ([`sender`] says when it can be more). The capture
@@ -19,11 +20,10 @@
 //! If the sender's domain is no longer verified, the mail waits and the campaigns of the domain pause.
 
 pub mod mailbox;
-pub mod news;
 pub mod reputation;
 pub(crate) mod suspension;
 
-mod bookkeeping;
+pub(crate) mod bookkeeping;
 mod dispatcher;
 mod feeder;
 mod hand_over;
@@ -118,6 +118,11 @@ impl App {
     /// Whether mail leaves the machine, so that a domain has to be proved before anything is sent from it.
     pub fn mail_leaves(&self) -> bool {
         !matches!(self.transport(), Transport::Capture)
+    }
+
+    /// Asks for a look at the reputation of a project.
+    pub(crate) fn judge_reputation(&self, project: ProjectNumber) {
+        self.0.delivery.reputation_queue.note(project);
     }
 
     /// Where mail goes.

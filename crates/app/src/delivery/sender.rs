@@ -20,7 +20,7 @@ use mailwright_store::sending::email::{ClaimRef, Claimed};
 use tokio::sync::oneshot;
 
 use super::hand_over::HandOver;
-use super::ledger::Record;
+use super::ledger::{Marked, Record};
 use super::message::Message;
 use super::next_hop::{Busy, Judgement, Leave, Permit, Seat, Take, Trouble, Withdrawn};
 use super::outcome::Circumstances;
@@ -243,7 +243,8 @@ impl<'d> Sender<'d> {
             error.into()
         } else {
             // On disk before the first byte of the content is on the wire.
-            if !self.delivery.step(self.last.take(), Some((&mail, busy.lane()))).await {
+            let next = Marked { mail: &mail, lane: busy.lane(), links: rendered.own_links.as_ref() };
+            if !self.delivery.step(self.last.take(), Some(next)).await {
                 // Taken over or removed meanwhile, the database is gone, or our clock is wrong: not ours to send. The
                 // server waits for content, and without any the connection can only be closed.
                 return self.put_back(&mail).await;

@@ -95,6 +95,7 @@ impl Delivery {
                 &complete,
                 &content,
                 &app.link_tag(mail.project, mail.contact)?,
+                app.tracked_address(&footers.project, &mail, &content),
             )
             .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
@@ -247,6 +248,7 @@ async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
     };
     // nothing left: a claim that was lost meanwhile, as by a campaign that was cancelled, has the last word
     record.outcome.has_left = false;
-    record.captured = Some(Kept { mail: kept, raw, quota: delivery.app.settings().mailbox });
+    record.captured =
+        Some(Kept { mail: kept, raw, links: rendered.own_links, quota: delivery.app.settings().mailbox });
     delivery.record(record).await;
 }

@@ -1,5 +1,6 @@
 //! The footers of a project's mails. Each is made with the first mail in its language; a mail only adds its own links.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use mailwright_core::locale::Locale;
@@ -54,12 +55,14 @@ impl Footer {
     }
 
     /// Inserts the footer, with the recipient's links escaped for HTML, where it is visible: before the end of the
-    /// body, before an element that is never closed, or else at the beginning.
-    pub(crate) fn insert(&self, mail: &mut String, unsubscribe: &str, manage: &str) {
-        let rest = mail.split_off(end_of_what_is_seen(mail));
-        let parts = [&self.before_unsubscribe, unsubscribe, &self.before_manage, manage, &self.end, &rest];
+    /// body, before an element that is never closed, or else at the beginning. Returns where it is.
+    pub(crate) fn insert(&self, mail: &mut String, unsubscribe: &str, manage: &str) -> Range<usize> {
+        let start = end_of_what_is_seen(mail);
+        let rest = mail.split_off(start);
+        let parts = [&self.before_unsubscribe, unsubscribe, &self.before_manage, manage, &self.end, &*rest];
         mail.reserve(parts.iter().map(|part| part.len()).sum());
         mail.extend(parts);
+        start..mail.len() - rest.len()
     }
 }
 
@@ -67,6 +70,8 @@ impl Footer {
 mod tests {
     use mailwright_core::ids::{ProjectId, ProjectNumber};
     use mailwright_core::time::Timestamp;
+
+    use mailwright_core::project::Tracking;
 
     use super::*;
 
@@ -77,6 +82,7 @@ mod tests {
             name: name.to_owned(),
             language: language.to_owned(),
             disabled: false,
+            tracking: Tracking::Enabled,
         })
     }
 

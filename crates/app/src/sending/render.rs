@@ -4,14 +4,17 @@
 //! the tag in links. Rendering it again for another attempt gives the same message with the same `Message-ID`, unless
 //! one of these has changed meanwhile.
 
+use std::sync::Arc;
+
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::ProjectId;
 use mailwright_core::template::TemplateType;
-use mailwright_core::template_language::{Escape, Scope, Template, escape_html};
+use mailwright_core::template_language::{Escape, MAX_OUTPUT, Mark, Scope, Template, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
 use mailwright_mail::text::html_to_text;
 use mailwright_store::sending::email::Claimed;
 
+use crate::feedback::tracked::{Addresses, track};
 use crate::sending::content::Prepared;
 use crate::sending::footer::Footers;
 use crate::settings::BaseUrl;
@@ -27,6 +30,8 @@ pub(crate) struct Rendered {
     pub(crate) sender: String,
     /// The message, unsigned.
     pub(crate) raw: Vec<u8>,
+    /// The targets of tracked links that the mail's values made, as JSON text.
+    pub(crate) own_links: Option<Arc<str>>,
 }
 
 /// Addresses of a contact's own pages.
@@ -53,13 +58,15 @@ impl Links {
 #[derive(Debug)]
 pub(crate) struct Outgrown;
 
-/// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry.
+/// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry, `tracked` is what the addresses of
+/// tracked links begin with, if the mail is tracked.
 pub(crate) fn render(
     base_url: &BaseUrl,
     footers: &Footers,
     mail: &Claimed,
     content: &Prepared,
     tag: &str,
+    tracked: Option<String>,
 ) -> Result<Rendered, Outgrown> {
     let links = Links::new(base_url, mail, tag);
     let contact = mail.contact.to_string();
@@ -75,7 +82,7 @@ pub(crate) fn render(
         .layer(&content.shared);
     let mut writer = Writer { scope: &scope, room: content.room };
     let subject = single_line(&writer.render(&content.subject, Escape::Text)?);
-    let mut html = writer.render(&content.body, Escape::Html)?;
+    let (mut html, mut marks) = writer.render_marked(&content.body)?;
     let mut text = match &content.text {
         Some(text) => Some(writer.render(text, Escape::Text)?),
         None => None,
@@ -85,7 +92,10 @@ pub(crate) fn render(
         let locale = locale.and_then(|locale| locale.as_str());
         let (unsubscribe, manage) = (escape_html(&links.unsubscribe), escape_html(&links.manage));
         let footer = footers.footer(locale);
-        footer.insert(&mut html, &unsubscribe, &manage);
+        let footing = footer.insert(&mut html, &unsubscribe, &manage);
+        for mark in marks.iter_mut().filter(|mark| mark.range.start >= footing.start) {
+            mark.range = mark.range.start + footing.len()..mark.range.end + footing.len();
+        }
         let has_own_text = text.is_some();
         let text = text.get_or_insert_with(|| html_to_text(&html));
         if has_own_text || !text.contains(&links.unsubscribe) {
@@ -95,6 +105,15 @@ pub(crate) fn render(
             text.push_str("\n\n");
             text.push_str(&html_to_text(&below));
         }
+    }
+    let mut own_links = None;
+    if let Some(tracked) = tracked {
+        // the text keeps the addresses that the sender wrote
+        text.get_or_insert_with(|| html_to_text(&html));
+        let pages = ["unsubscribe", "subscribe", "manage"].map(|page| base_url.link(&format!("/{page}/")));
+        let own_pages = [pages[0].as_str(), pages[1].as_str(), pages[2].as_str()];
+        let tracked = track(&html, &marks, content, &Addresses { tracked, own_pages });
+        (html, own_links) = (tracked.html, tracked.own);
     }
     let from_name = mail.from_name.as_deref().map(str::trim).filter(|name| !name.is_empty());
     let from_name = from_name.unwrap_or(footers.project.name.trim()).to_owned();
@@ -112,7 +131,7 @@ pub(crate) fn render(
         date: mail.first_attempt_at.unwrap_or(mail.created_at),
     };
     let raw = message.to_mime();
-    Ok(Rendered { subject, sender, raw })
+    Ok(Rendered { subject, sender, raw, own_links })
 }
 
 /// Writes the parts of a mail, which share its room.
@@ -123,11 +142,25 @@ struct Writer<'s> {
 }
 
 impl Writer<'_> {
+    /// Renders an HTML body with its marks.
+    fn render_marked(&mut self, part: &Template) -> Result<(String, Vec<Mark>), Outgrown> {
+        let room = self.room.unwrap_or(MAX_OUTPUT);
+        let (written, marks) = part.render_marked(self.scope, Escape::Html, room).ok_or(Outgrown)?;
+        self.spend(part, &written);
+        Ok((written, marks))
+    }
+
     fn render(&mut self, part: &Template, mode: Escape) -> Result<String, Outgrown> {
         let Some(room) = self.room else { return Ok(part.render(self.scope, mode)) };
         let written = part.render_within(self.scope, mode, room).ok_or(Outgrown)?;
-        self.room = Some(room - written.len().saturating_sub(part.source_len()).min(room));
+        self.spend(part, &written);
         Ok(written)
+    }
+
+    /// Takes what a part grew by from the room, where that is bounded.
+    fn spend(&mut self, part: &Template, written: &str) {
+        let grown = written.len().saturating_sub(part.source_len());
+        self.room = self.room.map(|room| room.saturating_sub(grown));
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Fields {
     pub reply_to: Patch<EmailAddress>,
     /// Kind of mail.
     pub kind: Option<TemplateType>,
+    /// Whether its mails are tracked; null leaves it to the project.
+    pub tracking: Patch<bool>,
 }
 
 impl Fields {
@@ -65,6 +67,7 @@ impl Fields {
         self.from_name.apply(&mut template.from_name);
         self.reply_to.apply(&mut template.reply_to);
         set(&mut template.kind, self.kind);
+        self.tracking.apply(&mut template.tracking);
     }
 }
 
@@ -215,6 +218,7 @@ fn blank(from: EmailAddress, now: Timestamp) -> Template {
         from_name: None,
         reply_to: None,
         kind: TemplateType::Marketing,
+        tracking: None,
         created_at: now,
         updated_at: now,
     }

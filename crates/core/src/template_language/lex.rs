@@ -52,6 +52,21 @@ pub(super) fn lex(source: &str, tags: bool) -> Result<Vec<Token>, Fault> {
     Ok(lexer.tokens)
 }
 
+/// The source with everything but its text replaced by as many bytes of `x`.
+pub(super) fn masked(source: &str) -> String {
+    let Ok(tokens) = lex(source, true).or_else(|_| lex(source, false)) else { return source.to_owned() };
+    let mut masked = String::with_capacity(source.len());
+    for (nth, token) in tokens.iter().enumerate() {
+        let end = tokens.get(nth + 1).map_or(source.len(), |next| next.start);
+        if token.kind == Kind::Text {
+            masked.push_str(&source[token.start..end]);
+        } else {
+            masked.extend(std::iter::repeat_n('x', end - token.start));
+        }
+    }
+    masked
+}
+
 struct Lexer<'s> {
     source: &'s str,
     tokens: Vec<Token>,

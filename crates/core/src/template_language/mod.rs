@@ -20,6 +20,7 @@ mod condition;
 mod expr;
 mod filters;
 mod lex;
+mod mark;
 mod names;
 mod number;
 mod output;
@@ -35,12 +36,15 @@ mod value;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
+use mark::Marks;
 use parse::Rules;
 use program::Program;
 
 pub use budget::Budget;
+pub use mark::Mark;
 pub use scope::{Fixed, Scope};
 
 /// The longest source, in characters, that [`Template::parse`] accepts.
@@ -62,6 +66,12 @@ pub const MAX_LIST: usize = 65_536;
 pub const MAX_WORK: u64 = 32 * 1024 * 1024;
 /// What running one node of the program, or one turn of a loop, costs in units of work.
 pub const STEP_COST: u64 = 32;
+
+/// `source` with everything in braces, and what `comment` blocks hold, replaced by as many letters `x`, so that none of
+/// it is taken for the HTML around it.
+pub fn masked(source: &str) -> String {
+    lex::masked(source)
+}
 
 /// `text` for HTML that the service writes itself, in elements and in quoted attributes: the same escaping that values
 /// get in [`Escape::Html`].
@@ -95,7 +105,7 @@ impl Template {
             let message = format!("The template is longer than {MAX_SOURCE} characters. Shorten it.");
             return Err(SyntaxError { line: 1, column: 1, message });
         }
-        Ok(Self::from(parse::parse(source, Rules::Strict)?))
+        Ok(Self::from(parse::parse(source, Rules::Strict, &[])?))
     }
 
     /// Compiles `source` whatever it holds. For inline bodies of `/v1/send`, which a template never fails.
@@ -103,11 +113,15 @@ impl Template {
     /// Unknown filters are skipped, and a placeholder that is not well formed is read as one name. If a `{% %}`
     /// tag is at fault, only the placeholders are recognised and every tag stays as literal text.
     pub fn parse_lenient(source: &str) -> Self {
-        let tags =
-            if longer_than(source, MAX_SOURCE) { None } else { parse::parse(source, Rules::Lenient).ok() };
-        let program = tags
-            .or_else(|| parse::parse(source, Rules::Placeholders).ok())
-            .unwrap_or_else(|| Program::literal(source));
+        Self::parse_marked(source, &[])
+    }
+
+    /// The same with marks: ranges of `source`, in order and apart, whose places in what is rendered
+    /// [`Template::render_marked`] tells.
+    pub fn parse_marked(source: &str, marks: &[Range<usize>]) -> Self {
+        let parse = |rules| parse::parse(source, rules, marks).ok();
+        let tags = if longer_than(source, MAX_SOURCE) { None } else { parse(Rules::Lenient) };
+        let program = tags.or_else(|| parse(Rules::Placeholders)).unwrap_or_else(|| Program::literal(source));
         Self::from(program)
     }
 
@@ -121,7 +135,8 @@ impl Template {
     /// Appends the template filled in from `scope` to `out`. It grows by at most the
     /// length of the source and [`MAX_OUTPUT`].
     pub fn render_into(&self, scope: &Scope<'_>, mode: Escape, out: &mut String) {
-        render::render(&self.program, scope, mode, MAX_OUTPUT, &Budget::full(), out);
+        let budget = Budget::full();
+        render::render(&self.program, scope, mode, MAX_OUTPUT, &budget, out, &mut Marks::default());
     }
 
     /// The template filled in from `scope`, at most `room` bytes longer than its source; `None` when that is too
@@ -139,7 +154,22 @@ impl Template {
         budget: &Budget,
     ) -> Option<String> {
         let mut out = String::with_capacity(self.program.source.len() + 256);
-        render::render(&self.program, scope, mode, room, budget, &mut out).then_some(out)
+        let marks = &mut Marks::default();
+        render::render(&self.program, scope, mode, room, budget, &mut out, marks).then_some(out)
+    }
+
+    /// The template filled in from `scope`, at most `room` bytes longer than its source, with its marks in the order in
+    /// which they were written; a mark in a loop is there for each turn. `None` when the room is too little.
+    pub fn render_marked(&self, scope: &Scope<'_>, mode: Escape, room: usize) -> Option<(String, Vec<Mark>)> {
+        let mut out = String::with_capacity(self.program.source.len() + 256);
+        let (mut marks, budget) = (Marks::default(), Budget::full());
+        let fits = render::render(&self.program, scope, mode, room, &budget, &mut out, &mut marks);
+        fits.then(|| (out, marks.into_list()))
+    }
+
+    /// Whether it may write values as markup: by `{{{ name }}}`, the filter `raw` or a `capture`.
+    pub fn writes_markup(&self) -> bool {
+        self.program.writes_markup
     }
 
     /// How many bytes its source has.

@@ -21,6 +21,11 @@ impl Output {
         self.full
     }
 
+    /// How many bytes there are.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     /// The text.
     pub(super) fn into_text(self) -> String {
         self.text

@@ -1,6 +1,9 @@
 //! Builds the program from the tokens: which tag closes which, and what each tag's arguments mean.
 
+use std::ops::Range;
+
 use super::lex::{self, Kind, Token};
+use super::mark::Edges;
 use super::names::Names;
 use super::program::{Block, Condition, Loop, Node, Pipeline, Program};
 use super::reader::Reader;
@@ -25,18 +28,32 @@ const TAGS: [&str; 12] = [
 ];
 
 /// Parses `source`. With [`Rules::Placeholders`] this does not fail.
-pub(super) fn parse(source: &str, rules: Rules) -> Result<Program, SyntaxError> {
-    compile(source, rules).map_err(|fault| SyntaxError::at(source, fault.at, fault.message))
+pub(super) fn parse(source: &str, rules: Rules, marks: &[Range<usize>]) -> Result<Program, SyntaxError> {
+    compile(source, rules, marks).map_err(|fault| SyntaxError::at(source, fault.at, fault.message))
 }
 
-fn compile(source: &str, rules: Rules) -> Result<Program, Fault> {
+fn compile(source: &str, rules: Rules, marks: &[Range<usize>]) -> Result<Program, Fault> {
     let tokens = lex::lex(source, rules != Rules::Placeholders)?;
-    let lenient = rules != Rules::Strict;
-    let mut parser =
-        Parser { source, tokens, next: 0, names: Names::default(), lenient, open: Vec::new(), loops: 0 };
+    let mut parser = Parser {
+        source,
+        tokens,
+        next: 0,
+        names: Names::default(),
+        lenient: rules != Rules::Strict,
+        open: Vec::new(),
+        loops: 0,
+        edges: Edges::new(marks),
+        writes_markup: false,
+    };
     let nodes = parser.block()?.0;
     let defines = parser.names.defines();
-    Ok(Program { source: source.into(), nodes, names: parser.names.into_list(), defines })
+    Ok(Program {
+        source: source.into(),
+        nodes,
+        writes_markup: parser.writes_markup,
+        names: parser.names.into_list(),
+        defines,
+    })
 }
 
 struct Parser<'s> {
@@ -50,6 +67,10 @@ struct Parser<'s> {
     open: Vec<(&'static str, usize)>,
     /// How many of them are loops.
     loops: usize,
+    /// Where marks begin and end.
+    edges: Edges,
+    /// Whether an output before the position writes a value as it is.
+    writes_markup: bool,
 }
 
 impl Parser<'_> {
@@ -61,12 +82,15 @@ impl Parser<'_> {
             let (kind, start, inner) = (token.kind, token.start, token.inner.clone());
             match kind {
                 Kind::Nothing => {}
-                Kind::Text if inner.is_empty() => {}
-                Kind::Text => nodes.push(Node::Text(inner)),
+                Kind::Text => {
+                    let end = self.tokens.get(self.next).map_or(self.source.len(), |next| next.start);
+                    self.edges.cut(start..end, inner, &mut nodes);
+                }
                 Kind::Output | Kind::RawOutput => {
                     let text = lex::decode(&self.source[inner.clone()]);
                     let value = self.pipeline(&text, 0, inner.start)?;
                     let raw = kind == Kind::RawOutput || value.is_raw();
+                    self.writes_markup |= raw;
                     nodes.push(Node::Output { value, raw });
                 }
                 Kind::Tag => {
@@ -234,6 +258,8 @@ impl Parser<'_> {
             if reader.ends() { Ok(name) } else { Err(reader.unexpected("`capture` takes one name.")) }
         })?;
         let (body, _) = self.inner_block()?;
+        // what it holds is written elsewhere, as it is
+        self.writes_markup = true;
         Ok(Node::Capture { name: self.names.bind(&name), body })
     }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::filters::Filter;
+use super::mark::Edge;
 use super::names::{Name, Symbol};
 
 /// A compiled template.
@@ -14,13 +15,15 @@ pub(super) struct Program {
     pub(super) names: Box<[Name]>,
     /// Whether rendering needs slots for the template's own variables.
     pub(super) defines: bool,
+    /// Whether a value may be written as it is.
+    pub(super) writes_markup: bool,
 }
 
 impl Program {
     /// The program that writes `source` as it is.
     pub(super) fn literal(source: &str) -> Self {
         let nodes = vec![Node::Text(0..source.len())];
-        Self { source: source.into(), nodes, names: Box::default(), defines: false }
+        Self { source: source.into(), nodes, names: Box::default(), defines: false, writes_markup: false }
     }
 
     /// The names looked up in the scope.
@@ -37,6 +40,8 @@ pub(super) type Block = Vec<Node>;
 pub(super) enum Node {
     /// Writes a piece of the source.
     Text(Range<usize>),
+    /// A mark begins or ends here, see [`Edge`](super::mark::Edge).
+    Edge(Edge),
     /// Writes a value; `raw` keeps it as it is in either mode.
     Output { value: Pipeline, raw: bool },
     /// `if` and `unless`: runs the first branch whose condition holds.

@@ -6,6 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::budget::Budget;
 use super::filters::Call;
+use super::mark::{Edge, Marks};
 use super::names::Symbol;
 use super::number::Num;
 use super::output::Output;
@@ -28,6 +29,7 @@ pub(super) fn render(
     most: usize,
     budget: &Budget,
     out: &mut String,
+    marks: &mut Marks,
 ) -> bool {
     let room = room(scope);
     let slots = if program.defines { program.names.len() } else { 0 };
@@ -39,6 +41,7 @@ pub(super) fn render(
         out: Output::new(std::mem::take(out), program.source.len().saturating_add(room.min(most))),
         locals: vec![None; slots],
         budget,
+        marks: Some(marks),
     };
     render.block(&program.nodes);
     let is_enough = most >= room || !render.out.is_full();
@@ -67,6 +70,8 @@ struct Render<'r> {
     /// The template's own variables, by symbol.
     locals: Vec<Option<Val<'r>>>,
     budget: &'r Budget,
+    /// Where marks are noted; `None` while what is written is captured.
+    marks: Option<&'r mut Marks>,
 }
 
 impl<'r> Render<'r> {
@@ -85,6 +90,7 @@ impl<'r> Render<'r> {
         self.budget.spend(STEP_COST);
         match node {
             Node::Text(span) => self.out.push(&self.program.source[span.clone()]),
+            Node::Edge(edge) => self.edge(*edge),
             Node::Output { value, raw } => {
                 let value = self.pipeline(value);
                 self.write(&value, *raw);
@@ -111,6 +117,13 @@ impl<'r> Render<'r> {
             Node::Continue => return Flow::Continue,
         }
         Flow::Next
+    }
+
+    fn edge(&mut self, edge: Edge) {
+        // what was cut off is not what the mark says
+        if let Some(marks) = self.marks.as_mut().filter(|_| !self.out.is_full()) {
+            marks.note(edge, self.out.len());
+        }
     }
 
     fn iterate(&mut self, looped: &'r Loop) -> Flow {
@@ -153,7 +166,9 @@ impl<'r> Render<'r> {
             // it is encoded when it is written
             self.mode = Escape::Text;
         }
+        let marks = self.marks.take();
         let flow = self.block(body);
+        self.marks = marks;
         self.mode = mode;
         let text = std::mem::replace(&mut self.out, outer).into_text();
         self.budget.spend(text.len() as u64);

@@ -11,6 +11,7 @@
 mod address;
 mod element;
 mod entities;
+mod link;
 mod nesting;
 mod place;
 mod style;
@@ -20,6 +21,7 @@ mod tokens;
 mod writer;
 
 use self::element::Element;
+pub use self::link::{Link, MAX_LINKS, MAX_TARGET, links, web_address};
 pub use self::place::end_of_what_is_seen;
 use self::tokens::{Token, Tokens};
 use self::writer::TextWriter;

@@ -31,7 +31,7 @@ use crate::http::{Bounds, Limits};
 use checks::check_spf;
 use sections::{
     Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Jobs, Login, Mailbox,
-    Oauth, Segments, Sending,
+    Oauth, Segments, Sending, Tracking,
 };
 
 /// Files that the embedded database has open at most: a few for each of its connections.
@@ -73,6 +73,7 @@ pub(crate) struct Config {
     jobs: Jobs,
     segments: Segments,
     campaigns: Campaigns,
+    tracking: Tracking,
     attachments: Attachments,
     mailbox: Mailbox,
     login: Login,
@@ -306,6 +307,7 @@ impl Config {
             segments: SegmentSettings {
                 refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds),
             },
+            tracking: self.tracking.settings(),
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
                 projects_per_user: self.projects_per_user,

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use mailwright_app::settings::{BodySettings, ClientSecret, OauthSettings, ProviderSettings};
+use mailwright_app::settings::{
+    BodySettings, ClientSecret, OauthSettings, ProviderSettings, TrackingSettings,
+};
+use mailwright_core::hit::Timing;
 use serde::Deserialize;
 
 use super::checks::base_url;
@@ -106,6 +109,26 @@ pub(super) struct Segments {
 #[serde(deny_unknown_fields)]
 pub(super) struct Campaigns {
     pub(super) latest_start_hours: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tracking {
+    pub(super) settle_ms: u64,
+    pub(super) hits_days: u64,
+    pub(super) links_days: u64,
+}
+
+impl Tracking {
+    pub(super) fn settings(&self) -> TrackingSettings {
+        let days = |days: u64| Duration::from_hours(days * 24);
+        TrackingSettings {
+            settle: Duration::from_millis(self.settle_ms),
+            hits: days(self.hits_days),
+            links: days(self.links_days),
+            timing: Timing::default(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

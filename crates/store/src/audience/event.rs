@@ -1,5 +1,5 @@
-//! Events. They are only appended; removing an event name removes its events. The service's own events cannot be
-//! removed, because they show why somebody gets mail, or none.
+//! Events. They are only appended; removing an event name removes its events. Nobody can remove the service's own events,
+//! because they show why somebody gets mail, or none; the service takes an open or a click back that was a machine's.
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
@@ -104,6 +104,36 @@ async fn insert(tx: &Tx<'_>, events: &[NewEvent]) -> Result<()> {
         ],
     )
     .await?;
+    Ok(())
+}
+
+/// Takes back events of the service that should not have been told: their ids, names and times. Those that are gone
+/// already change nothing. Executions that they began go on.
+pub async fn withdraw(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    events: &[(EventId, &str, Timestamp)],
+    deltas: &mut Deltas,
+) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let ids = Arg::Ids(events.iter().map(|(id, ..)| Some((*id).into())).collect());
+    let gone: Vec<(EventId, Option<ContactId>)> = tx
+        .all(
+            "delete from events where project_id = $1 and id {in $2} returning id, contact_id",
+            &[project.into(), ids],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )
+        .await?;
+    for (id, contact) in gone {
+        let Some((_, name, at)) = events.iter().find(|(event, ..)| *event == id) else { continue };
+        deltas.add(project, Counter::Event, name, -1);
+        event_day::count(deltas, project, name, *at, -1);
+        if let Some(contact) = contact {
+            deltas.touch(project, contact, *at);
+        }
+    }
     Ok(())
 }
 

@@ -137,7 +137,7 @@ pub async fn save(tx: &Tx<'_>, project: ProjectNumber, changed: &[Stored]) -> Re
             Arg::Texts(changed.iter().map(|stored| Some(stored.execution.status.as_str().into())).collect()),
             ints(&|execution| execution.current.map(|place| place as i64)),
             ints(&|execution| execution.due_at.map(|at| at.0)),
-            Arg::Bools(changed.iter().map(|stored| stored.execution.is_converted).collect()),
+            Arg::Bools(changed.iter().map(|stored| Some(stored.execution.is_converted)).collect()),
             contexts(changed.iter().map(|stored| &stored.execution)),
             Arg::Texts(logs),
             Arg::Texts(changed.iter().map(|s| s.execution.exit_reason.as_deref().map(Into::into)).collect()),

@@ -76,7 +76,7 @@ async fn insert(
          on conflict (project_id, event, workflow_id, number, enrols) do nothing",
         &[
             Arg::Texts(events.iter().map(|(event, _)| Some((*event).into())).collect()),
-            Arg::Bools(events.iter().map(|(_, enrols)| *enrols).collect()),
+            Arg::Bools(events.iter().map(|(_, enrols)| Some(*enrols)).collect()),
             project.into(),
             workflow.into(),
             number.into(),

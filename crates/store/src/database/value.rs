@@ -36,7 +36,7 @@ pub enum Arg<'a> {
     /// Integers.
     Ints(Vec<Option<i64>>),
     /// Booleans.
-    Bools(Vec<bool>),
+    Bools(Vec<Option<bool>>),
     /// Texts.
     Texts(Vec<Option<Cow<'a, str>>>),
     /// Identifiers.
@@ -64,7 +64,9 @@ impl Arg<'_> {
     pub(crate) fn bind(&self, statement: &mut rusqlite::Statement<'_>, index: usize) -> rusqlite::Result<()> {
         let set: Vec<LiteValue> = match self {
             Self::Ints(v) => v.iter().map(|x| x.map_or(LiteValue::Null, LiteValue::Integer)).collect(),
-            Self::Bools(v) => v.iter().map(|x| LiteValue::Integer(i64::from(*x))).collect(),
+            Self::Bools(v) => {
+                v.iter().map(|x| x.map_or(LiteValue::Null, |x| LiteValue::Integer(i64::from(x)))).collect()
+            }
             Self::Texts(v) | Self::Jsons(v) => v
                 .iter()
                 .map(|x| x.as_ref().map_or(LiteValue::Null, |t| LiteValue::Text(t.to_string())))
@@ -101,7 +103,7 @@ impl Arg<'_> {
             Self::Id(v) => ValueRef::Blob(v.as_bytes()),
             Self::Bytes(v) => ValueRef::Blob(v),
             Self::Ints(v) => v[row].map_or(ValueRef::Null, ValueRef::Integer),
-            Self::Bools(v) => ValueRef::Integer(i64::from(v[row])),
+            Self::Bools(v) => v[row].map_or(ValueRef::Null, |x| ValueRef::Integer(i64::from(x))),
             Self::Texts(v) | Self::Jsons(v) => {
                 v[row].as_ref().map_or(ValueRef::Null, |t| ValueRef::Text(t.as_bytes()))
             }

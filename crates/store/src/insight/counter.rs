@@ -38,6 +38,10 @@ names! {
         MailboxBytes = "mailbox_bytes",
         /// Mails made from a template; the name is the template's id.
         Template = "template",
+        /// What was learnt of the mails made from a template; the name is `<template>:<activity>`.
+        TemplateFigure = "template_figure",
+        /// Clicks on the links of a campaign; see `crate::feedback::heat`.
+        Link = "link",
         /// Mails of a campaign; see `sending/campaign/ledger/key.rs`.
         Campaign = "campaign",
         /// Figures of a workflow and its steps; see `crate::automation::figures`.

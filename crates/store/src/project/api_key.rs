@@ -54,15 +54,15 @@ pub async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> Result<Vec<Found>> {
         ),
         &[Arg::Blobs(hashes.iter().map(|h| Some(h.as_slice().into())).collect())],
         |r| {
-            let kind = kind(&r.get::<String>(7)?);
+            let kind = kind(&r.get::<String>(8)?);
             Ok(Found {
                 project: project::read(r)?,
-                hash: r.get(5)?,
-                id: r.get(6)?,
-                may_resubscribe: kind == KeyKind::Secret || r.get(10)?,
+                hash: r.get(6)?,
+                id: r.get(7)?,
+                may_resubscribe: kind == KeyKind::Secret || r.get(11)?,
                 kind,
-                name: r.get(8)?,
-                scopes: scopes(r.get(9)?),
+                name: r.get(9)?,
+                scopes: scopes(r.get(10)?),
             })
         },
     )

@@ -13,9 +13,10 @@ pub mod rate_limit;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
 use mailwright_core::patch::Patch;
-use mailwright_core::project::{self, MarketingCap, Project, Tracking};
+use mailwright_core::project::{self, MarketingCap, Project, Tracking, Utm};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
 
 use self::automation::Automation;
 use crate::args;
@@ -23,10 +24,10 @@ use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
-pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at";
+pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at, p.tracking";
 
 /// How many columns [`COLUMNS`] has.
-const WIDTH: usize = 5;
+const WIDTH: usize = 6;
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Project> {
     read_at(row, 0)
@@ -40,6 +41,7 @@ pub(crate) fn read_at(row: &Row<'_>, first: usize) -> Result<Project> {
         name: row.get(first + 2)?,
         language: row.get(first + 3)?,
         disabled: row.get::<Option<i64>>(first + 4)?.is_some(),
+        tracking: row.named(first + 5, "projects.tracking", Tracking::from_name)?,
     })
 }
 
@@ -169,19 +171,26 @@ pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Se
     .await
 }
 
+/// What is added to the targets of a project's tracked links; `None` for nothing.
+pub async fn utm(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Utm>> {
+    let sql = "select {json_out utm} from projects where number = $1";
+    let stored = rx.optional(sql, args![number], |r| r.get::<Option<Json>>(0)).await?.flatten();
+    Ok(stored.as_ref().map(Utm::from_json))
+}
+
 /// A project as its settings show it.
 #[derive(Debug, Clone)]
 pub struct Details {
     /// The project.
     pub project: Project,
-    /// Which mails are tracked: `ENABLED`, `DISABLED` or `MARKETING_ONLY`.
-    pub tracking: String,
     /// The public key of its own pair.
     pub public_key: Option<String>,
     /// Most mails a second; `None` for the instance's setting.
     pub sending_per_second: Option<i64>,
     /// Whether an event with the public key may subscribe a contact again that is not subscribed.
     pub public_key_may_resubscribe: bool,
+    /// What is added to the targets of tracked links.
+    pub utm: Option<Utm>,
     /// What its workflows need.
     pub automation: Automation,
     /// When it was created.
@@ -190,21 +199,21 @@ pub struct Details {
     pub updated_at: Timestamp,
 }
 
-const DETAILS: &str = "p.tracking, p.created_at, p.updated_at, (select k.token from api_keys k \
+const DETAILS: &str = "p.created_at, p.updated_at, (select k.token from api_keys k \
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
      order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe, \
-     p.timezone, p.marketing_cap, p.marketing_cap_hours";
+     p.timezone, p.marketing_cap, p.marketing_cap_hours, {json_out p.utm}";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
         project: read(row)?,
-        tracking: row.get(WIDTH)?,
-        created_at: row.get(WIDTH + 1)?,
-        updated_at: row.get(WIDTH + 2)?,
-        public_key: row.get(WIDTH + 3)?,
-        sending_per_second: row.get(WIDTH + 4)?,
-        public_key_may_resubscribe: row.get(WIDTH + 5)?,
-        automation: automation::read(row, WIDTH + 6)?,
+        created_at: row.get(WIDTH)?,
+        updated_at: row.get(WIDTH + 1)?,
+        public_key: row.get(WIDTH + 2)?,
+        sending_per_second: row.get(WIDTH + 3)?,
+        public_key_may_resubscribe: row.get(WIDTH + 4)?,
+        automation: automation::read(row, WIDTH + 5)?,
+        utm: row.get::<Option<Json>>(WIDTH + 8)?.as_ref().map(Utm::from_json),
     })
 }
 
@@ -294,14 +303,18 @@ pub struct Change {
     pub timezone: Patch<String>,
     /// How many marketing mails a contact gets; null for as many as there are.
     pub marketing_cap: Patch<MarketingCap>,
+    /// What is added to the targets of tracked links; null for nothing.
+    pub utm: Patch<Utm>,
 }
 
 /// Changes settings.
 pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
-    let (mut rate, mut zone, mut cap) = (None, None, None);
+    let (mut rate, mut zone, mut cap, mut utm) = (None, None, None, None);
     change.sending_per_second.apply(&mut rate);
     change.timezone.clone().apply(&mut zone);
     change.marketing_cap.apply(&mut cap);
+    change.utm.clone().apply(&mut utm);
+    let utm = utm.map_or(Arg::Null, |utm| Arg::Json(utm.to_json().to_string().into()));
     tx.execute_one(
         "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
          language = coalesce($4, language), updated_at = $5, \
@@ -309,7 +322,8 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
          public_key_may_resubscribe = coalesce($8, public_key_may_resubscribe), \
          timezone = case when $9 then $10 else timezone end, \
          marketing_cap = case when $11 then $12 else marketing_cap end, \
-         marketing_cap_hours = case when $11 then $13 else marketing_cap_hours end \
+         marketing_cap_hours = case when $11 then $13 else marketing_cap_hours end, \
+         utm = case when $14 then {json $15} else utm end \
          where number = $1 and retired_at is null",
         args![
             number,
@@ -325,6 +339,8 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
             change.marketing_cap != Patch::Absent,
             cap.map(|cap| i64::from(cap.emails)),
             cap.map(|cap| i64::from(cap.hours)),
+            change.utm != Patch::Absent,
+            utm,
         ],
     )
     .await

@@ -3,6 +3,7 @@
 //! it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join;
@@ -17,6 +18,7 @@ use crate::database::db::Db;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::{Arg, json_text};
+use crate::feedback::link;
 
 /// How long a content stays after it was used for the last time.
 const KEPT: Duration = Duration::from_hours(7 * 24);
@@ -33,7 +35,7 @@ pub type ContentHash = [u8; 32];
 /// The content of a mail before it is rendered for a recipient.
 #[derive(Debug, Clone)]
 pub struct Content {
-    /// Identity: the hash of everything below.
+    /// Identity: the hash of everything below, but for `links`.
     pub hash: ContentHash,
     /// Subject, with variables.
     pub subject: String,
@@ -47,6 +49,11 @@ pub struct Content {
     pub attachments: Json,
     /// Values that are the same for all recipients.
     pub shared: Data,
+    /// Whether its mails are tracked; `None` leaves it to the project.
+    pub tracking: Option<bool>,
+    /// The links of the body, as JSON text; `None` where it has none. They follow from the body and are not part of the
+    /// identity.
+    pub links: Option<Arc<str>>,
 }
 
 /// The bytes of an attachment.
@@ -55,7 +62,7 @@ pub struct Bytes {
     /// SHA-256 of `content`.
     pub hash: ContentHash,
     /// The bytes.
-    pub content: std::sync::Arc<[u8]>,
+    pub content: Arc<[u8]>,
 }
 
 /// Stores contents that are not there yet, and notes of the others that they are used.
@@ -82,10 +89,12 @@ async fn renew(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timesta
 
 async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
     tx.each(
-        "insert into contents (project_id, hash, subject, body, text_body, headers, attachments, shared, created_at) \
-         select r.project_id, r.hash, r.subject, r.body, r.text_body, r.headers, r.attachments, r.shared, $9 \
+        "insert into contents (project_id, hash, subject, body, text_body, headers, attachments, shared, \
+         tracking, links, created_at) \
+         select r.project_id, r.hash, r.subject, r.body, r.text_body, r.headers, r.attachments, r.shared, r.tracking, \
+         r.links, $11 \
          from {rows r: project_id int, hash bytes, subject text, body text, text_body text, headers json, attachments json, \
-         shared json} where true on conflict (project_id, hash) do nothing",
+         shared json, tracking bool, links json} where true on conflict (project_id, hash) do nothing",
         &[
             Arg::Ints(contents.iter().map(|(p, _)| Some(p.0)).collect()),
             Arg::Blobs(contents.iter().map(|(_, c)| Some(c.hash.as_slice().into())).collect()),
@@ -100,6 +109,8 @@ async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timest
                     .map(|(_, c)| (!c.shared.is_empty()).then(|| json_text(&c.shared).into()))
                     .collect(),
             ),
+            Arg::Bools(contents.iter().map(|(_, c)| c.tracking).collect()),
+            Arg::Jsons(contents.iter().map(|(_, c)| c.links.as_deref().map(Into::into)).collect()),
             now.into(),
         ],
     )
@@ -129,7 +140,7 @@ pub async fn forget(db: &Db, project: ProjectNumber, now: Timestamp) -> Result<(
         let unused: Vec<_> = hashes.into_iter().filter(|hash| !used.contains(hash)).collect();
         for some in unused.chunks(FORGET) {
             let some = some.to_vec();
-            db.write_in_background(body!(async |tx| remove(tx, project, some, before).await)).await?;
+            db.write_in_background(body!(async |tx| remove(tx, project, some, (before, now)).await)).await?;
         }
     }
 }
@@ -165,11 +176,17 @@ async fn used(rx: &Rx<'_>, project: ProjectNumber, hashes: Vec<Vec<u8>>) -> Resu
     Ok(used.await?.into_iter().collect())
 }
 
-async fn remove(tx: &Tx<'_>, project: ProjectNumber, hashes: Vec<Vec<u8>>, before: Timestamp) -> Result<u64> {
-    let hashes = Arg::Blobs(hashes.into_iter().map(|hash| Some(hash.into())).collect());
+async fn remove(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    hashes: Vec<Vec<u8>>,
+    (before, now): (Timestamp, Timestamp),
+) -> Result<u64> {
+    let hashes = || Arg::Blobs(hashes.iter().map(|hash| Some(hash.as_slice().into())).collect());
+    link::keep(tx, project, hashes(), now).await?;
     tx.execute(
         "delete from contents where project_id = $1 and created_at < $2 and hash {in $3}",
-        &[project.into(), before.into(), hashes],
+        &[project.into(), before.into(), hashes()],
     )
     .await
 }
@@ -194,7 +211,7 @@ pub async fn save_attachments(tx: &Tx<'_>, files: &[(ProjectNumber, &Bytes)], no
 /// Reads a content.
 pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Option<Content>> {
     rx.optional(
-        "select hash, subject, body, text_body, {json_out headers}, {json_out attachments}, {json_out shared} \
+        "select hash, subject, body, text_body, {json_out headers}, {json_out attachments}, {json_out shared}, tracking \
          from contents where project_id = $1 and hash = $2",
         args![project, hash],
         |r| {
@@ -212,6 +229,8 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result
                 headers: r.get(4)?,
                 attachments: r.get(5)?,
                 shared: r.get::<Option<Data>>(6)?.unwrap_or_default(),
+                tracking: r.get(7)?,
+                links: None,
             })
         },
     )
@@ -251,6 +270,8 @@ mod tests {
             headers: json!([]),
             attachments: json!([]),
             shared: Data::new(),
+            tracking: None,
+            links: None,
         }
     }
 

@@ -5,5 +5,4 @@ pub mod content;
 pub mod domain;
 pub mod email;
 pub mod idempotency;
-pub mod news;
 pub mod template;

@@ -32,6 +32,8 @@ pub(crate) struct CreateCampaignRequest {
     pub(super) reply_to: Option<Email>,
     /// `MARKETING` by default.
     pub(super) r#type: Option<TemplateType>,
+    /// Whether opens and clicks of its mails are tracked. Left out or null: what the project says.
+    pub(super) tracking: Option<bool>,
     pub(super) audience_type: AudienceType,
     /// Required for an audience of type `SEGMENT`.
     pub(super) segment_id: Option<SegmentId>,
@@ -66,6 +68,10 @@ pub(crate) struct UpdateCampaignRequest {
     #[schema(value_type = Option<Email>)]
     pub(super) reply_to: Patch<Email>,
     pub(super) r#type: Option<TemplateType>,
+    /// null leaves it to the project.
+    #[serde(default)]
+    #[schema(value_type = Option<bool>)]
+    pub(super) tracking: Patch<bool>,
     pub(super) audience_type: Option<AudienceType>,
     pub(super) segment_id: Option<SegmentId>,
     /// A filter tree.

@@ -20,11 +20,17 @@ pub(crate) struct CampaignStats {
     total_recipients: i64,
     sent_count: i64,
     delivered_count: i64,
+    /// Mails that a person opened.
     opened_count: i64,
+    /// Mails in which a person followed a link.
     clicked_count: i64,
     bounced_count: i64,
     complained_count: i64,
     unsubscribed_count: i64,
+    /// Mails whose picture a machine fetched: a proxy without a reader, or a scanner.
+    machine_opened_count: i64,
+    /// Mails in which a machine followed a link.
+    machine_clicked_count: i64,
     delivery_rate: f64,
     open_rate: f64,
     click_rate: f64,
@@ -57,6 +63,8 @@ pub(crate) async fn stats(
         bounced_count: ledger.bounced,
         complained_count: ledger.complained,
         unsubscribed_count: ledger.unsubscribed,
+        machine_opened_count: ledger.machine_opened,
+        machine_clicked_count: ledger.machine_clicked,
         delivery_rate: rate(ledger.delivered, sent),
         open_rate: rate(ledger.opened, sent),
         click_rate: rate(ledger.clicked, sent),

@@ -31,6 +31,8 @@ pub(crate) struct CampaignView {
     from_name: Option<String>,
     reply_to: Option<String>,
     r#type: TemplateType,
+    /// Whether opens and clicks of its mails are tracked; null leaves it to the project.
+    tracking: Option<bool>,
     status: CampaignStatus,
     audience_type: AudienceType,
     segment_id: Option<SegmentId>,
@@ -46,7 +48,9 @@ pub(crate) struct CampaignView {
     /// Mails that the next hop took.
     sent_count: i64,
     delivered_count: i64,
+    /// Mails that a person opened.
     opened_count: i64,
+    /// Mails in which a person followed a link.
     clicked_count: i64,
     bounced_count: i64,
     complained_count: i64,
@@ -87,6 +91,7 @@ impl CampaignView {
             from_name: campaign.from_name,
             reply_to: campaign.reply_to.map(|to| to.to_string()),
             r#type: campaign.kind,
+            tracking: campaign.tracking,
             status: campaign.status,
             scheduled_for: campaign.scheduled_for,
             total_recipients,

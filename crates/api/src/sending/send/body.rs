@@ -121,6 +121,8 @@ pub(crate) struct SendRequest {
     /// Files.
     #[serde(default, deserialize_with = "objects")]
     attachments: Option<Vec<Attachment>>,
+    /// Whether opens and clicks are tracked. Left out or null: what the template says, or else the project.
+    tracking: Option<bool>,
 }
 
 /// Whether there are more headers than a mail may have.
@@ -214,6 +216,7 @@ pub(super) fn checked(body: SendRequest, app: &App) -> Result<Send, ApiError> {
         headers: body.headers.unwrap_or_default().into_iter().map(|(name, value)| (name, value.0)).collect(),
         reply: body.reply.and_then(Reply::parts),
         attachments,
+        tracking: body.tracking,
     })
 }
 

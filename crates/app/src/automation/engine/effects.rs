@@ -149,22 +149,23 @@ async fn send(
         .values()
         .map(|template| {
             let (subject, body) = (template.subject.clone(), template.body.clone());
-            let (content, _) = compose(subject, body, None, &[], &[]);
-            (template.id, content)
+            let (mut content, _) = compose(subject, body, None, &[], &[], template.tracking);
+            let prepared = contents.prepare(project, &mut content, &[]);
+            (template.id, (content, prepared))
         })
         .collect();
-    let mut distinct: Vec<_> = composed.values().map(|content| (project, content)).collect();
+    let mut distinct: Vec<_> = composed.values().map(|(content, _)| (project, content)).collect();
     distinct.sort_unstable_by_key(|(_, content)| content.hash);
     distinct.dedup_by_key(|(_, content)| content.hash);
     content::save(tx, &distinct, latest).await?;
     let mut new = Vec::with_capacity(mails.len());
     for mail in mails {
-        let (Some(template), Some(content)) = (templates.get(&mail.template), composed.get(&mail.template))
+        let (Some(template), Some((content, prepared))) =
+            (templates.get(&mail.template), composed.get(&mail.template))
         else {
             continue;
         };
-        let prepared = contents.prepare(project, content, &[]);
-        new.push(new_email(project, mail, template, content.hash, &prepared));
+        new.push(new_email(project, mail, template, content.hash, prepared));
     }
     email::enqueue(tx, &new, deltas).await
 }

@@ -86,6 +86,8 @@ impl App {
 
 #[cfg(test)]
 mod tests {
+    use mailwright_core::project::Tracking;
+
     use super::*;
 
     #[test]
@@ -111,6 +113,7 @@ mod tests {
             name: String::new(),
             language: "en".into(),
             disabled: false,
+            tracking: Tracking::Enabled,
         };
         let secret = |number, salt: &[u8]| Secret::derive(&instance, &project(number), salt).unwrap();
         assert_eq!(secret(1, b"").0, secret(1, b"").0);

@@ -31,6 +31,8 @@ pub struct Fields {
     pub reply_to: Patch<EmailAddress>,
     /// Kind of mail.
     pub kind: Option<TemplateType>,
+    /// Whether its mails are tracked; null leaves it to the project.
+    pub tracking: Patch<bool>,
     /// Type of its audience.
     pub audience: Option<AudienceType>,
     /// The segment, for an audience of that type.
@@ -81,6 +83,7 @@ impl Fields {
         self.from_name.apply(&mut campaign.from_name);
         self.reply_to.apply(&mut campaign.reply_to);
         set(&mut campaign.kind, self.kind);
+        self.tracking.apply(&mut campaign.tracking);
     }
 }
 

@@ -268,6 +268,7 @@ fn blank(audience: Audience, from: EmailAddress, now: Timestamp) -> Campaign {
         from_name: None,
         reply_to: None,
         kind: TemplateType::Marketing,
+        tracking: None,
         status: CampaignStatus::Draft,
         audience,
         scheduled_for: None,

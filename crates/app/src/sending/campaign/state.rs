@@ -19,7 +19,7 @@ use serde_json::json;
 use super::{Overview, check_editable, known, locked};
 use crate::App;
 use crate::error::{Error, Result, too_many_conditions};
-use crate::sending::content::compose;
+use crate::sending::content::{Prepared, compose};
 use crate::sending::domain::{Obstacle, check_may_send, sender_refused};
 
 /// In a project with at most this many contacts an audience is counted completely when a campaign is sent. In a larger
@@ -370,7 +370,9 @@ pub(super) async fn start(
     recipients: Option<i64>,
     now: Timestamp,
 ) -> mailwright_store::Result<()> {
-    let (content, _) = compose(campaign.subject.clone(), campaign.body.clone(), None, &[], &[]);
+    let (subject, body) = (campaign.subject.clone(), campaign.body.clone());
+    let (mut content, _) = compose(subject, body, None, &[], &[], campaign.tracking);
+    content.links = Prepared::new(&content, Vec::new()).links.stored;
     content::save(tx, &[(number, &content)], now).await?;
     run::start(tx, number, campaign.id, &content.hash).await?;
     campaign.status = CampaignStatus::Sending;

@@ -31,9 +31,9 @@ impl App {
     ) -> Result<EmailId> {
         let campaign = self.campaign(project, id).await?.campaign;
         let (number, now, leaves) = (project.number, self.0.clock.now(), self.mail_leaves());
-        let (content, _) =
-            compose(format!("[TEST] {}", campaign.subject), campaign.body.clone(), None, &[], &[]);
-        let prepared = self.0.sending.contents.prepare(number, &content, &[]);
+        let subject = format!("[TEST] {}", campaign.subject);
+        let (mut content, _) = compose(subject, campaign.body.clone(), None, &[], &[], Some(false));
+        let prepared = self.0.sending.contents.prepare(number, &mut content, &[]);
         let mail = EmailId::new(now, rand::random());
         self.write(body!(async |tx| {
             check_may_send(tx, number, &campaign.from, leaves).await?;

@@ -36,8 +36,19 @@ impl Contents {
         Self { db, cache: Cache::with_weighter(256, CACHE_BYTES, BySize) }
     }
 
-    /// Prepares a content that a request brought.
-    pub(crate) fn prepare(&self, project: ProjectNumber, content: &Content, files: &[File]) -> Arc<Prepared> {
+    /// Prepares a content that a request brought, and notes its links with it.
+    pub(crate) fn prepare(
+        &self,
+        project: ProjectNumber,
+        content: &mut Content,
+        files: &[File],
+    ) -> Arc<Prepared> {
+        let prepared = self.prepared(project, content, files);
+        content.links.clone_from(&prepared.links.stored);
+        prepared
+    }
+
+    fn prepared(&self, project: ProjectNumber, content: &Content, files: &[File]) -> Arc<Prepared> {
         let key = (project, content.hash);
         if let Some(known) = self.cache.get(&key) {
             return known;

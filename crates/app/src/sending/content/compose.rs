@@ -32,6 +32,7 @@ pub(crate) fn compose(
     text: Option<String>,
     headers: &[(String, String)],
     files: &[File],
+    tracking: Option<bool>,
 ) -> (Content, Vec<Bytes>) {
     let bytes: Vec<Bytes> = files
         .iter()
@@ -51,8 +52,17 @@ pub(crate) fn compose(
         })
         .collect();
     let (headers, attachments) = (json!(headers), Value::Array(attachments));
-    let mut content =
-        Content { hash: [0; 32], subject, body, text, headers, attachments, shared: Data::new() };
+    let mut content = Content {
+        hash: [0; 32],
+        subject,
+        body,
+        text,
+        headers,
+        attachments,
+        shared: Data::new(),
+        tracking,
+        links: None,
+    };
     content.hash = identity(&content);
     (content, bytes)
 }
@@ -61,12 +71,16 @@ pub(crate) fn compose(
 fn identity(content: &Content) -> ContentHash {
     let (headers, attachments) = (content.headers.to_string(), content.attachments.to_string());
     let shared = (!content.shared.is_empty()).then(|| json_text(&content.shared));
+    let tracking = content.tracking.map(|tracking| tracking.to_string());
     let mut hasher = Sha256::new();
     let parts = [Some(&content.subject), Some(&content.body), Some(&headers), Some(&attachments)];
     for part in parts.into_iter().chain([shared.as_ref(), content.text.as_ref()]) {
         // what is not there is told from what is empty
         hasher.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
         hasher.update(part.map_or("", String::as_str));
+    }
+    if let Some(tracking) = tracking {
+        hasher.update(tracking);
     }
     hasher.finalize().into()
 }

@@ -2,6 +2,7 @@
 
 mod cache;
 mod compose;
+mod links;
 mod prepare;
 mod variables;
 
@@ -10,6 +11,8 @@ use mailwright_core::template::TemplateType;
 pub(crate) use cache::Contents;
 pub use compose::File;
 pub(crate) use compose::{bound, compose, share};
+pub use links::Link;
+pub(crate) use links::{Spot, from_json as links_from_json, leads_somewhere};
 pub(crate) use prepare::Prepared;
 
 /// The class of mail that content without a template is.

@@ -7,6 +7,8 @@ use mailwright_core::template_language::Template;
 use mailwright_mail::message::Attachment;
 use mailwright_store::sending::content::Content;
 
+use super::links::Links;
+
 /// The name under which a content's shared values hold its room. No request has a value without a name.
 pub(super) const ROOM: &str = "";
 
@@ -26,13 +28,21 @@ pub(crate) struct Prepared {
     /// How many bytes values and loops may add to subject, body and text of one mail together, if the request has very
     /// many recipients; `None` for the usual bound.
     pub(crate) room: Option<usize>,
+    /// Whether its mails are tracked; `None` leaves it to the project.
+    pub(crate) tracking: Option<bool>,
+    /// Its links.
+    pub(crate) links: Links,
+    /// Whether values may bring links of their own.
+    pub(crate) writes_markup: bool,
     pub(super) size: u64,
 }
 
 impl Prepared {
-    pub(super) fn new(content: &Content, attachments: Vec<Attachment>) -> Self {
+    pub(crate) fn new(content: &Content, attachments: Vec<Attachment>) -> Self {
         let subject = Template::parse_lenient(&content.subject);
-        let body = Template::parse_lenient(&content.body);
+        let is_tracked = content.tracking != Some(false);
+        let (marks, links) = if is_tracked { Links::find(&content.body) } else { Default::default() };
+        let body = Template::parse_marked(&content.body, &marks);
         let mut names = subject.variables();
         names.extend(body.variables());
         let text = content.text.as_deref().map(Template::parse_lenient);
@@ -48,8 +58,21 @@ impl Prepared {
         let mut shared = content.shared.clone();
         let room = shared.remove(ROOM).and_then(|room| room.as_u64()).map(|room| room as usize);
         let written = content.body.len() + content.text.as_ref().map_or(0, String::len);
-        let size = (content.subject.len() + written * 2 + bytes + custom_data::size(&shared) + 512) as u64;
-        Self { subject, body, text, headers, attachments, names, shared, room, size }
+        let size = (content.subject.len() + written * 3 + bytes + custom_data::size(&shared) + 512) as u64;
+        Self {
+            subject,
+            writes_markup: is_tracked && body.writes_markup(),
+            body,
+            text,
+            headers,
+            attachments,
+            names,
+            shared,
+            room,
+            tracking: content.tracking,
+            links,
+            size,
+        }
     }
 
     /// Whether the body links to the recipient's own subscription pages.

@@ -69,6 +69,7 @@ impl App {
         let project = &caller.project;
         let kind = template.as_ref().map_or(INLINE_KIND, |t| t.kind);
         let template_id = template.as_ref().map(|t| t.id);
+        let tracking = send.tracking.or(template.as_ref().and_then(|t| t.tracking));
         let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) =
             Default::default();
         if let Some(t) = template {
@@ -100,16 +101,18 @@ impl App {
             send.text,
             &headers,
             &send.attachments,
+            tracking,
         );
         if let Some(room) = room_of_each(send.to.len()) {
             bound(&mut content, room);
         }
-        let mut prepared = self.0.sending.contents.prepare(project.number, &content, &send.attachments);
+        let contents = &self.0.sending.contents;
+        let mut prepared = contents.prepare(project.number, &mut content, &send.attachments);
         let patch = Arc::new(DataPatch::new(send.data));
         let mut values = prepared.request_bytes(&patch.request);
         if send.to.len() > 1 && values >= SHARED_FROM {
             share(&mut content, &prepared, &patch.request);
-            prepared = self.0.sending.contents.prepare(project.number, &content, &send.attachments);
+            prepared = contents.prepare(project.number, &mut content, &send.attachments);
             values = 0;
         }
         let stored = custom_data::size(&patch.stored);
@@ -165,8 +168,8 @@ impl App {
         values: Data,
     ) -> Operation {
         let headers = [("Auto-Submitted".to_owned(), "auto-generated".to_owned())];
-        let (content, files) = compose(subject.to_owned(), body, None, &headers, &[]);
-        let prepared = self.0.sending.contents.prepare(project.number, &content, &[]);
+        let (mut content, files) = compose(subject.to_owned(), body, None, &headers, &[], Some(false));
+        let prepared = self.0.sending.contents.prepare(project.number, &mut content, &[]);
         let patch = DataPatch { request: values, ..DataPatch::default() };
         Operation {
             key: None,

@@ -42,6 +42,8 @@ pub struct Send {
     pub reply: Option<(EmailAddress, Option<String>)>,
     /// Attachments.
     pub attachments: Vec<File>,
+    /// Whether the mails are tracked; that of the template, or else of the project, when absent.
+    pub tracking: Option<bool>,
 }
 
 /// One accepted mail.

@@ -4,6 +4,7 @@ mod errors;
 mod filters;
 mod limits;
 mod liquid;
+mod marks;
 mod properties;
 mod reference;
 mod scope;

@@ -25,7 +25,7 @@ use crate::insight::counter::{self, Counter};
 
 const COLUMNS: &str = "id, name, description, subject, body, from_address, from_name, reply_to, type, status, \
      audience_type, segment_id, {json_out condition}, scheduled_for, recipients, sent_at, paused_at, frozen_at, \
-     finished_at, note, created_at, updated_at";
+     finished_at, note, created_at, updated_at, tracking";
 
 fn read(row: &Row<'_>) -> Result<Campaign> {
     Ok(Campaign {
@@ -49,6 +49,7 @@ fn read(row: &Row<'_>) -> Result<Campaign> {
         note: row.get(19)?,
         created_at: row.get(20)?,
         updated_at: row.get(21)?,
+        tracking: row.get(22)?,
     })
 }
 
@@ -117,8 +118,8 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     tx.execute_one(
         "insert into campaigns (project_id, id, name, description, subject, body, from_address, from_name, reply_to, type, \
          audience_type, segment_id, condition, recipients, search, status, created_at, updated_at, \
-         lease_until, lease_holder) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {json $13}, $14, $15, $16, $17, $18, 0, 0)",
+         tracking, lease_until, lease_holder) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {json $13}, $14, $15, $16, $17, $18, $19, 0, 0)",
         args![
             project,
             campaign.id,
@@ -138,6 +139,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
             campaign.status.as_str(),
             campaign.created_at,
             campaign.updated_at,
+            campaign.tracking,
         ],
     )
     .await
@@ -148,7 +150,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     tx.execute_one(
         "update campaigns set name = $3, description = $4, subject = $5, body = $6, from_address = $7, from_name = $8, \
          reply_to = $9, type = $10, audience_type = $11, segment_id = $12, condition = {json $13}, recipients = $14, \
-         search = $15, updated_at = $16 where project_id = $1 and id = $2",
+         search = $15, updated_at = $16, tracking = $17 where project_id = $1 and id = $2",
         args![
             project,
             campaign.id,
@@ -166,6 +168,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
             campaign.recipients,
             search_text(campaign),
             campaign.updated_at,
+            campaign.tracking,
         ],
     )
     .await
@@ -197,6 +200,7 @@ pub async fn save_state(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Camp
 /// Removes a campaign with its stats. Its mails stay.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId) -> Result<()> {
     tx.execute_one("delete from campaigns where project_id = $1 and id = $2", args![project, id]).await?;
+    counter::forget_all(tx, project, Counter::Link, &ledger::key::beginning(id)).await?;
     counter::forget_all(tx, project, Counter::Campaign, &ledger::key::beginning(id)).await
 }
 

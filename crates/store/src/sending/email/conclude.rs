@@ -131,7 +131,7 @@ pub async fn conclude(
                     outcomes.iter().map(|o| o.campaign.map(|_| o.recipient_state().as_str().into())).collect(),
                 ),
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
-                Arg::Bools(outcomes.iter().map(|o| o.has_left).collect()),
+                Arg::Bools(outcomes.iter().map(|o| Some(o.has_left)).collect()),
                 now.into(),
                 Arg::Json("{}".into()),
             ],

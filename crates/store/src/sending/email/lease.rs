@@ -1,6 +1,7 @@
 //! What the holder of a claim does with its mails before there is an outcome: it marks them as being written, keeps them,
 //! or gives them back.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
@@ -31,12 +32,14 @@ pub(super) fn claim_columns(claims: &[ClaimRef]) -> [Arg<'static>; 3] {
 }
 
 /// A mail whose content is going to be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// The claim under which it is.
     pub claim: ClaimRef,
     /// The date in it.
     pub first_attempt_at: Timestamp,
+    /// The targets of links that its values made, as JSON text, so that they lead there from the moment it is read.
+    pub links: Option<Arc<str>>,
 }
 
 /// Notes, just before it happens, that the content of mails is going to be written. Returns those that may go on: the
@@ -45,15 +48,27 @@ pub async fn mark_sending(tx: &Tx<'_>, marks: &[Mark], lease_until: Timestamp) -
     let claims: Vec<_> = marks.iter().map(|mark| mark.claim).collect();
     let [projects, ids, numbers] = claim_columns(&claims);
     let dates = Arg::Ints(marks.iter().map(|mark| Some(mark.first_attempt_at.0)).collect());
+    let links = Arg::Jsons(marks.iter().map(|mark| mark.links.as_deref().map(Into::into)).collect());
     tx.each_returning(
-        "update emails set status = 'SENDING', due_at = $5, first_attempt_at = r.dated \
-         from {rows r: project_id int, email_id id, claim int, dated int} \
+        "update emails set status = 'SENDING', due_at = $6, first_attempt_at = r.dated, \
+         links = coalesce(r.links, emails.links) \
+         from {rows r: project_id int, email_id id, claim int, dated int, links json} \
          where emails.project_id = r.project_id and emails.id = r.email_id and emails.claim = r.claim \
          and emails.due_at is not null returning id",
-        &[projects, ids, numbers, dates, lease_until.into()],
+        &[projects, ids, numbers, dates, links, lease_until.into()],
         |r| r.get(0),
     )
     .await
+}
+
+/// Keeps the targets of links that a mail's values made, for a mail that is kept instead of sent.
+pub async fn keep_links(tx: &Tx<'_>, project: ProjectNumber, id: EmailId, links: &str) -> Result<()> {
+    tx.execute(
+        "update emails set links = {json $3} where project_id = $1 and id = $2",
+        &[project.into(), id.into(), Arg::Json(links.into())],
+    )
+    .await?;
+    Ok(())
 }
 
 /// Keeps claims until `lease_until`. A mail that is being written at this moment is left alone: waiting for it could

@@ -35,7 +35,7 @@ pub use self::forward::{bring_forward, waits_ahead};
 pub(crate) use self::insert::NO_DEADLINE;
 pub use self::insert::{NewEmail, Origin, enqueue};
 pub use self::late::conclude_late;
-pub use self::lease::{ClaimRef, Mark, extend, hold, mark_sending, postpone, release};
+pub use self::lease::{ClaimRef, Mark, extend, hold, keep_links, mark_sending, postpone, release};
 pub use self::list::{
     Counted, List, OfStep, counted_by_cap, get, is_to, list, of_execution, times_counted_by_cap, total,
 };

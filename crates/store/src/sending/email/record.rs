@@ -56,6 +56,8 @@ pub struct Email {
     pub opens: i64,
     /// Clicks counted.
     pub clicks: i64,
+    /// Opens and clicks of machines.
+    pub machines: (i64, i64),
     /// Sent, delivered, opened, clicked, bounced and complained, in this order.
     pub times: [Option<Timestamp>; 6],
     /// When it was accepted.
@@ -66,7 +68,8 @@ pub struct Email {
 
 pub(crate) const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
      template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_or_raw log}, opens, clicks, \
-     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, recipient_state";
+     sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, recipient_state, \
+     machine_opens, machine_clicks";
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
     Ok(Email {
@@ -95,6 +98,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
         updated_at: row.get(27)?,
         reason: row.named_or_null(28, "emails.reason", Reason::from_name)?,
         recipient_state: row.named_or_null(29, "emails.recipient_state", RecipientState::from_name)?,
+        machines: (row.get(30)?, row.get(31)?),
     })
 }
 

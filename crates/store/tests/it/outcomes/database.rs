@@ -10,10 +10,10 @@ use mailwright_core::ids::{ContactId, EmailId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
+use mailwright_store::feedback::mail::{self, Mail, State};
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::email::{self, Claimed, Email, Mark, NewEmail, Outcome};
-use mailwright_store::sending::news::{self, Received};
 
 use super::{NOW, PROJECT, reference};
 use crate::database::TestDatabase;
@@ -82,7 +82,7 @@ impl Database {
 
     /// Notes that the content is about to be written; whether it may be.
     pub(super) async fn mark(&self, mail: &Claimed, at: i64) -> bool {
-        let mark = Mark { claim: reference(mail), first_attempt_at: Timestamp(NOW.0 + at) };
+        let mark = Mark { claim: reference(mail), first_attempt_at: Timestamp(NOW.0 + at), links: None };
         let until = Timestamp(NOW.0 + at + 1000);
         let marked = self.db.write(body!(async |tx| email::mark_sending(tx, &[mark], until).await));
         !marked.await.unwrap().is_empty()
@@ -107,14 +107,27 @@ impl Database {
         found.await.unwrap().unwrap()
     }
 
-    /// Stores what was learnt of a mail later, and when in milliseconds from the beginning.
-    pub(super) async fn learn(&self, id: EmailId, activity: Activity, at: i64) -> Received {
+    /// Stores what was learnt of a mail later, and when in milliseconds from the beginning, if it can be: the mail as it
+    /// stands then, or why not. `None` for a mail that is not there.
+    pub(super) async fn learn(
+        &self,
+        id: EmailId,
+        activity: Activity,
+        at: i64,
+    ) -> Option<Result<Mail, State>> {
         let at = Timestamp(NOW.0 + at);
         let stored = self.db.write(body!(async |tx| {
             let mut deltas = Deltas::default();
-            let received = news::store(tx, PROJECT, id, activity, at, &mut deltas).await?;
+            let mut mails = mail::lock(tx, PROJECT, &[id]).await?;
+            let Some(found) = mails.first_mut() else { return Ok(None) };
+            let state = found.state();
+            if state != State::Left {
+                return Ok(Some(Err(state)));
+            }
+            found.now.learn(activity, at);
+            mail::save(tx, PROJECT, &mails, at, &mut deltas).await?;
             deltas.save(tx).await?;
-            Ok::<_, mailwright_store::Error>(received)
+            Ok::<_, mailwright_store::Error>(mails.pop().map(Ok))
         }));
         stored.await.unwrap()
     }

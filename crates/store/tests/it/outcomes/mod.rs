@@ -12,9 +12,9 @@ use mailwright_core::event::Activity;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
+use mailwright_store::feedback::mail::State;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::sending::email::{ClaimRef, Claimed, Email, Outcome};
-use mailwright_store::sending::news::Received;
 
 use database::Database;
 
@@ -192,8 +192,8 @@ async fn what_is_learnt_later_only_moves_a_mail_up(database: &Database) {
         (Activity::Bounced, EmailStatus::Complained),
     ];
     for (at, (activity, status)) in (10..).zip(told) {
-        let Received::Stored(learnt) = database.learn(id, activity, at).await else { panic!("{activity:?}") };
-        assert_eq!((learnt.status, learnt.is_first), (status, at != 13), "{activity:?}");
+        let learnt = database.learn(id, activity, at).await.unwrap().unwrap();
+        assert_eq!(learnt.now.status, status, "{activity:?}");
         assert_eq!(database.counted().await, [(status.as_str().to_owned(), 1)]);
     }
     let known = database.get(id).await;
@@ -210,13 +210,13 @@ async fn what_is_learnt_later_only_moves_a_mail_up(database: &Database) {
 
 async fn what_is_learnt_of_a_mail_that_waits_is_too_early(database: &Database) {
     let id = database.enqueue().await;
-    assert!(matches!(database.learn(id, Activity::Delivered, 1).await, Received::TooEarly));
+    assert!(matches!(database.learn(id, Activity::Delivered, 1).await, Some(Err(State::TooEarly))));
     let mail = database.claim(0).await;
     assert!(database.mark(&mail, 0).await);
-    assert!(matches!(database.learn(id, Activity::Delivered, 1).await, Received::TooEarly));
+    assert!(matches!(database.learn(id, Activity::Delivered, 1).await, Some(Err(State::TooEarly))));
     assert_eq!(database.get(id).await.times, [None; 6]);
     let stranger = EmailId::new(NOW, rand::random());
-    assert!(matches!(database.learn(stranger, Activity::Delivered, 1).await, Received::Unknown));
+    assert!(database.learn(stranger, Activity::Delivered, 1).await.is_none());
 }
 
 async fn what_is_learnt_later_ends_a_doubt(database: &Database) {
@@ -225,7 +225,7 @@ async fn what_is_learnt_later_ends_a_doubt(database: &Database) {
         let mail = database.claim(0).await;
         let held = Outcome { due_at: None, ..outcome(&mail, status, AttemptOutcome::InDoubt) };
         assert!(database.conclude(&held).await);
-        assert!(matches!(database.learn(id, Activity::Opened, 7).await, Received::Stored(_)));
+        assert!(matches!(database.learn(id, Activity::Opened, 7).await, Some(Ok(_))));
         let known = database.get(id).await;
         assert_eq!((known.status, known.reason, known.error), (EmailStatus::Opened, None, None));
         assert_eq!(known.times[0], Some(Timestamp(NOW.0 + 7)));

@@ -34,6 +34,8 @@ names! {
         Bounced = "BOUNCED",
         Complained = "COMPLAINED",
         Unsubscribed = "UNSUBSCRIBED",
+        MachineOpened = "MACHINE_OPENED",
+        MachineClicked = "MACHINE_CLICKED",
     }
 }
 

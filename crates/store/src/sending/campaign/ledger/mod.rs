@@ -14,5 +14,5 @@ pub use self::page::{Page, Place, page};
 pub use self::retry::{Retry, is_retrying, requeue, save_retry};
 pub use self::skip::cancel;
 pub(crate) use self::skip::{blank, forget_contact, skip};
-pub(crate) use self::sums::{count_learnt, enter, shift};
+pub(crate) use self::sums::{count_learnt, count_machines, enter, shift};
 pub use self::sums::{count_unsubscribed, read};

@@ -61,12 +61,13 @@ pub(crate) fn count_bounces(
     count(deltas, project, campaign, Figure::Bounced, if status == EmailStatus::Bounced { delta } else { 0 });
 }
 
-/// Counts what was learnt of a mail for the first time after it left.
+/// Counts what was learnt of a mail for the first time after it left, or takes it out with a `delta` of -1.
 pub(crate) fn count_learnt(
     deltas: &mut Deltas,
     project: ProjectNumber,
     campaign: CampaignId,
     activity: Activity,
+    delta: i64,
 ) {
     let what = match activity {
         Activity::Sent => return,
@@ -76,7 +77,18 @@ pub(crate) fn count_learnt(
         Activity::Bounced => Figure::Bounced,
         Activity::Complained => Figure::Complained,
     };
-    count(deltas, project, campaign, what, 1);
+    count(deltas, project, campaign, what, delta);
+}
+
+/// Counts mails that machines opened, and in which they followed links.
+pub(crate) fn count_machines(
+    deltas: &mut Deltas,
+    project: ProjectNumber,
+    campaign: CampaignId,
+    (opened, clicked): (i64, i64),
+) {
+    count(deltas, project, campaign, Figure::MachineOpened, opened);
+    count(deltas, project, campaign, Figure::MachineClicked, clicked);
 }
 
 /// Counts a recipient who unsubscribed by a link of a mail, once for each mail, and not for one that bounced or was
@@ -150,5 +162,7 @@ fn figure_of(ledger: &mut Ledger, figure: Figure) -> &mut i64 {
         Figure::Bounced => &mut ledger.bounced,
         Figure::Complained => &mut ledger.complained,
         Figure::Unsubscribed => &mut ledger.unsubscribed,
+        Figure::MachineOpened => &mut ledger.machine_opened,
+        Figure::MachineClicked => &mut ledger.machine_clicked,
     }
 }

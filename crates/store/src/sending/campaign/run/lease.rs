@@ -6,7 +6,7 @@ use mailwright_core::time::Timestamp;
 
 use crate::args;
 use crate::database::error::Result;
-use crate::database::tx::Tx;
+use crate::database::tx::{Rx, Tx};
 
 /// The process that takes the step, and the end of its lease on the campaign.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +36,17 @@ pub async fn lease(
         )
         .await?;
     Ok(touched == 1)
+}
+
+/// What the mails of a campaign say; `None` before it was sent.
+pub async fn content_hash(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    id: CampaignId,
+) -> Result<Option<Vec<u8>>> {
+    let sql = "select content_hash from campaigns where project_id = $1 and id = $2";
+    let found = rx.optional(sql, args![project, id], |r| r.get::<Option<Vec<u8>>>(0)).await?;
+    Ok(found.flatten())
 }
 
 /// Notes what the mails of a campaign that starts say. [`crate::sending::campaign::save_state`] does the rest.

@@ -11,4 +11,4 @@ mod lease;
 pub use self::due::{Due, Run, due, due_projects, ending, put_off, wait};
 pub use self::finish::{balance, finish, forget_former, set_recipients};
 pub use self::freeze::{Candidate, Entry, advance, candidates, fitting, freeze};
-pub use self::lease::{Lease, lease, start};
+pub use self::lease::{Lease, content_hash, lease, start};

@@ -1,0 +1,5 @@
+//! What becomes of mails after they left.
+
+pub(crate) mod heat;
+pub(crate) mod hit;
+pub(crate) mod tracking;

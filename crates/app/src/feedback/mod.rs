@@ -1,0 +1,123 @@
+//! What becomes of mails after they left.
+//!
+//! Whatever is learnt of a mail ends in `intake`: it locks the mails of a project, changes what is known of them, and
+//! writes that with the events and what follows for the contacts, in one transaction. There are two ways to it. What
+//! others tell, reports and notifications, comes by `news`. Opens and clicks are stored as they come (`recorder`), and
+//! judged some seconds later (`judging`), when it shows whether a person or a machine was there. Until then nothing counts.
+//!
+//! Mails are prepared for it once per template (`sending/content/links.rs`); `tracked` puts the addresses of a mail into
+//! its body, `token` says which mail an address is of, `redirect` where a link leads.
+
+mod heat;
+mod hit_list;
+mod intake;
+mod judging;
+mod mail_links;
+pub mod news;
+mod recorder;
+mod redirect;
+mod token;
+pub(crate) mod tracked;
+
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+pub use self::heat::LinkHeat;
+pub use self::hit_list::HitPage;
+use self::news::{News, Recorded};
+use self::recorder::Recorder;
+pub use self::redirect::{Followed, Visitor};
+use self::token::TokenKey;
+use crate::App;
+use crate::background::runner::Waker;
+use crate::background::tasks::Tasks;
+use crate::error::Result;
+use crate::secret::InstanceSecret;
+use crate::sending::content::{Link, Prepared};
+use mailwright_core::hit::Tables;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::project::Project;
+use mailwright_core::time::Timestamp;
+use mailwright_store::feedback::{hit, link, receipt};
+use mailwright_store::sending::email::Claimed;
+use mailwright_store::{Coalescer, Db, body};
+use quick_cache::sync::Cache;
+
+/// How long it is known that a source told its news: longer than any source repeats itself.
+const RECEIPTS: Duration = Duration::from_hours(14 * 24);
+/// Rows that are removed in one transaction.
+const FORGET: i64 = 500;
+/// Contents whose links are kept in memory.
+const CONTENTS: usize = 2_000;
+
+/// What this process keeps for this area.
+pub(crate) struct State {
+    token_key: TokenKey,
+    recorder: Recorder,
+    /// The links of contents.
+    links: Cache<(ProjectNumber, Vec<u8>), Arc<Vec<Link>>>,
+    news: Coalescer<News, Recorded>,
+    /// Asks for a look at hits that are due.
+    hits: Waker,
+    tables: RwLock<Arc<Tables>>,
+}
+
+impl State {
+    pub(crate) fn new(db: &Db, secret: &InstanceSecret) -> Self {
+        Self {
+            token_key: TokenKey::new(secret),
+            recorder: Recorder::default(),
+            links: Cache::new(CONTENTS),
+            news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
+            hits: Waker::default(),
+            tables: RwLock::new(Tables::embedded()),
+        }
+    }
+
+    /// What is known of machines.
+    fn tables(&self) -> Arc<Tables> {
+        Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Starts the background work of this area.
+pub(crate) fn start(app: &App, tasks: &Tasks) {
+    judging::start(app, tasks);
+    news::start(app, tasks);
+}
+
+impl App {
+    /// Removes what is not kept any longer: opens and clicks one by one, the names of news, links of contents that are
+    /// gone.
+    pub(crate) async fn forget_feedback(&self, project: ProjectNumber, now: Timestamp) -> Result<()> {
+        let settings = &self.settings().tracking;
+        let (hits, links) = (now.minus(settings.hits), now.minus(settings.links));
+        let receipts = now.minus(RECEIPTS);
+        loop {
+            let forgotten = self.write_in_background(body!(async |tx| {
+                let hits = hit::forget(tx, project, hits, FORGET).await?;
+                let receipts = receipt::forget(tx, project, receipts, FORGET).await?;
+                let links = link::forget(tx, project, links, FORGET).await?;
+                Ok(hits + receipts + links)
+            }));
+            if forgotten.await? == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What the addresses of a mail's tracked links begin with; `None` when it is not tracked.
+    pub(crate) fn tracked_address(
+        &self,
+        project: &Project,
+        mail: &Claimed,
+        content: &Prepared,
+    ) -> Option<String> {
+        let is_tracked = content.tracking.unwrap_or_else(|| project.tracking.covers(mail.kind));
+        if !is_tracked || project.is_system() {
+            return None;
+        }
+        let token = self.0.feedback.token_key.token(mail.project, mail.id);
+        Some(self.settings().base_url.link(&format!("/t/{token}/")))
+    }
+}

@@ -1,0 +1,137 @@
+//! Stores opens and clicks after they were answered: many together, within a second.
+//!
+//! The queue is bounded. While it is full, the next visitor waits for a moment, then gets the answer and is not counted:
+//! nobody is kept from a page because the database is slow. A mail has at most [`MAX_PER_MINUTE`] hits a minute, so that
+//! nobody fills the table by asking for a picture again and again.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_store::body;
+use mailwright_store::feedback::hit::{self, NewHit};
+use quick_cache::sync::Cache;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::App;
+use crate::background::tasks::Tasks;
+
+/// Most hits that wait to be stored.
+const QUEUE: usize = 50_000;
+/// Most hits stored in one transaction.
+const BATCH: usize = 1_000;
+/// How long hits are gathered.
+const GATHERED: Duration = Duration::from_millis(100);
+/// How long a visitor waits for a place in the queue.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long it is waited after hits could not be stored.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How often a batch is tried after the service was asked to stop.
+const LAST_TRIES: u32 = 6;
+/// Most hits of one mail that one process stores in a minute.
+const MAX_PER_MINUTE: u32 = 100;
+/// Mails whose hits are counted at the same time.
+const COUNTED: usize = 20_000;
+
+type Noted = (ProjectNumber, NewHit);
+
+/// The queue of hits.
+pub(super) struct Recorder {
+    sender: mpsc::Sender<Noted>,
+    receiver: Mutex<Option<mpsc::Receiver<Noted>>>,
+    /// The minute of a mail's newest hit, and how many it has had in it.
+    counted: Cache<EmailId, (i64, u32)>,
+    /// Requests are over.
+    over: CancellationToken,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let receiver = Mutex::new(Some(receiver));
+        Self { sender, receiver, counted: Cache::new(COUNTED), over: CancellationToken::new() }
+    }
+}
+
+impl Recorder {
+    /// Puts a hit into the queue. Returns whether it is there, or is one of too many of its mail.
+    pub(super) async fn note(&self, project: ProjectNumber, hit: NewHit) -> bool {
+        if self.is_too_many(&hit) {
+            return true;
+        }
+        tokio::time::timeout(PATIENCE, self.sender.send((project, hit))).await.is_ok_and(|sent| sent.is_ok())
+    }
+
+    fn is_too_many(&self, hit: &NewHit) -> bool {
+        let minute = hit.at.0.div_euclid(60_000);
+        let before = self.counted.get(&hit.email).filter(|(counted, _)| *counted == minute);
+        let count = before.map_or(0, |(_, count)| count);
+        self.counted.insert(hit.email, (minute, count.saturating_add(1)));
+        count >= MAX_PER_MINUTE
+    }
+}
+
+impl App {
+    /// Starts storing opens and clicks. Every process that answers requests does so.
+    pub fn start_recorder(&self, tasks: &Tasks) {
+        let receiver = &self.0.feedback.recorder.receiver;
+        let taken = receiver.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(receiver) = taken else { return };
+        tasks.keep("opens and clicks", run(self.clone(), tasks.clone(), receiver));
+    }
+
+    /// Stores what is in the queue, and nothing more. To be called when no request is answered any more, and before the
+    /// end of the background work is waited for.
+    pub fn stop_recorder(&self) {
+        self.0.feedback.recorder.over.cancel();
+    }
+}
+
+async fn run(app: App, tasks: Tasks, mut receiver: mpsc::Receiver<Noted>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    loop {
+        let first = tokio::select! {
+            biased;
+            first = receiver.recv() => first,
+            () = app.0.feedback.recorder.over.cancelled() => None,
+        };
+        let Some(first) = first.or_else(|| receiver.try_recv().ok()) else { return };
+        batch.push(first);
+        tokio::time::sleep(GATHERED).await;
+        while batch.len() < BATCH
+            && let Ok(next) = receiver.try_recv()
+        {
+            batch.push(next);
+        }
+        store(&app, &tasks, std::mem::take(&mut batch)).await;
+    }
+}
+
+/// Stores hits, however long the database takes to come back.
+async fn store(app: &App, tasks: &Tasks, batch: Vec<Noted>) {
+    let due_at = app.clock().now().plus(app.settings().tracking.settle);
+    let mut projects: BTreeMap<ProjectNumber, Vec<NewHit>> = BTreeMap::new();
+    for (project, hit) in batch {
+        projects.entry(project).or_default().push(hit);
+    }
+    let mut tries = 0;
+    loop {
+        let projects = projects.clone();
+        let written = app.write(body!(async |tx| {
+            for (project, hits) in &projects {
+                hit::add(tx, *project, hits, due_at).await?;
+            }
+            Ok(())
+        }));
+        let Err(error) = written.await else { return };
+        tries += 1;
+        if tasks.is_stopping() && tries >= LAST_TRIES {
+            tracing::error!(%error, "opens and clicks could not be stored before the service stopped");
+            return;
+        }
+        tracing::warn!(%error, "opens and clicks could not be stored, trying again");
+        tokio::time::sleep(PAUSE).await;
+    }
+}

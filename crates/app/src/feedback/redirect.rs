@@ -1,0 +1,129 @@
+//! Where the tracked links of mails lead, and noting that somebody was there.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
+use mailwright_core::project::Utm;
+use mailwright_store::body;
+use mailwright_store::feedback::hit::NewHit;
+use mailwright_store::feedback::link;
+use mailwright_store::project;
+use url::Url;
+
+use super::mail_links::{MailLinks, stored_links};
+use super::tracked::TRAP;
+use crate::App;
+use crate::error::Result;
+use crate::sending::content::Link;
+
+/// Most bytes of what a client calls itself that are kept.
+const MAX_AGENT: usize = 255;
+
+/// A tracked link or picture of a mail that somebody asked for.
+#[derive(Debug, Clone)]
+pub struct Followed {
+    project: ProjectNumber,
+    mail: EmailId,
+    /// The number of the link; `None` for the picture.
+    link: Option<u32>,
+    /// Where the link leads; `None` for the picture, and for the link that nobody sees.
+    pub target: Option<String>,
+}
+
+/// Who asked for it.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// What the client calls itself.
+    pub agent: String,
+    /// Its address.
+    pub address: Option<IpAddr>,
+}
+
+impl App {
+    /// The picture of a mail; `None` when the token is not one of ours.
+    pub fn followed_picture(&self, token: &str) -> Option<Followed> {
+        let (project, mail) = self.0.feedback.token_key.read(token)?;
+        Some(Followed { project, mail, link: None, target: None })
+    }
+
+    /// The link of a mail; `None` when the token is not one of ours, or the mail has no such link. It leads only to where
+    /// a link in that mail led.
+    pub async fn followed_link(&self, token: &str, number: &str) -> Result<Option<Followed>> {
+        let Some((project, mail)) = self.0.feedback.token_key.read(token) else { return Ok(None) };
+        let Some(number) = number.parse().ok().filter(|parsed: &u32| parsed.to_string() == number) else {
+            return Ok(None);
+        };
+        if number == TRAP {
+            return Ok(Some(Followed { project, mail, link: Some(number), target: None }));
+        }
+        let target = self.target(project, mail, number).await?;
+        Ok(target.map(|target| Followed { project, mail, link: Some(number), target: Some(target) }))
+    }
+
+    async fn target(&self, project: ProjectNumber, mail: EmailId, number: u32) -> Result<Option<String>> {
+        let found = self
+            .read(body!(async |rx| {
+                let Some(links) = link::of_mail(rx, project, mail).await? else { return Ok(None) };
+                let utm = match project::utm(rx, project).await? {
+                    Some(mut utm) if utm.campaign.is_none() => {
+                        utm.campaign = link::name_of(rx, project, links.campaign, links.template).await?;
+                        Some(utm)
+                    }
+                    utm => utm,
+                };
+                Ok(Some((links, utm)))
+            }))
+            .await?;
+        let Some((links, utm)) = found else { return Ok(None) };
+        let content = self.content_links(project, &links.content_hash).await?;
+        let target = MailLinks { content, own: links.own }.target(number);
+        Ok(target.and_then(|target| {
+            let mut url = Url::parse(&target).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+            if let Some(utm) = utm {
+                add_utm(&mut url, &utm);
+            }
+            Some(url.into())
+        }))
+    }
+
+    /// The links of a content, from memory if it is known there.
+    pub(super) async fn content_links(&self, project: ProjectNumber, hash: &[u8]) -> Result<Arc<Vec<Link>>> {
+        let known = &self.0.feedback.links;
+        let key = (project, hash.to_vec());
+        if let Some(links) = known.get(&key) {
+            return Ok(links);
+        }
+        let links = self.read(body!(async |rx| stored_links(rx, project, &key.1).await)).await?;
+        known.insert((project, hash.to_vec()), Arc::clone(&links));
+        Ok(links)
+    }
+
+    /// Notes that somebody was there. Returns once it is in the queue, which is written within a second.
+    pub async fn note_hit(&self, followed: &Followed, visitor: &Visitor) {
+        let at = self.0.clock.now();
+        let agent = visitor.agent.as_str();
+        let hit = NewHit {
+            email: followed.mail,
+            id: EventId::new(at, rand::random()),
+            link: followed.link.map(i64::from),
+            at,
+            agent: agent[..agent.floor_char_boundary(MAX_AGENT)].replace('\0', ""),
+            address: visitor.address.map(|address| address.to_string()).unwrap_or_default(),
+        };
+        if !self.0.feedback.recorder.note(followed.project, hit).await {
+            self.metrics().hit_lost();
+        }
+    }
+}
+
+/// Adds UTM parameters to an address, but for those that it has.
+fn add_utm(url: &mut Url, utm: &Utm) {
+    let has: Vec<String> = url.query_pairs().map(|(name, _)| name.into_owned()).collect();
+    let missing =
+        utm.parameters().filter(|(name, value)| !value.is_empty() && !has.iter().any(|h| h == name));
+    let missing: Vec<_> = missing.collect();
+    if !missing.is_empty() {
+        url.query_pairs_mut().extend_pairs(missing);
+    }
+}

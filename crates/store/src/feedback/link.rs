@@ -1,0 +1,92 @@
+//! Where the links of mails lead.
+
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
+
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::{Rx, Tx};
+use crate::database::value::Arg;
+
+/// What a mail knows of its links.
+#[derive(Debug, Clone)]
+pub struct MailLinks {
+    /// SHA-256 of its content.
+    pub content_hash: Vec<u8>,
+    /// The targets that its values made: an array of the number of a link and an address.
+    pub own: Option<Json>,
+    /// Template it came from.
+    pub template: Option<TemplateId>,
+    /// Campaign it came from.
+    pub campaign: Option<CampaignId>,
+}
+
+/// The links of a mail; `None` when the project has no such mail.
+pub async fn of_mail(rx: &mut Rx<'_>, project: ProjectNumber, mail: EmailId) -> Result<Option<MailLinks>> {
+    rx.optional(
+        "select content_hash, {json_out links}, template_id, campaign_id from emails where project_id = $1 and id = $2",
+        args![project, mail],
+        |r| Ok(MailLinks { content_hash: r.get(0)?, own: r.get(1)?, template: r.get(2)?, campaign: r.get(3)? }),
+    )
+    .await
+}
+
+/// The name of what a mail came from: of its campaign, or else of its template.
+pub async fn name_of(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    campaign: Option<CampaignId>,
+    template: Option<TemplateId>,
+) -> Result<Option<String>> {
+    if let Some(campaign) = campaign {
+        let sql = "select name from campaigns where project_id = $1 and id = $2";
+        return rx.optional(sql, args![project, campaign], |r| r.get(0)).await;
+    }
+    let Some(template) = template else { return Ok(None) };
+    let sql = "select name from templates where project_id = $1 and id = $2";
+    rx.optional(sql, args![project, template], |r| r.get(0)).await
+}
+
+/// The links of a content, also of one that is gone; `None` when there are none.
+pub async fn of_content(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) -> Result<Option<Json>> {
+    let kept = rx
+        .optional(
+            "select {json_out links} from contents where project_id = $1 and hash = $2",
+            args![project, hash],
+            |r| r.get::<Option<Json>>(0),
+        )
+        .await?
+        .flatten();
+    if kept.is_some() {
+        return Ok(kept);
+    }
+    rx.optional(
+        "select {json_out links} from content_links where project_id = $1 and hash = $2",
+        args![project, hash],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Keeps the links of contents that are about to go, and notes when they went.
+pub(crate) async fn keep(tx: &Tx<'_>, project: ProjectNumber, hashes: Arg<'_>, now: Timestamp) -> Result<()> {
+    tx.execute(
+        "insert into content_links (project_id, hash, links, created_at) \
+         select project_id, hash, links, $3 from contents where project_id = $1 and hash {in $2} and links is not null \
+         on conflict (project_id, hash) do update set created_at = excluded.created_at",
+        &[project.into(), hashes, now.into()],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Removes links that were kept before a time; how many.
+pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, before: Timestamp, limit: i64) -> Result<u64> {
+    tx.execute(
+        "delete from content_links where project_id = $1 and hash in (select l.hash from content_links l \
+         where l.project_id = $1 and l.created_at < $2 order by l.created_at limit $3)",
+        args![project, before, limit],
+    )
+    .await
+}

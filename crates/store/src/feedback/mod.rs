@@ -1,0 +1,7 @@
+//! What becomes of mails after they left: what is learnt of them, opens and clicks, and what told of it.
+
+pub mod heat;
+pub mod hit;
+pub mod link;
+pub mod mail;
+pub mod receipt;

@@ -1,4 +1,5 @@
-//! Messages: MIME, plain text from HTML, DKIM, SMTP, DNS and domain checks, news of mail by Amazon SNS.
+//! Messages: MIME, plain text from HTML, DKIM, SMTP in both directions, DNS and domain checks, and what comes back of mails:
+//! reports, automatic answers, notifications of Amazon SNS.
 //!
 //! Invariants: no SQL and no HTTP here; the time is a parameter; every read from the network is bounded in size and in
 //! time; no value from a caller can start a header line or an SMTP command.
@@ -8,6 +9,7 @@ pub mod dns;
 pub mod domain;
 mod lines;
 pub mod message;
+pub mod report;
 pub mod smtp;
 pub mod smtp_server;
 pub mod sns;

@@ -47,6 +47,8 @@ pub struct Settings {
     pub segments: SegmentSettings,
     /// Opens and clicks.
     pub tracking: TrackingSettings,
+    /// Mail that comes in.
+    pub inbound: InboundSettings,
     /// Accounts.
     pub accounts: AccountSettings,
     /// The instance's own mails.
@@ -230,6 +232,36 @@ pub struct DomainSettings {
     pub spf: Option<String>,
     /// Kind of new DKIM keys.
     pub key_type: mailwright_mail::dkim::KeyType,
+    /// First label of the names under sender domains to which bounces return.
+    pub return_path_label: String,
+    /// First label of the names under sender domains that tracked links have.
+    pub tracking_label: String,
+}
+
+/// How mail comes in.
+#[derive(Debug, Clone, Default)]
+pub struct InboundSettings {
+    /// The host name of the listener, to which MX records point; `None` where nothing listens.
+    pub host: Option<String>,
+    /// The domain that bounces return to; `None` where they return to the sender.
+    pub return_path: Option<String>,
+}
+
+impl Settings {
+    /// The domain that bounces return to.
+    pub fn return_path(&self) -> Option<&str> {
+        self.inbound.return_path.as_deref()
+    }
+
+    /// The host that takes mail for sender domains.
+    pub fn inbound_host(&self) -> Option<&str> {
+        self.inbound.host.as_deref()
+    }
+
+    /// The host that answers tracked links, where it is a name that others can point to.
+    pub fn tracking_host(&self) -> Option<&str> {
+        self.base_url.domain().filter(|host| host.contains('.'))
+    }
 }
 
 /// How background jobs are done.

@@ -18,6 +18,10 @@ pub enum Purpose {
     Dmarc,
     /// The host to which bounces return.
     ReturnPath,
+    /// The host of tracked links and pictures.
+    Tracking,
+    /// The host that takes mail for the domain.
+    Inbound,
 }
 
 impl Purpose {
@@ -28,6 +32,8 @@ impl Purpose {
             Self::Spf => "spf",
             Self::Dmarc => "dmarc",
             Self::ReturnPath => "return_path",
+            Self::Tracking => "tracking",
+            Self::Inbound => "inbound",
         }
     }
 }
@@ -39,6 +45,8 @@ pub enum RecordType {
     Txt,
     /// The name of another host.
     Cname,
+    /// The host that takes mail.
+    Mx,
 }
 
 impl RecordType {
@@ -47,6 +55,7 @@ impl RecordType {
         match self {
             Self::Txt => "TXT",
             Self::Cname => "CNAME",
+            Self::Mx => "MX",
         }
     }
 }
@@ -124,8 +133,29 @@ pub struct SenderIdentity<'a> {
     /// What an SPF record has to contain, such as `include:spf.example.net`; `None` when SPF does not matter, as with a
     /// return path under another domain.
     pub spf_mechanism: Option<&'a str>,
-    /// The host that takes bounces, to which `bounce.<domain>` is to point.
-    pub return_path_host: Option<&'a str>,
+    /// The name under the domain that bounces return to, and the host that takes them, to which it is to point. The
+    /// envelope's sender is under that name then, so that SPF passes for the domain.
+    pub return_path: Option<Pointer<'a>>,
+    /// The name under the domain that tracked links have, and the host that answers them.
+    pub tracking: Option<Pointer<'a>>,
+    /// The host that takes mail for the domain.
+    pub inbound_host: Option<&'a str>,
+}
+
+/// A name under a domain that is to point to a host.
+#[derive(Debug, Clone, Copy)]
+pub struct Pointer<'a> {
+    /// The name's first label.
+    pub label: &'a str,
+    /// The host.
+    pub host: &'a str,
+}
+
+impl Pointer<'_> {
+    /// The whole name.
+    pub fn name(&self, domain: &str) -> String {
+        format!("{}.{domain}", self.label)
+    }
 }
 
 /// The records to create: the required one first.
@@ -145,9 +175,14 @@ pub fn expected_records(id: &SenderIdentity<'_>) -> Vec<ExpectedRecord> {
         records.push(txt(Purpose::Spf, (*domain).to_owned(), format!("v=spf1 {mechanism} ~all")));
     }
     records.push(txt(Purpose::Dmarc, format!("_dmarc.{domain}"), "v=DMARC1; p=none".to_owned()));
-    if let Some(host) = id.return_path_host {
-        let cname = txt(Purpose::ReturnPath, format!("bounce.{domain}"), host.to_owned());
+    for (purpose, pointer) in [(Purpose::ReturnPath, id.return_path), (Purpose::Tracking, id.tracking)] {
+        let Some(pointer) = pointer else { continue };
+        let cname = txt(purpose, pointer.name(domain), pointer.host.to_owned());
         records.push(ExpectedRecord { kind: RecordType::Cname, ..cname });
+    }
+    if let Some(host) = id.inbound_host {
+        let mx = txt(Purpose::Inbound, (*domain).to_owned(), host.to_owned());
+        records.push(ExpectedRecord { kind: RecordType::Mx, priority: Some(10), ..mx });
     }
     records
 }
@@ -159,7 +194,11 @@ pub async fn check(dns: &Dns, id: &SenderIdentity<'_>) -> Vec<RecordCheck> {
 
 async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord) -> RecordCheck {
     let answer = match record.purpose {
-        Purpose::ReturnPath => dns.cname(&record.name).await.map(|target| vec![target]),
+        Purpose::ReturnPath | Purpose::Tracking => dns.cname(&record.name).await.map(|target| vec![target]),
+        Purpose::Inbound => {
+            let hosts = dns.mx(&record.name).await;
+            hosts.map(|hosts| hosts.into_iter().map(|(_, host)| host).collect())
+        }
         Purpose::Dkim | Purpose::Spf | Purpose::Dmarc => dns.txt(&record.name).await,
     };
     let mut found = match answer {
@@ -177,7 +216,9 @@ async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord
         Purpose::Dkim => found.len() == 1 && serves_for_mail(&found[0], &record.value),
         Purpose::Spf => found.len() == 1 && id.spf_mechanism.is_some_and(|wanted| allows(&found[0], wanted)),
         Purpose::Dmarc => found.len() == 1 && is_policy(&found[0]),
-        Purpose::ReturnPath => found.iter().any(|target| same_host(target, &record.value)),
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound => {
+            found.iter().any(|target| same_host(target, &record.value))
+        }
     };
     let status = match (serves, found.is_empty()) {
         (true, _) => RecordStatus::Found,
@@ -198,7 +239,7 @@ fn is_of(purpose: Purpose, value: &str) -> bool {
         Purpose::Dkim => tag(value, "p").is_some(),
         Purpose::Spf => begins("v=spf1"),
         Purpose::Dmarc => begins("v=DMARC1"),
-        Purpose::ReturnPath => true,
+        Purpose::ReturnPath | Purpose::Tracking | Purpose::Inbound => true,
     }
 }
 
@@ -264,7 +305,9 @@ mod tests {
             selector: "mw1",
             dkim_record_value: KEY,
             spf_mechanism: Some("include:spf.example.net"),
-            return_path_host: Some("bounces.example.net"),
+            return_path: Some(Pointer { label: "bounce", host: "bounces.example.net" }),
+            tracking: Some(Pointer { label: "track", host: "mail.example.net" }),
+            inbound_host: Some("mx.example.net"),
         };
         let shown: Vec<_> = expected_records(&id)
             .into_iter()
@@ -279,9 +322,11 @@ mod tests {
                 "spf TXT example.com v=spf1 include:spf.example.net ~all false",
                 "dmarc TXT _dmarc.example.com v=DMARC1; p=none false",
                 "return_path CNAME bounce.example.com bounces.example.net false",
+                "tracking CNAME track.example.com mail.example.net false",
+                "inbound MX example.com mx.example.net false",
             ]
         );
-        (id.spf_mechanism, id.return_path_host) = (None, None);
+        (id.spf_mechanism, id.return_path, id.tracking, id.inbound_host) = (None, None, None, None);
         assert_eq!(expected_records(&id).len(), 2);
     }
 

@@ -6,6 +6,8 @@ use crate::sending::render::Rendered;
 pub(super) struct Message {
     pub(super) rendered: Rendered,
     pub(super) signature: String,
+    /// The envelope's sender, to which bounces return.
+    pub(super) envelope_sender: String,
     /// Whether the instance itself writes: such a mail may carry a link that opens an account.
     pub(super) is_own: bool,
 }

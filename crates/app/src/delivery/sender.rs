@@ -217,20 +217,20 @@ impl<'d> Sender<'d> {
         }
         let Some(message) = self.delivery.prepare_or_settle(&mail, busy.lane()).await else { return };
         let Some(mut line) = self.line.take() else { return self.put_back(&mail).await };
-        let Message { rendered, signature, .. } = &message;
+        let Message { rendered, signature, envelope_sender, .. } = &message;
         let size = signature.len() + rendered.raw.len();
         if let Some(most) = line.connection.max_size().filter(|most| size > *most) {
             self.line = Some(line);
             let text = format!("The message has {size} bytes, the next hop takes {most} at most.");
             return self.give_up(&mail, &rendered.subject, (Reason::TooLarge, text), false);
         }
-        let mut envelope = self.envelope(&mut line.connection, &mail, size).await;
+        let mut envelope = self.envelope(&mut line.connection, &mail, envelope_sender, size).await;
         let is_fresh = line.carried == 0 && self.delivery.now().since(line.heard_at) < QUIET;
         if !is_fresh && self.may_be_the_connections(&envelope, mail.project) {
             // the next hop had enough of the connection, which says nothing about the mail
             let Some(fresh) = self.exchange(line).await else { return self.put_back(&mail).await };
             line = fresh;
-            envelope = self.envelope(&mut line.connection, &mail, size).await;
+            envelope = self.envelope(&mut line.connection, &mail, envelope_sender, size).await;
             if is_for_now(&envelope) {
                 self.delivery.hop.exchanged_in_vain(mail.project);
             }
@@ -309,9 +309,10 @@ impl<'d> Sender<'d> {
         &mut self,
         connection: &mut Connection,
         mail: &Claimed,
+        from: &str,
         size: usize,
     ) -> Result<(), EnvelopeError> {
-        let envelope = connection.envelope(mail.from.as_str(), mail.recipient.as_str(), size);
+        let envelope = connection.envelope(from, mail.recipient.as_str(), size);
         tokio::pin!(envelope);
         if let Ok(answer) = tokio::time::timeout(SLOW, &mut envelope).await {
             return answer;

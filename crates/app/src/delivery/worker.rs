@@ -78,7 +78,7 @@ impl Delivery {
         let footers = footers.ok_or_else(|| never(Reason::Sender, "The project was deleted."))?;
         let content = self.content(mail).await?;
         let domain = mail.from.domain();
-        let (selector, key) = match self.signing_key(mail.project, domain).await? {
+        let key = match self.signing_key(mail.project, domain).await? {
             Signing::Key(key) => key,
             Signing::Withheld(obstacle) => return Err(Unprepared::Withheld(obstacle)),
             Signing::Removed => {
@@ -95,13 +95,16 @@ impl Delivery {
                 &complete,
                 &content,
                 &app.link_tag(mail.project, mail.contact)?,
-                app.tracked_address(&footers.project, &mail, &content),
+                app.tracked_address(&footers.project, &mail, &content, key.tracking.as_deref()),
             )
             .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
-                .sign(mail.from.domain(), &selector, &rendered.raw, date)
+                .key
+                .sign(mail.from.domain(), &key.selector, &rendered.raw, date)
                 .map_err(|e| Error::Internal(e.to_string()))?;
-            Ok(Message { rendered, signature, is_own: footers.project.is_system() })
+            let envelope_sender = app.envelope_sender(&mail, key.return_path.as_deref());
+            let is_own = footers.project.is_system();
+            Ok(Message { rendered, signature, envelope_sender, is_own })
         });
         // a mail that makes it panic would do so the next time
         printed.await.unwrap_or_else(|| Err(unrenderable("The mail cannot be rendered.")))
@@ -224,7 +227,7 @@ async fn capture(delivery: &Delivery) {
 
 /// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
 async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
-    let Some(Message { rendered, signature, is_own }) = delivery.prepare_or_settle(&mail, lane).await else {
+    let Some(Message { rendered, signature, is_own, .. }) = delivery.prepare_or_settle(&mail, lane).await else {
         return;
     };
     let raw = [signature.as_bytes(), &rendered.raw].concat();

@@ -16,6 +16,7 @@ mod mail_links;
 pub mod news;
 mod recorder;
 mod redirect;
+mod return_path;
 mod token;
 pub(crate) mod tracked;
 
@@ -27,6 +28,7 @@ pub use self::hit_list::HitPage;
 use self::news::{News, Recorded};
 use self::recorder::Recorder;
 pub use self::redirect::{Followed, Visitor};
+use self::return_path::ReturnPath;
 use self::token::TokenKey;
 use crate::App;
 use crate::background::runner::Waker;
@@ -53,6 +55,7 @@ const CONTENTS: usize = 2_000;
 /// What this process keeps for this area.
 pub(crate) struct State {
     token_key: TokenKey,
+    return_path: ReturnPath,
     recorder: Recorder,
     /// The links of contents.
     links: Cache<(ProjectNumber, Vec<u8>), Arc<Vec<Link>>>,
@@ -65,7 +68,8 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(db: &Db, secret: &InstanceSecret) -> Self {
         Self {
-            token_key: TokenKey::new(secret),
+            token_key: TokenKey::tracking(secret),
+            return_path: ReturnPath::new(secret),
             recorder: Recorder::default(),
             links: Cache::new(CONTENTS),
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
@@ -106,18 +110,34 @@ impl App {
         }
     }
 
-    /// What the addresses of a mail's tracked links begin with; `None` when it is not tracked.
+    /// What the addresses of a mail's tracked links begin with; `None` when it is not tracked. `host` is the name that the
+    /// sender's domain has for them, if it has one.
     pub(crate) fn tracked_address(
         &self,
         project: &Project,
         mail: &Claimed,
         content: &Prepared,
+        host: Option<&str>,
     ) -> Option<String> {
         let is_tracked = content.tracking.unwrap_or_else(|| project.tracking.covers(mail.kind));
         if !is_tracked || project.is_system() {
             return None;
         }
         let token = self.0.feedback.token_key.token(mail.project, mail.id);
-        Some(self.settings().base_url.link(&format!("/t/{token}/")))
+        let path = format!("/t/{token}/");
+        let base_url = &self.settings().base_url;
+        Some(host.map_or_else(|| base_url.link(&path), |host| base_url.under(host).link(&path)))
+    }
+
+    /// The envelope's sender of a mail (VERP): bounces that return to it name the mail. `host` is the name that the
+    /// sender's domain has for them, if it has one. Where the instance takes no bounces, it is the sender.
+    pub(crate) fn envelope_sender(&self, mail: &Claimed, host: Option<&str>) -> String {
+        match self.settings().return_path() {
+            Some(ours) => {
+                let local = self.0.feedback.return_path.local_part(mail.project, mail.id);
+                format!("{local}@{}", host.unwrap_or(ours))
+            }
+            None => mail.from.to_string(),
+        }
     }
 }

@@ -1,8 +1,10 @@
-//! The token in the addresses of tracked links and pictures: which mail of which project they are of.
+//! The token that says which mail of which project something is about: in the addresses of tracked links and pictures,
+//! and in those that bounces return to.
 //!
-//! 30 bytes, 40 characters of base64url: the mail's id, the number of its project, masked so that only the service can
-//! read it, and a tag of 9 bytes over both (HMAC-SHA256). No row is needed to tell a token of ours from another. The
-//! number of the link stands beside it in the address: whoever has the token of a mail has the mail, and all its links.
+//! 30 bytes: the mail's id, the number of its project, masked so that only the service can read it, and a tag of 9 bytes
+//! over both (HMAC-SHA256). No row is needed to tell a token of ours from another. In a link they are 40 characters of
+//! base64url, and the number of the link stands beside them: whoever has the token of a mail has the mail, and all its
+//! links.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,8 +13,8 @@ use ring::hmac;
 
 use crate::secret::InstanceSecret;
 
-/// Purpose under which tokens are signed.
-const PURPOSE: &str = "tracking";
+/// Purpose under which the tokens of links are signed.
+const TRACKING: &str = "tracking";
 /// Bytes of a mail's id.
 const MAIL: usize = 16;
 /// Bytes of a project's number: enough for 10^12 projects.
@@ -20,33 +22,49 @@ const PROJECT: usize = 5;
 /// Bytes of the tag. Guesses cost a request each.
 const TAG: usize = 9;
 
+/// Bytes of a token.
+pub(super) const TOKEN: usize = MAIL + PROJECT + TAG;
+
 /// What tokens are signed with.
 #[derive(Debug)]
 pub(crate) struct TokenKey(hmac::Key);
 
 impl TokenKey {
-    pub(crate) fn new(secret: &InstanceSecret) -> Self {
-        Self(secret.signing_key(PURPOSE).expect("a key of 32 bytes can be derived from any secret"))
+    /// The key for one purpose: the tokens of one are none of another.
+    pub(super) fn new(secret: &InstanceSecret, purpose: &str) -> Self {
+        Self(secret.signing_key(purpose).expect("a key of 32 bytes can be derived from any secret"))
+    }
+
+    /// The key for links and pictures.
+    pub(crate) fn tracking(secret: &InstanceSecret) -> Self {
+        Self::new(secret, TRACKING)
+    }
+
+    /// The token of a mail, for an address of the web.
+    pub(crate) fn token(&self, project: ProjectNumber, mail: EmailId) -> String {
+        URL_SAFE_NO_PAD.encode(self.sign(project, mail))
+    }
+
+    /// The mail that a token of ours in an address of the web names; `None` for any other text.
+    pub(crate) fn read(&self, token: &str) -> Option<(ProjectNumber, EmailId)> {
+        let mut bytes = [0; TOKEN];
+        let length = URL_SAFE_NO_PAD.decode_slice(token, &mut bytes).ok()?;
+        if length == TOKEN { self.verify(bytes) } else { None }
     }
 
     /// The token of a mail.
-    pub(crate) fn token(&self, project: ProjectNumber, mail: EmailId) -> String {
-        let mut bytes = [0; MAIL + PROJECT + TAG];
+    pub(super) fn sign(&self, project: ProjectNumber, mail: EmailId) -> [u8; TOKEN] {
+        let mut bytes = [0; TOKEN];
         bytes[..MAIL].copy_from_slice(mail.as_uuid().as_bytes());
         bytes[MAIL..MAIL + PROJECT].copy_from_slice(&project.0.to_be_bytes()[8 - PROJECT..]);
         self.mask(&mut bytes);
         let tag = hmac::sign(&self.0, &bytes[..MAIL + PROJECT]);
         bytes[MAIL + PROJECT..].copy_from_slice(&tag.as_ref()[..TAG]);
-        URL_SAFE_NO_PAD.encode(bytes)
+        bytes
     }
 
-    /// The mail that a token of ours names; `None` for any other text.
-    pub(crate) fn read(&self, token: &str) -> Option<(ProjectNumber, EmailId)> {
-        let mut bytes = [0; MAIL + PROJECT + TAG];
-        let length = URL_SAFE_NO_PAD.decode_slice(token, &mut bytes).ok()?;
-        if length != bytes.len() {
-            return None;
-        }
+    /// The mail that a token of ours names; `None` for any other bytes.
+    pub(super) fn verify(&self, mut bytes: [u8; TOKEN]) -> Option<(ProjectNumber, EmailId)> {
         let (named, tag) = bytes.split_at(MAIL + PROJECT);
         let right = hmac::sign(&self.0, named);
         // the time that it takes tells nothing of the right tag
@@ -62,7 +80,7 @@ impl TokenKey {
     }
 
     /// Hides the project's number, or shows it.
-    fn mask(&self, bytes: &mut [u8; MAIL + PROJECT + TAG]) {
+    fn mask(&self, bytes: &mut [u8; TOKEN]) {
         let (mail, rest) = bytes.split_at_mut(MAIL);
         let mask = hmac::sign(&self.0, mail);
         rest[..PROJECT].iter_mut().zip(mask.as_ref()).for_each(|(byte, mask)| *byte ^= mask);
@@ -76,7 +94,7 @@ mod tests {
     use super::*;
 
     fn key(secret: &[u8; 16]) -> TokenKey {
-        TokenKey::new(&InstanceSecret::new(*secret))
+        TokenKey::tracking(&InstanceSecret::new(*secret))
     }
 
     #[test]

@@ -67,6 +67,16 @@ impl BaseUrl {
         format!("{}{path}", self.written)
     }
 
+    /// The same with another host, for names that point to this one.
+    pub fn under(&self, host: &str) -> Self {
+        let mut parsed = self.parsed.clone();
+        if parsed.set_host(Some(host)).is_err() {
+            return self.clone();
+        }
+        let written = parsed.as_str().trim_end_matches('/').to_owned();
+        Self { written, parsed }
+    }
+
     /// Whether connections to it are encrypted.
     pub fn is_https(&self) -> bool {
         self.parsed.scheme() == "https"

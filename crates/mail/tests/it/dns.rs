@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use mailwright_mail::dns::{Dns, DnsError};
-use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check};
+use mailwright_mail::domain::{Pointer, RecordCheck, RecordStatus, SenderIdentity, check};
 use tokio::net::UdpSocket;
 
 const A: u16 = 1;
@@ -156,7 +156,9 @@ fn identity(domain: &str) -> SenderIdentity<'_> {
         selector: "mw",
         dkim_record_value: "v=DKIM1; k=rsa; p=AAAABBBB",
         spf_mechanism: Some("include:spf.mail.test"),
-        return_path_host: Some("bounces.mail.test"),
+        return_path: Some(Pointer { label: "bounce", host: "bounces.mail.test" }),
+        tracking: None,
+        inbound_host: None,
     }
 }
 

@@ -28,9 +28,11 @@ use serde::Deserialize;
 use toml::Value;
 
 use crate::http::{Bounds, Limits};
+pub(crate) use sections::Listener;
+
 use checks::check_spf;
 use sections::{
-    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Jobs, Login, Mailbox,
+    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login, Mailbox,
     Oauth, Segments, Sending, Tracking,
 };
 
@@ -74,6 +76,7 @@ pub(crate) struct Config {
     segments: Segments,
     campaigns: Campaigns,
     tracking: Tracking,
+    inbound: Inbound,
     attachments: Attachments,
     mailbox: Mailbox,
     login: Login,
@@ -98,6 +101,7 @@ impl Config {
         self.location()?;
         self.transport()?;
         self.secret()?;
+        self.listener()?;
         self.dns().map(drop)
     }
 
@@ -246,6 +250,11 @@ impl Config {
         Ok(SystemMailSettings { from: Some(from), verification_required: true })
     }
 
+    /// How mail comes in; `None` where nothing listens for it.
+    pub(crate) fn listener(&self) -> Result<Option<Listener>> {
+        self.inbound.listener(self.host_name())
+    }
+
     /// Most connections to the mail server.
     pub(crate) fn delivery_connections(&self) -> usize {
         self.delivery.connections
@@ -299,7 +308,10 @@ impl Config {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds),
                 spf: self.spf()?,
                 key_type,
+                return_path_label: self.domains.label("RETURN_PATH_LABEL", &self.domains.return_path_label)?,
+                tracking_label: self.domains.label("TRACKING_LABEL", &self.domains.tracking_label)?,
             },
+            inbound: self.inbound.settings(self.host_name())?,
             jobs: JobSettings {
                 at_once: self.jobs.at_once,
                 lease: Duration::from_millis(self.jobs.lease_ms),

@@ -1,11 +1,13 @@
 //! The sections of the configuration, as they are read.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use mailwright_app::settings::{
-    BodySettings, ClientSecret, OauthSettings, ProviderSettings, TrackingSettings,
+    BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, TrackingSettings,
 };
+use mailwright_core::address::DomainName;
 use mailwright_core::hit::Timing;
 use serde::Deserialize;
 
@@ -90,6 +92,22 @@ pub(super) struct Domains {
     pub(super) check_interval_seconds: u64,
     pub(super) spf: String,
     pub(super) key_type: String,
+    pub(super) return_path_label: String,
+    pub(super) tracking_label: String,
+}
+
+impl Domains {
+    /// The first label of names under sender domains.
+    pub(super) fn label(&self, setting: &str, label: &str) -> Result<String> {
+        let is_label = (1..=63).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-');
+        if !is_label {
+            bail!("MAILWRIGHT_DOMAINS_{setting} must be one label of a name, such as bounce, not {label:?}");
+        }
+        Ok(label.to_owned())
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -128,6 +146,86 @@ impl Tracking {
             links: days(self.links_days),
             timing: Timing::default(),
         }
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Inbound {
+    listen: String,
+    host: String,
+    return_path: String,
+    tls_certificate: String,
+    tls_key: String,
+    connections: usize,
+    connections_per_client: usize,
+    message_mb: usize,
+}
+
+/// Where mail comes in.
+#[derive(Debug, Clone)]
+pub(crate) struct Listener {
+    /// Address and port.
+    pub(crate) listen: String,
+    /// The host name, in the greeting and in `Received`.
+    pub(crate) host: String,
+    /// Files with the certificate chain and its key; `None` for a certificate that nobody vouches for.
+    pub(crate) tls: Option<(PathBuf, PathBuf)>,
+    /// Most connections.
+    pub(crate) connections: usize,
+    /// Most connections of one client.
+    pub(crate) connections_per_client: usize,
+    /// The largest message, in bytes.
+    pub(crate) message_bytes: usize,
+}
+
+impl Inbound {
+    fn host(&self, of_base_url: Option<String>) -> Option<String> {
+        if self.host.is_empty() { of_base_url } else { Some(self.host.to_ascii_lowercase()) }
+    }
+
+    pub(super) fn listener(&self, of_base_url: Option<String>) -> Result<Option<Listener>> {
+        if self.listen.is_empty() {
+            return Ok(None);
+        }
+        let (host, port) = self.listen.rsplit_once(':').unwrap_or_default();
+        if host.is_empty() || port.parse::<u16>().is_err() {
+            bail!(
+                "MAILWRIGHT_INBOUND_LISTEN must be an address and a port, such as 0.0.0.0:25 or [::]:25, not {:?}",
+                self.listen
+            );
+        }
+        let tls = match (self.tls_certificate.is_empty(), self.tls_key.is_empty()) {
+            (true, true) => None,
+            (false, false) => Some((PathBuf::from(&self.tls_certificate), PathBuf::from(&self.tls_key))),
+            _ => bail!("MAILWRIGHT_INBOUND_TLS_CERTIFICATE and MAILWRIGHT_INBOUND_TLS_KEY belong together"),
+        };
+        Ok(Some(Listener {
+            listen: self.listen.clone(),
+            host: self.host(of_base_url).unwrap_or_else(|| "localhost".to_owned()),
+            tls,
+            connections: self.connections,
+            connections_per_client: self.connections_per_client,
+            message_bytes: self.message_mb * 1024 * 1024,
+        }))
+    }
+
+    pub(super) fn settings(&self, of_base_url: Option<String>) -> Result<InboundSettings> {
+        let domain = |setting: &str, name: &str| {
+            let parsed = DomainName::parse(name).map(|name| name.to_string());
+            parsed.with_context(|| {
+                format!("MAILWRIGHT_INBOUND_{setting} must be a domain name, such as bounces.example.com, not {name:?}")
+            })
+        };
+        if !self.host.is_empty() {
+            domain("HOST", &self.host)?;
+        }
+        let return_path = match self.return_path.as_str() {
+            "" => None,
+            name => Some(domain("RETURN_PATH", name)?),
+        };
+        let host = self.host(of_base_url).filter(|_| !self.listen.is_empty());
+        Ok(InboundSettings { host, return_path })
     }
 }
 

@@ -118,6 +118,8 @@ pub struct StoredKey {
     pub private_key: Vec<u8>,
     /// Whether the project may send from the domain.
     pub may_send: bool,
+    /// What the last check of its records found.
+    pub last_check: Json,
 }
 
 /// The DKIM key of a domain. `leaves`: whether mail leaves the machine.
@@ -129,7 +131,7 @@ pub async fn signing_key(
 ) -> Result<Option<StoredKey>> {
     rx.optional(
         concat!(
-            "select selector, key_type, private_key, ",
+            "select selector, key_type, private_key, {json_out last_check}, ",
             may_send!("$3"),
             " from domains where project_id = $1 and name = $2"
         ),
@@ -139,7 +141,8 @@ pub async fn signing_key(
                 selector: r.get(0)?,
                 kind: r.get(1)?,
                 private_key: r.get(2)?,
-                may_send: r.get(3)?,
+                last_check: r.get(3)?,
+                may_send: r.get(4)?,
             })
         },
     )

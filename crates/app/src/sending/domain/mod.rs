@@ -29,6 +29,7 @@ use records::{findings, is_proven};
 
 pub(crate) use asked::AskedLookUps;
 pub(crate) use recheck::Rechecks;
+pub(crate) use records::has_record;
 pub use records::{DomainWithRecords, Record};
 pub(crate) use sender::{Obstacle, check_may_send, required_sender, sender_refused};
 

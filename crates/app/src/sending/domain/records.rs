@@ -2,8 +2,9 @@
 
 use mailwright_core::domain::Domain;
 use mailwright_mail::dkim::{KeyType, dkim_record};
-use mailwright_mail::domain::ExpectedRecord;
-use mailwright_mail::domain::{RecordCheck, RecordStatus, SenderIdentity, check, expected_records};
+use mailwright_mail::domain::{
+    ExpectedRecord, Pointer, Purpose, RecordCheck, RecordStatus, SenderIdentity, check, expected_records,
+};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -37,12 +38,15 @@ impl App {
     }
 
     fn identity<'a>(&'a self, domain: &'a Domain, dkim_record_value: &'a str) -> SenderIdentity<'a> {
+        let settings = self.settings();
         SenderIdentity {
             domain: domain.name.as_str(),
             selector: &domain.selector,
             dkim_record_value,
-            spf_mechanism: self.settings().domains.spf.as_deref(),
-            return_path_host: None,
+            spf_mechanism: settings.domains.spf.as_deref(),
+            return_path: settings.return_path().map(|host| Pointer { label: &settings.domains.return_path_label, host }),
+            tracking: settings.tracking_host().map(|host| Pointer { label: &settings.domains.tracking_label, host }),
+            inbound_host: settings.inbound_host(),
         }
     }
 
@@ -104,6 +108,14 @@ pub(super) fn findings(checks: &[RecordCheck]) -> Value {
         .collect()
 }
 
+/// Whether a check found the record of a purpose.
+pub(crate) fn has_record(findings: &Value, purpose: Purpose) -> bool {
+    let mut findings = findings.as_array().into_iter().flatten();
+    findings.any(|finding| {
+        finding["purpose"] == purpose.as_str() && finding["status"] == RecordStatus::Found.as_str()
+    })
+}
+
 /// The kind of a domain's key.
 fn key_type(domain: &Domain) -> Result<KeyType> {
     let unknown =
@@ -121,7 +133,9 @@ mod tests {
             selector: "mw1",
             dkim_record_value: "v=DKIM1",
             spf_mechanism: None,
-            return_path_host: None,
+            return_path: None,
+            tracking: None,
+            inbound_host: None,
         };
         let records = expected_records(&identity);
         records.into_iter().map(|record| RecordCheck { record, status, found: Vec::new() }).collect()

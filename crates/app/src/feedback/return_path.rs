@@ -1,0 +1,99 @@
+//! The addresses that bounces return to (VERP): each names the mail that it is of, signed, so that nobody can make up a
+//! bounce of a mail that did not reach them.
+//!
+//! The local part is `b` and 48 characters of Base32 in small letters: some hosts change the case of local parts, and 64
+//! characters are the most that one has (RFC 5321 section 4.5.3.1.1).
+
+use mailwright_core::ids::{EmailId, ProjectNumber};
+
+use super::token::{TOKEN, TokenKey};
+use crate::secret::InstanceSecret;
+
+/// Purpose under which the addresses are signed.
+const PURPOSE: &str = "return path";
+/// What local parts begin with.
+const PREFIX: char = 'b';
+/// Base32 (RFC 4648 section 6) in small letters.
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+/// Bits of a character.
+const BITS: usize = 5;
+
+/// What the addresses are made and read with.
+#[derive(Debug)]
+pub(crate) struct ReturnPath(TokenKey);
+
+impl ReturnPath {
+    pub(crate) fn new(secret: &InstanceSecret) -> Self {
+        Self(TokenKey::new(secret, PURPOSE))
+    }
+
+    /// The local part of the address to which bounces of a mail return.
+    pub(crate) fn local_part(&self, project: ProjectNumber, mail: EmailId) -> String {
+        let token = self.0.sign(project, mail);
+        let mut local = String::with_capacity(1 + (TOKEN * 8).div_ceil(BITS));
+        local.push(PREFIX);
+        let (mut buffer, mut bits) = (0_u32, 0);
+        for byte in token {
+            buffer = (buffer << 8) | u32::from(byte);
+            bits += 8;
+            while bits >= BITS {
+                bits -= BITS;
+                local.push(char::from(ALPHABET[(buffer >> bits) as usize & 31]));
+            }
+        }
+        local
+    }
+
+    /// The mail whose bounces return to a local part; `None` for one that is not ours. Case does not matter.
+    pub(crate) fn read(&self, local: &str) -> Option<(ProjectNumber, EmailId)> {
+        let rest = local.strip_prefix([PREFIX, PREFIX.to_ascii_uppercase()])?;
+        if rest.len() * BITS != TOKEN * 8 {
+            return None;
+        }
+        let mut token = [0; TOKEN];
+        let (mut buffer, mut bits, mut place) = (0_u32, 0, 0);
+        for letter in rest.bytes() {
+            let value = ALPHABET.iter().position(|known| *known == letter.to_ascii_lowercase())?;
+            buffer = (buffer << BITS) | value as u32;
+            bits += BITS;
+            if bits >= 8 {
+                bits -= 8;
+                *token.get_mut(place)? = (buffer >> bits) as u8;
+                place += 1;
+            }
+        }
+        self.0.verify(token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mailwright_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_local_part_names_its_mail_in_any_case() {
+        let secret = InstanceSecret::new(*b"0123456789abcdef");
+        let return_path = ReturnPath::new(&secret);
+        let mail = EmailId::new(Timestamp(1_741_608_000_000), rand::random());
+        let named = Some((ProjectNumber(7), mail));
+        let local = return_path.local_part(ProjectNumber(7), mail);
+        assert_eq!(local.len(), 49);
+        assert_eq!(return_path.read(&local), named);
+        assert_eq!(return_path.read(&local.to_uppercase()), named);
+        for other in ["", "b", &local[1..], &format!("{local}a"), &local.replace(char::is_numeric, "1"), "bé"] {
+            assert_eq!(return_path.read(other), None, "{other}");
+        }
+        let mut forged = local.clone().into_bytes();
+        for at in 1..forged.len() {
+            let before = forged[at];
+            forged[at] = if before == b'a' { b'b' } else { b'a' };
+            assert_eq!(return_path.read(std::str::from_utf8(&forged).unwrap()), None, "{at}");
+            forged[at] = before;
+        }
+        // the token of a link opens nothing here
+        let link = TokenKey::tracking(&secret);
+        assert_eq!(link.verify(return_path.0.sign(ProjectNumber(7), mail)), None);
+    }
+}

@@ -6,6 +6,7 @@
 pub mod address;
 pub mod attempt;
 pub mod audit;
+pub mod bounce;
 pub mod bulk;
 pub mod campaign;
 pub mod contact;

@@ -48,7 +48,7 @@ use crate::automation::{
 };
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
-use crate::feedback::{heat, hit, tracking};
+use crate::feedback::{heat, hit, sns, tracking};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -208,6 +208,7 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(subscription::unsubscribe_page, subscription::one_click))
         .routes(routes!(subscription::subscribe_page, subscription::subscribe_form))
         .routes(routes!(subscription::manage_page))
+        .routes(routes!(sns::notify))
         .routes(routes!(tracking::picture))
         .routes(routes!(tracking::link))
         // the service itself

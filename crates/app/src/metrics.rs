@@ -98,6 +98,7 @@ pub struct Metrics {
     deliveries: Family<OutcomeLabels, Counter>,
     workflow_steps: Counter,
     hits_lost: Counter,
+    inbound: Family<OutcomeLabels, Counter>,
     workflow_requests: Family<OutcomeLabels, Counter>,
     hop_connections: Family<ConnectionLabels, Gauge>,
     hop_state: Family<StateLabels, Gauge>,
@@ -130,6 +131,12 @@ impl Default for Metrics {
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
         let hits_lost = Counter::default();
         registry.register("hits_lost", "Opens and clicks that could not be stored", hits_lost.clone());
+        let inbound = Family::default();
+        registry.register(
+            "inbound_messages",
+            "Messages that came in by SMTP by what they are",
+            inbound.clone(),
+        );
         let workflow_steps = Counter::default();
         registry.register("workflow_steps", "Steps of workflows that were taken", workflow_steps.clone());
         let workflow_requests = Family::default();
@@ -188,6 +195,7 @@ impl Default for Metrics {
             deliveries,
             workflow_steps,
             hits_lost,
+            inbound,
             workflow_requests,
             hop_connections,
             hop_state,
@@ -221,6 +229,16 @@ impl Metrics {
     /// Counts an attempt of a request of a workflow.
     pub(crate) fn workflow_request(&self, outcome: &'static str) {
         self.workflow_requests.get_or_create(&OutcomeLabels { outcome }).inc();
+    }
+
+    /// Counts a connection that there was no place for.
+    pub fn inbound_refused(&self) {
+        self.inbound.get_or_create(&OutcomeLabels { outcome: "no_place" }).inc();
+    }
+
+    /// Counts a message that came in.
+    pub(crate) fn inbound(&self, outcome: &'static str) {
+        self.inbound.get_or_create(&OutcomeLabels { outcome }).inc();
     }
 
     /// Counts a hand-over.

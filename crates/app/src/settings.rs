@@ -245,6 +245,17 @@ pub struct InboundSettings {
     pub host: Option<String>,
     /// The domain that bounces return to; `None` where they return to the sender.
     pub return_path: Option<String>,
+    /// Notifications of Amazon SNS.
+    pub sns: SnsSettings,
+}
+
+/// Which notifications of Amazon SNS are taken.
+#[derive(Debug, Clone, Default)]
+pub struct SnsSettings {
+    /// The topics; none: no notifications are taken.
+    pub topics: Vec<String>,
+    /// The service, if it is not Amazon's but one that speaks like it.
+    pub endpoint: Option<BaseUrl>,
 }
 
 impl Settings {

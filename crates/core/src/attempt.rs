@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 
+use crate::bounce::BounceClass;
 use crate::names::names_in_json;
 
 names_in_json! {
@@ -43,6 +44,13 @@ pub struct Attempt {
     pub enhanced: Option<String>,
     /// Text of the reply.
     pub reply: Option<String>,
+    /// The class of a refusal; `None` for what this program does not know.
+    #[serde(
+        rename = "bounceClass",
+        deserialize_with = "known_class",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub class: Option<BounceClass>,
     /// What happened, when there was no reply.
     pub error: Option<String>,
 }
@@ -50,6 +58,11 @@ pub struct Attempt {
 fn known<'de, D: Deserializer<'de>>(from: D) -> Result<Option<AttemptOutcome>, D::Error> {
     let name = Option::<String>::deserialize(from)?;
     Ok(name.and_then(|name| AttemptOutcome::from_name(&name)))
+}
+
+fn known_class<'de, D: Deserializer<'de>>(from: D) -> Result<Option<BounceClass>, D::Error> {
+    let name = Option::<String>::deserialize(from)?;
+    Ok(name.and_then(|name| BounceClass::from_name(&name)))
 }
 
 impl Attempt {
@@ -82,12 +95,13 @@ mod tests {
             code: Some(451),
             enhanced: Some("4.7.1".into()),
             reply: Some("later".into()),
+            class: Some(BounceClass::Greylisted),
             error: None,
         };
         let stored = attempt.to_text();
         assert_eq!(
             stored,
-            r#"{"at":"2025-03-10T12:00:00.000Z","code":451,"enhanced":"4.7.1","error":null,"host":"mx.example.org","outcome":"deferred","reply":"later","tls":true}"#
+            r#"{"at":"2025-03-10T12:00:00.000Z","bounceClass":"greylisted","code":451,"enhanced":"4.7.1","error":null,"host":"mx.example.org","outcome":"deferred","reply":"later","tls":true}"#
         );
         let mut logged: Json = serde_json::from_str(&stored).unwrap();
         logged["attempt"] = 2.into();

@@ -5,6 +5,7 @@ mod doctor;
 mod export;
 mod http;
 mod import;
+mod inbound;
 mod log;
 #[cfg(debug_assertions)]
 mod moved_clock;

@@ -22,7 +22,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::Config;
 use crate::http::{self, Server};
-use crate::{ServeArgs, print, setup};
+use crate::{ServeArgs, inbound, print, setup};
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,6 +80,9 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_clock(&tasks).await;
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
+    if let Some(listener) = config.listener()? {
+        inbound::start(&app, &tasks, &listener).await?;
+    }
     let works = args.roles.contains(&Role::Worker);
     if args.lost_secret {
         renew_keys(&app, &tasks, works);

@@ -20,14 +20,17 @@ create table content_links (
 create index content_links_age on content_links (project_id, created_at);
 
 -- `links` are the targets that values of a mail made. `opens` and `clicks`, and the times, are those of people;
--- `machine_opens` and `machine_clicks` are those of machines.
+-- `machine_opens` and `machine_clicks` are those of machines. `bounce_class` is that of the last report that a mail did not
+-- arrive.
 alter table emails add column links {json};
 alter table emails add column last_opened_at {int};
 alter table emails add column last_clicked_at {int};
+alter table emails add column bounce_class {text};
 alter table emails add column machine_opens {int} not null default 0;
 alter table emails add column machine_clicks {int} not null default 0;
 
--- Opens and clicks as they came in. `link` is the number of the link, null for an open. `class` says who it was, null
+-- Opens and clicks as they came in. `link` is the number of the link, null for an open; `url` is where it led, where who
+-- told of it said so. `class` says who it was, null
 -- until that is judged; `due_at` is when it is judged, for the first time or again.
 create table hits (
   project_id {int} not null,
@@ -37,6 +40,7 @@ create table hits (
   at {int} not null,
   agent {text} not null,
   address {text} not null,
+  url {text},
   class {text},
   reason {text},
   due_at {int},
@@ -62,3 +66,16 @@ create index news_receipts_age on news_receipts (project_id, created_at);
 
 -- What is added to the targets of tracked links: `source`, `medium` and `campaign` of UTM parameters.
 alter table projects add column utm {json};
+
+-- Which projects have a sender domain: what comes in from outside names the domain and no project. `receives` tells that
+-- its MX record points here.
+create table domain_names (
+  name {text} not null,
+  project_id {int} not null,
+  receives {bool} not null default false,
+  primary key (name, project_id)
+) {strict};
+
+create index domain_names_project on domain_names (project_id);
+
+insert into domain_names (name, project_id) select name, project_id from domains;

@@ -1,7 +1,10 @@
-//! TLS as a client speaks it, on `rustls`: to the mail server, to PostgreSQL, and over HTTP.
+//! TLS on `rustls`: as a client speaks it, to the mail server, to PostgreSQL, and over HTTP, and as the server does for
+//! mail that comes in (`server.rs`).
 //!
 //! The provider, `ring`, is named explicitly: nothing here depends on a provider of the process. The roots are those of
 //! the system.
+
+mod server;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +13,8 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+pub use server::{ServerError, self_signed_server_config, server_config_of};
 
 /// Whether the server has to prove who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

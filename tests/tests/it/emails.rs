@@ -28,6 +28,7 @@ const SHAPE: &[&str] = &[
     "attemptCount",
     "nextAttemptAt",
     "error",
+    "bounceClass",
     "opens",
     "clicks",
     "machineOpens",

@@ -2,4 +2,5 @@
 
 pub(crate) mod heat;
 pub(crate) mod hit;
+pub(crate) mod sns;
 pub(crate) mod tracking;

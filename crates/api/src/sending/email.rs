@@ -4,6 +4,7 @@ use crate::json::Json;
 use axum::extract::State;
 use mailwright_app::sending::email::Email;
 use mailwright_app::{App, Resource};
+use mailwright_core::bounce::BounceClass;
 use mailwright_core::email::{EmailSource, EmailStatus, Reason};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, TemplateId};
 use mailwright_core::time::Timestamp;
@@ -49,6 +50,8 @@ pub(crate) struct EmailView {
     error: Option<String>,
     /// Why the mail is not sent; null if it was sent or still waits.
     reason: Option<Reason>,
+    /// The class of the last refusal, or of the last report that the mail did not arrive.
+    bounce_class: Option<BounceClass>,
     /// How often people opened it.
     opens: i64,
     /// How often people followed a link in it.
@@ -97,6 +100,7 @@ impl From<&Email> for EmailView {
             next_attempt_at: email.due_at.filter(|_| email.status == EmailStatus::Pending),
             error: email.error.clone(),
             reason: email.reason,
+            bounce_class: email.bounce_class,
             opens: email.opens,
             clicks: email.clicks,
             machine_opens: email.machines.0,
@@ -162,6 +166,7 @@ pub(crate) struct EmailWithAttempts {
 
 /// One attempt to hand a mail over.
 #[derive(Debug, ToSchema)]
+#[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what the delivery log holds")]
 pub(crate) struct AttemptView {
     /// Counted from 1.
@@ -180,6 +185,8 @@ pub(crate) struct AttemptView {
     enhanced: Option<String>,
     /// Text of the reply.
     reply: Option<String>,
+    /// The class of a refusal; missing for others.
+    bounce_class: Option<BounceClass>,
     /// What happened, when there was no reply.
     error: Option<String>,
 }

@@ -11,6 +11,7 @@
 use std::time::Duration;
 
 use mailwright_core::attempt::{Attempt, AttemptOutcome};
+use mailwright_core::bounce::{self, BounceClass};
 use mailwright_core::email::{EmailStatus, Lane, Reason};
 use mailwright_core::event::{EMAIL_BOUNCE, EMAIL_SENT};
 use mailwright_core::time::Timestamp;
@@ -19,7 +20,7 @@ use serde_json::Value;
 
 use super::bookkeeping::About;
 use super::claim_ref;
-use super::hand_over::{HandOver, Refusal, Rejection};
+use super::hand_over::{HandOver, Refusal, Rejection, Reply};
 use super::ledger::Record;
 
 /// Hand-overs in doubt after which a mail is not tried again.
@@ -152,9 +153,10 @@ fn entry(
 ) -> Record {
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
-    let event = verdict
-        .event
-        .map(|name| (name, event_data(mail, subject.unwrap_or_default(), name, now).to_string()));
+    let event = verdict.event.map(|name| {
+        let data = event_data(mail, subject.unwrap_or_default(), name, attempt.class, now);
+        (name, data.to_string())
+    });
     Record {
         outcome: Outcome {
             claim: claim_ref(mail),
@@ -289,12 +291,25 @@ fn attempt(came_to: AttemptOutcome, end: End<'_>, via: Via<'_>, now: Timestamp) 
         code: reply.map(|r| r.code),
         enhanced: reply.and_then(|r| r.enhanced).map(|(a, b, c)| format!("{a}.{b}.{c}")),
         reply: reply.map(|r| r.text.clone()),
+        class: reply.and_then(class_of),
         error: error.map(str::to_owned),
     }
 }
 
+/// The class of a refusal.
+fn class_of(reply: &Reply) -> Option<BounceClass> {
+    let is_refusal = reply.code >= 400;
+    is_refusal.then(|| bounce::classify(Some(reply.code), reply.enhanced, &reply.text).class)
+}
+
 /// The data of the lifecycle events of a mail (reference 6.1): a JSON object.
-fn event_data(mail: &Claimed, subject: &str, event: &str, now: Timestamp) -> Value {
+fn event_data(
+    mail: &Claimed,
+    subject: &str,
+    event: &str,
+    class: Option<BounceClass>,
+    now: Timestamp,
+) -> Value {
     let about = About {
         subject,
         from: &mail.from,
@@ -310,6 +325,7 @@ fn event_data(mail: &Claimed, subject: &str, event: &str, now: Timestamp) -> Val
         data["sentAt"] = now.to_string().into();
     } else {
         data["bounceType"] = "Permanent".into();
+        data["bounceClass"] = class.unwrap_or(BounceClass::Unknown).as_str().into();
         data["bouncedAt"] = now.to_string().into();
     }
     data

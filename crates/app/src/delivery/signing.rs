@@ -73,7 +73,12 @@ impl SigningKeys {
 }
 
 /// Decrypts a key that mail may be signed with.
-fn open(settings: &DomainSettings, secret: &InstanceSecret, domain: &str, stored: StoredKey) -> Result<Signing> {
+fn open(
+    settings: &DomainSettings,
+    secret: &InstanceSecret,
+    domain: &str,
+    stored: StoredKey,
+) -> Result<Signing> {
     if !stored.may_send {
         return Ok(Signing::Withheld(Obstacle::Unverified));
     }
@@ -82,9 +87,8 @@ fn open(settings: &DomainSettings, secret: &InstanceSecret, domain: &str, stored
         return Ok(Signing::Withheld(Obstacle::Unopened));
     };
     let key = SigningKey::from_der(kind, &der).map_err(|e| Error::Internal(e.to_string()))?;
-    let found = |purpose, label: &str| {
-        has_record(&stored.last_check, purpose).then(|| format!("{label}.{domain}"))
-    };
+    let found =
+        |purpose, label: &str| has_record(&stored.last_check, purpose).then(|| format!("{label}.{domain}"));
     let return_path = found(Purpose::ReturnPath, &settings.return_path_label);
     let tracking = found(Purpose::Tracking, &settings.tracking_label);
     Ok(Signing::Key(Arc::new(DomainKey { selector: stored.selector, key, return_path, tracking })))

@@ -227,7 +227,8 @@ async fn capture(delivery: &Delivery) {
 
 /// Keeps a mail: message and outcome are stored in one transaction, so nothing can be in doubt.
 async fn keep(delivery: &Delivery, mail: Arc<Claimed>, lane: Lane) {
-    let Some(Message { rendered, signature, is_own, .. }) = delivery.prepare_or_settle(&mail, lane).await else {
+    let Some(Message { rendered, signature, is_own, .. }) = delivery.prepare_or_settle(&mail, lane).await
+    else {
         return;
     };
     let raw = [signature.as_bytes(), &rendered.raw].concat();

@@ -80,7 +80,7 @@ fn shown(hit: store::Hit, links: &MailLinks) -> Hit {
     Hit {
         id: hit.id,
         is_click: hit.link.is_some(),
-        url: hit.link.and_then(|link| links.target(u32::try_from(link).ok()?)),
+        url: hit.url.or_else(|| links.target(u32::try_from(hit.link?).ok()?)),
         at: hit.at,
         class,
         reason,

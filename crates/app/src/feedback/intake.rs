@@ -88,6 +88,19 @@ impl Intake {
         self.told.push(Told { mail: place, id, name: event_of(activity), data, suppress, at });
     }
 
+    /// Notes an event about a mail of which nothing else is to be stored.
+    pub(super) fn tell(
+        &mut self,
+        id: EmailId,
+        activity: Activity,
+        data: Vec<(&'static str, Value)>,
+        at: Timestamp,
+    ) {
+        let Ok(mail) = self.mails.binary_search_by_key(&id, |mail| mail.id) else { return };
+        let name = event_of(activity);
+        self.told.push(Told { mail, id: None, name, data, suppress: None, at });
+    }
+
     /// Takes back an event that should not have been told.
     pub(super) fn withdraw(&mut self, id: EventId, activity: Activity, at: Timestamp) {
         self.withdrawn.push((id, event_of(activity), at));

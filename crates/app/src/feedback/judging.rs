@@ -231,7 +231,7 @@ fn change(intake: &mut Intake, id: EmailId, links: &MailLinks, hit: &Hit, class:
             if before.is_some() {
                 *machines = (*machines - 1).max(0);
             }
-            let target = hit.link.and_then(|link| links.target(u32::try_from(link).ok()?));
+            let target = hit.url.clone().or_else(|| links.target(u32::try_from(hit.link?).ok()?));
             let data = hit.link.map(|_| ("link", target.into()));
             let data = data.into_iter().collect();
             intake.learn(id, Learnt { activity, at: hit.at, id: Some(hit.id), data, suppress: None });

@@ -7,7 +7,7 @@ use mailwright_store::Rx;
 use mailwright_store::feedback::link;
 use serde_json::Value;
 
-use super::tracked::LinkNumber;
+use super::tracked::{FOREIGN, LinkNumber};
 use crate::sending::content::{Link, links_from_json};
 
 /// The links of a mail.
@@ -23,6 +23,19 @@ impl MailLinks {
     pub(super) fn count(&self) -> usize {
         let fixed = self.content.iter().filter(|link| link.target.is_some()).count();
         fixed + self.own.as_ref().and_then(Value::as_array).map_or(0, Vec::len)
+    }
+
+    /// The number of the first link that leads to an address; that of links of nowhere else where none does.
+    pub(super) fn number_of(&self, address: &str) -> u32 {
+        let fixed = self.content.iter().position(|link| link.target.as_deref() == Some(address));
+        let own = || {
+            let targets = self.own.as_ref()?.as_array()?;
+            let place = targets.iter().position(|target| target[1] == address)?;
+            let link = u32::try_from(targets[place][0].as_u64()?).ok()?;
+            Some(LinkNumber { link, own: Some(place) })
+        };
+        let number = fixed.map(|link| LinkNumber { link: link as u32, own: None }).or_else(own);
+        number.unwrap_or(LinkNumber { link: FOREIGN, own: None }).to_number()
     }
 
     /// Where a link leads; `None` where the mail has no such link.

@@ -8,32 +8,40 @@
 //! Mails are prepared for it once per template (`sending/content/links.rs`); `tracked` puts the addresses of a mail into
 //! its body, `token` says which mail an address is of, `redirect` where a link leads.
 
+mod happening;
 mod heat;
 mod hit_list;
+mod inbound;
 mod intake;
 mod judging;
 mod mail_links;
 pub mod news;
 mod recorder;
 mod redirect;
+mod report;
 mod return_path;
+mod sns;
 mod token;
 pub(crate) mod tracked;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+pub use self::happening::{Bounce, Happening};
 pub use self::heat::LinkHeat;
 pub use self::hit_list::HitPage;
+pub use self::inbound::Inbound;
 use self::news::{News, Recorded};
 use self::recorder::Recorder;
 pub use self::redirect::{Followed, Visitor};
 use self::return_path::ReturnPath;
+pub use self::sns::SnsAnswer;
 use self::token::TokenKey;
 use crate::App;
 use crate::background::runner::Waker;
 use crate::background::tasks::Tasks;
 use crate::error::Result;
+use crate::http_client::HttpClient;
 use crate::secret::InstanceSecret;
 use crate::sending::content::{Link, Prepared};
 use mailwright_core::hit::Tables;
@@ -63,10 +71,11 @@ pub(crate) struct State {
     /// Asks for a look at hits that are due.
     hits: Waker,
     tables: RwLock<Arc<Tables>>,
+    sns: sns::State,
 }
 
 impl State {
-    pub(crate) fn new(db: &Db, secret: &InstanceSecret) -> Self {
+    pub(crate) fn new(db: &Db, secret: &InstanceSecret, http: HttpClient) -> Self {
         Self {
             token_key: TokenKey::tracking(secret),
             return_path: ReturnPath::new(secret),
@@ -75,6 +84,7 @@ impl State {
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
             hits: Waker::default(),
             tables: RwLock::new(Tables::embedded()),
+            sns: sns::State::new(http),
         }
     }
 

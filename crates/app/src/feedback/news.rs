@@ -8,17 +8,16 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use mailwright_core::event::Activity;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::suppression::Cause;
 use mailwright_store::feedback::mail::{Mail, State};
 use mailwright_store::feedback::receipt::{self, Key};
 use mailwright_store::{Result as StoreResult, Tx, body};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::intake::{Intake, Learnt};
+use super::happening::Happening;
+use super::intake::Intake;
 use crate::App;
 use crate::background::runner::every;
 use crate::background::tasks::Tasks;
@@ -45,17 +44,6 @@ pub struct News {
     /// What the source calls it, if the source may tell it again: with the source's own name in it, so that sources
     /// have no names in common.
     pub told_as: Option<String>,
-}
-
-/// What may happen to a mail after it left.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Happening {
-    /// The recipient's host took it.
-    Delivered,
-    /// A later host refused it for good.
-    Bounced,
-    /// The recipient called it spam.
-    Complained,
 }
 
 /// What became of news.
@@ -133,7 +121,7 @@ async fn of_one_project(
                 Recorded::TooEarly
             }
             Some(State::Left) => {
-                intake.learn(one.email, one.learnt());
+                one.happening.note(&mut intake, one.email, one.at);
                 Recorded::Stored
             }
         });
@@ -164,29 +152,6 @@ impl News {
     fn to_json(&self) -> String {
         let kept = Kept { happening: self.happening.clone(), at: self.at.0 };
         serde_json::to_string(&kept).unwrap_or_default()
-    }
-
-    fn learnt(&self) -> Learnt {
-        let (activity, suppress) = match &self.happening {
-            Happening::Delivered => (Activity::Delivered, None),
-            Happening::Bounced => (Activity::Bounced, Some(Cause::Bounce)),
-            Happening::Complained => (Activity::Complained, Some(Cause::Complaint)),
-        };
-        let data = match &self.happening {
-            Happening::Bounced => vec![("bounceType", "Permanent".into())],
-            Happening::Delivered | Happening::Complained => Vec::new(),
-        };
-        Learnt { activity, at: self.at, id: None, data, suppress }
-    }
-}
-
-impl Happening {
-    /// Whether the project's reputation depends on it.
-    fn is_judged(&self) -> bool {
-        match self {
-            Self::Bounced | Self::Complained => true,
-            Self::Delivered => false,
-        }
     }
 }
 
@@ -229,8 +194,7 @@ async fn tell_kept(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> S
             (Some(State::TooEarly), Ok(_)) => again.push((key, news.to_string())),
             (Some(State::Left), Ok(Kept { happening, at })) => {
                 judged |= happening.is_judged();
-                let news = News { project, email, happening, at: Timestamp(at), told_as: None };
-                intake.learn(email, news.learnt());
+                happening.note(&mut intake, email, Timestamp(at));
                 done.push(key);
             }
             _ => done.push(key),

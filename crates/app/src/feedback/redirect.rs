@@ -110,6 +110,7 @@ impl App {
             at,
             agent: agent[..agent.floor_char_boundary(MAX_AGENT)].replace('\0', ""),
             address: visitor.address.map(|address| address.to_string()).unwrap_or_default(),
+            url: None,
         };
         if !self.0.feedback.recorder.note(followed.project, hit).await {
             self.metrics().hit_lost();

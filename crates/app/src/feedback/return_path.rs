@@ -82,7 +82,8 @@ mod tests {
         assert_eq!(local.len(), 49);
         assert_eq!(return_path.read(&local), named);
         assert_eq!(return_path.read(&local.to_uppercase()), named);
-        for other in ["", "b", &local[1..], &format!("{local}a"), &local.replace(char::is_numeric, "1"), "bé"] {
+        for other in ["", "b", &local[1..], &format!("{local}a"), &local.replace(char::is_numeric, "1"), "bé"]
+        {
             assert_eq!(return_path.read(other), None, "{other}");
         }
         let mut forged = local.clone().into_bytes();

@@ -11,8 +11,8 @@ use crate::sending::content::{Prepared, Spot, leads_somewhere};
 
 /// The number of the link that nobody sees.
 pub(crate) const TRAP: u32 = 999;
-/// The number that links have that came whole with a value.
-const FOREIGN: u32 = 998;
+/// The number that links have that came whole with a value, or that nobody knows.
+pub(crate) const FOREIGN: u32 = 998;
 /// The numbers of targets that values made are those of their links and a multiple of this: see [`number`].
 const OWN: u32 = 1000;
 /// Most targets of one mail that its values make. Further ones stay as they are.

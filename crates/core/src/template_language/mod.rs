@@ -17,6 +17,7 @@
 mod budget;
 mod compare;
 mod condition;
+mod edges;
 mod expr;
 mod filters;
 mod lex;

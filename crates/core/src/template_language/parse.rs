@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::edges::Edges;
 use super::lex::{self, Kind, Token};
-use super::mark::Edges;
 use super::names::Names;
 use super::program::{Block, Condition, Loop, Node, Pipeline, Program};
 use super::reader::Reader;

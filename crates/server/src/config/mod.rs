@@ -32,8 +32,8 @@ pub(crate) use sections::Listener;
 
 use checks::check_spf;
 use sections::{
-    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login, Mailbox,
-    Oauth, Segments, Sending, Tracking,
+    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login,
+    Mailbox, Oauth, Segments, Sending, Sns, Tracking,
 };
 
 /// Files that the embedded database has open at most: a few for each of its connections.
@@ -77,6 +77,7 @@ pub(crate) struct Config {
     campaigns: Campaigns,
     tracking: Tracking,
     inbound: Inbound,
+    sns: Sns,
     attachments: Attachments,
     mailbox: Mailbox,
     login: Login,
@@ -311,7 +312,7 @@ impl Config {
                 return_path_label: self.domains.label("RETURN_PATH_LABEL", &self.domains.return_path_label)?,
                 tracking_label: self.domains.label("TRACKING_LABEL", &self.domains.tracking_label)?,
             },
-            inbound: self.inbound.settings(self.host_name())?,
+            inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,
             jobs: JobSettings {
                 at_once: self.jobs.at_once,
                 lease: Duration::from_millis(self.jobs.lease_ms),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use mailwright_app::settings::{
-    BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, TrackingSettings,
+    BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, SnsSettings,
+    TrackingSettings,
 };
 use mailwright_core::address::DomainName;
 use mailwright_core::hit::Timing;
@@ -210,7 +211,7 @@ impl Inbound {
         }))
     }
 
-    pub(super) fn settings(&self, of_base_url: Option<String>) -> Result<InboundSettings> {
+    pub(super) fn settings(&self, of_base_url: Option<String>, sns: SnsSettings) -> Result<InboundSettings> {
         let domain = |setting: &str, name: &str| {
             let parsed = DomainName::parse(name).map(|name| name.to_string());
             parsed.with_context(|| {
@@ -225,7 +226,29 @@ impl Inbound {
             name => Some(domain("RETURN_PATH", name)?),
         };
         let host = self.host(of_base_url).filter(|_| !self.listen.is_empty());
-        Ok(InboundSettings { host, return_path })
+        Ok(InboundSettings { host, return_path, sns })
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sns {
+    topics: String,
+    endpoint: String,
+}
+
+impl Sns {
+    pub(super) fn settings(&self) -> Result<SnsSettings> {
+        let topics = self.topics.split(',').map(str::trim).filter(|topic| !topic.is_empty());
+        let topics: Vec<String> = topics.map(str::to_owned).collect();
+        if let Some(topic) = topics.iter().find(|topic| !topic.starts_with("arn:")) {
+            bail!("MAILWRIGHT_SNS_TOPICS must be ARNs of topics, separated by commas: not {topic}");
+        }
+        let endpoint = match self.endpoint.as_str() {
+            "" => None,
+            url => Some(base_url("MAILWRIGHT_SNS_ENDPOINT", "https://sns.example.com", url)?),
+        };
+        Ok(SnsSettings { topics, endpoint })
     }
 }
 

@@ -79,6 +79,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("throttles", purged_by("project_id", 1)),
     ("search_indexes", purged_by("project_id", 1)),
     ("audit", Retirement::Moved(AUDIT)),
+    ("domain_names", Retirement::Following),
     ("api_keys", Retirement::Following),
     ("memberships", Retirement::Following),
     ("invitations", Retirement::Following),

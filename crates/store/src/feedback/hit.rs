@@ -23,6 +23,8 @@ pub struct NewHit {
     pub agent: String,
     /// Address of the client.
     pub address: String,
+    /// Where the link led, where who told of it said so.
+    pub url: Option<String>,
 }
 
 /// A stored open or click.
@@ -40,6 +42,8 @@ pub struct Hit {
     pub agent: String,
     /// Address of the client.
     pub address: String,
+    /// Where the link led, where who told of it said so.
+    pub url: Option<String>,
     /// Who it was, by name; `None` until that is judged.
     pub class: Option<String>,
     /// Why, by name.
@@ -48,12 +52,12 @@ pub struct Hit {
     pub is_due: bool,
 }
 
-/// Stores hits of a project, due to be judged at `due_at`. One whose id is stored already changes nothing.
-pub async fn add(tx: &Tx<'_>, project: ProjectNumber, hits: &[NewHit], due_at: Timestamp) -> Result<()> {
+/// Stores hits of a project, due to be judged at `due_at`; how many. One whose id is stored already changes nothing.
+pub async fn add(tx: &Tx<'_>, project: ProjectNumber, hits: &[NewHit], due_at: Timestamp) -> Result<u64> {
     tx.each(
-        "insert into hits (project_id, email_id, id, link, at, agent, address, due_at) \
-         select $7, r.email_id, r.id, r.link, r.at, r.agent, r.address, $8 \
-         from {rows r: email_id id, id id, link int, at int, agent text, address text} where true \
+        "insert into hits (project_id, email_id, id, link, at, agent, address, url, due_at) \
+         select $8, r.email_id, r.id, r.link, r.at, r.agent, r.address, r.url, $9 \
+         from {rows r: email_id id, id id, link int, at int, agent text, address text, url text} where true \
          on conflict (project_id, email_id, id) do nothing",
         &[
             Arg::Ids(hits.iter().map(|hit| Some(hit.email.into())).collect()),
@@ -62,12 +66,12 @@ pub async fn add(tx: &Tx<'_>, project: ProjectNumber, hits: &[NewHit], due_at: T
             Arg::Ints(hits.iter().map(|hit| Some(hit.at.0)).collect()),
             Arg::Texts(hits.iter().map(|hit| Some(hit.agent.as_str().into())).collect()),
             Arg::Texts(hits.iter().map(|hit| Some(hit.address.as_str().into())).collect()),
+            Arg::Texts(hits.iter().map(|hit| hit.url.as_deref().map(Into::into)).collect()),
             project.into(),
             due_at.into(),
         ],
     )
-    .await?;
-    Ok(())
+    .await
 }
 
 /// The projects with hits that are due. It goes from one project to the next in the index.
@@ -99,7 +103,7 @@ pub async fn due(rx: &Rx<'_>, project: ProjectNumber, now: Timestamp, limit: i64
     Ok(mails)
 }
 
-const COLUMNS: &str = "email_id, id, link, at, agent, address, class, reason, due_at is not null";
+const COLUMNS: &str = "email_id, id, link, at, agent, address, class, reason, due_at is not null, url";
 
 fn read(row: &Row<'_>) -> Result<Hit> {
     Ok(Hit {
@@ -112,6 +116,7 @@ fn read(row: &Row<'_>) -> Result<Hit> {
         class: row.get(6)?,
         reason: row.get(7)?,
         is_due: row.get(8)?,
+        url: row.get(9)?,
     })
 }
 

@@ -1,6 +1,7 @@
 //! The mails that something was learnt of: their rows are locked, changed in memory, and written together.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::bounce::BounceClass;
 use mailwright_core::email::{EmailSource, EmailStatus, Reason, RecipientState};
 use mailwright_core::event::Activity;
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, StepId, TemplateId, WorkflowId};
@@ -50,6 +51,8 @@ pub struct Mail {
     pub content_hash: Vec<u8>,
     /// The targets that its values made: an array of the number of a link and an address.
     pub own_links: Option<Json>,
+    /// What is learnt of why it did not arrive: the class, and the words of the report.
+    pub undelivered: Option<(BounceClass, String)>,
     reason: Option<Reason>,
     /// The step that made the mail.
     origin: Option<(WorkflowId, StepId)>,
@@ -127,6 +130,7 @@ fn read(row: &Row<'_>) -> Result<Mail> {
         source: row.named(7, "emails.source", EmailSource::from_name)?,
         template: row.get(8)?,
         campaign: row.get(9)?,
+        undelivered: None,
         reason: row.named_or_null(10, "emails.reason", Reason::from_name)?,
         origin,
         now: before.clone(),
@@ -144,12 +148,19 @@ pub async fn save(
     at: Timestamp,
     deltas: &mut Deltas,
 ) -> Result<()> {
-    let changed: Vec<&Mail> = mails.iter().filter(|mail| mail.now != mail.before).collect();
+    let is_changed = |mail: &&Mail| mail.now != mail.before || mail.undelivered.is_some();
+    let changed: Vec<&Mail> = mails.iter().filter(is_changed).collect();
     write(tx, project, &changed, at).await?;
     for mail in changed {
         count(deltas, project, mail, at);
     }
     Ok(())
+}
+
+/// Why a mail did not arrive, unless its contact was removed: the words may name the address.
+fn undelivered(mail: &Mail) -> Option<(&'static str, &str)> {
+    let (class, text) = mail.undelivered.as_ref().filter(|_| mail.recipient.is_some())?;
+    Some((class.as_str(), text))
 }
 
 async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timestamp) -> Result<()> {
@@ -168,12 +179,14 @@ async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timesta
          opened_at = r.opened_at, clicked_at = r.clicked_at, bounced_at = r.bounced_at, \
          complained_at = r.complained_at, last_opened_at = r.last_opened_at, \
          last_clicked_at = r.last_clicked_at, opens = r.opens, clicks = r.clicks, machine_opens = r.machine_opens, \
-         machine_clicks = r.machine_clicks, updated_at = $18, variables = {json $19}, \
+         machine_clicks = r.machine_clicks, updated_at = $20, variables = {json $21}, \
          recipient_state = coalesce(r.accepted, emails.recipient_state), \
-         reason = case when r.had_left then emails.reason end, error = case when r.had_left then emails.error end \
+         reason = case when r.had_left then emails.reason end, error = coalesce(r.error, case when r.had_left then emails.error end), \
+         bounce_class = coalesce(r.bounce_class, emails.bounce_class) \
          from {rows r: email_id id, status text, sent_at int, delivered_at int, opened_at int, clicked_at int, \
          bounced_at int, complained_at int, opens int, clicks int, machine_opens int, machine_clicks int, \
-         accepted text, had_left bool, last_opened_at int, last_clicked_at int} where emails.project_id = $17 and emails.id = r.email_id",
+         accepted text, had_left bool, last_opened_at int, last_clicked_at int, \
+         bounce_class text, error text} where emails.project_id = $19 and emails.id = r.email_id",
         &[
             Arg::Ids(mails.iter().map(|mail| Some(mail.id.into())).collect()),
             Arg::Texts(mails.iter().map(|mail| Some(mail.now.status.as_str().into())).collect()),
@@ -191,6 +204,8 @@ async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timesta
             Arg::Bools(mails.iter().map(|mail| Some(mail.before.has_left())).collect()),
             times(|standing| standing.last_opened_at),
             times(|standing| standing.last_clicked_at),
+            Arg::Texts(mails.iter().map(|mail| undelivered(mail).map(|(class, _)| class.into())).collect()),
+            Arg::Texts(mails.iter().map(|mail| undelivered(mail).map(|(_, text)| text.into())).collect()),
             project.into(),
             at.into(),
             Arg::Json("{}".into()),

@@ -4,4 +4,5 @@ pub mod heat;
 pub mod hit;
 pub mod link;
 pub mod mail;
+pub mod origin;
 pub mod receipt;

@@ -176,6 +176,11 @@ pub async fn create(
             domain.vouched,
         ],
     )
+    .await?;
+    tx.execute_one(
+        "insert into domain_names (name, project_id) values ($1, $2)",
+        args![&domain.name, project],
+    )
     .await
 }
 
@@ -267,7 +272,17 @@ pub async fn claim_due(
 
 /// Removes a domain; whether there was one.
 pub async fn delete(tx: &mut Tx<'_>, project: ProjectNumber, id: DomainId) -> Result<bool> {
-    Ok(tx.execute("delete from domains where project_id = $1 and id = $2", args![project, id]).await? > 0)
+    let name = tx
+        .optional(
+            "delete from domains where project_id = $1 and id = $2 returning name",
+            args![project, id],
+            |r| r.get::<String>(0),
+        )
+        .await?;
+    let Some(name) = name else { return Ok(false) };
+    tx.execute("delete from domain_names where name = $1 and project_id = $2", args![name.as_str(), project])
+        .await?;
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -44,8 +44,12 @@ impl App {
             selector: &domain.selector,
             dkim_record_value,
             spf_mechanism: settings.domains.spf.as_deref(),
-            return_path: settings.return_path().map(|host| Pointer { label: &settings.domains.return_path_label, host }),
-            tracking: settings.tracking_host().map(|host| Pointer { label: &settings.domains.tracking_label, host }),
+            return_path: settings
+                .return_path()
+                .map(|host| Pointer { label: &settings.domains.return_path_label, host }),
+            tracking: settings
+                .tracking_host()
+                .map(|host| Pointer { label: &settings.domains.tracking_label, host }),
             inbound_host: settings.inbound_host(),
         }
     }

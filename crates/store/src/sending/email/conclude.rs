@@ -103,15 +103,17 @@ pub async fn conclude(
             "update emails set claim = emails.claim + 1, status = r.status, due_at = r.due_at, \
              attempts = emails.attempts + 1, in_doubt = emails.in_doubt + r.doubts, \
              waited_ms = emails.waited_ms + r.waits, sent_claim = case when r.status = 'SENT' then r.claim end, \
-             recipient_state = r.recipient_state, reason = r.reason, sent_at = r.sent_at, bounced_at = r.bounced_at, \
-             updated_at = $16, \
+             recipient_state = r.recipient_state, reason = r.reason, \
+             bounce_class = coalesce(r.bounce_class, emails.bounce_class), sent_at = r.sent_at, bounced_at = r.bounced_at, \
+             updated_at = $17, \
              variables = case when r.due_at is null and (r.status = 'SENT' or emails.campaign_id is null) \
-             then {json $17} else emails.variables end, \
+             then {json $18} else emails.variables end, \
              log = case when emails.recipient = '' then emails.log else {log_and} r.attempt {numbered} end, \
              error = case when emails.recipient = '' then null else r.error end, \
              subject = case when emails.recipient = '' then '' else coalesce(r.subject, emails.subject) end \
              from {rows r: project_id int, email_id id, claim int, status text, due_at int, waits int, doubts int, \
-             attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text, has_left bool} \
+             attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text, has_left bool, \
+             bounce_class text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
              and (emails.claim = r.claim or r.has_left) returning id, recipient = '', workflow_id, step_id",
             &[
@@ -132,6 +134,7 @@ pub async fn conclude(
                 ),
                 Arg::Texts(outcomes.iter().map(|o| o.reason.map(|reason| reason.as_str().into())).collect()),
                 Arg::Bools(outcomes.iter().map(|o| Some(o.has_left)).collect()),
+                Arg::Texts(outcomes.iter().map(|o| o.attempt.class.map(|class| class.as_str().into())).collect()),
                 now.into(),
                 Arg::Json("{}".into()),
             ],

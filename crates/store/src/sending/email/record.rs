@@ -1,5 +1,6 @@
 //! Mails as lists show them.
 
+use mailwright_core::bounce::BounceClass;
 use mailwright_core::email::{EmailSource, EmailStatus, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, TemplateId};
 use mailwright_core::time::Timestamp;
@@ -58,6 +59,8 @@ pub struct Email {
     pub clicks: i64,
     /// Opens and clicks of machines.
     pub machines: (i64, i64),
+    /// The class of the last refusal, or report that it did not arrive.
+    pub bounce_class: Option<BounceClass>,
     /// Sent, delivered, opened, clicked, bounced and complained, in this order.
     pub times: [Option<Timestamp>; 6],
     /// When it was accepted.
@@ -69,7 +72,7 @@ pub struct Email {
 pub(crate) const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
      template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_or_raw log}, opens, clicks, \
      sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, recipient_state, \
-     machine_opens, machine_clicks";
+     machine_opens, machine_clicks, bounce_class";
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
     Ok(Email {
@@ -99,6 +102,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
         reason: row.named_or_null(28, "emails.reason", Reason::from_name)?,
         recipient_state: row.named_or_null(29, "emails.recipient_state", RecipientState::from_name)?,
         machines: (row.get(30)?, row.get(31)?),
+        bounce_class: row.get::<Option<String>>(32)?.and_then(|name| BounceClass::from_name(&name)),
     })
 }
 

@@ -20,6 +20,7 @@ const SHAPE: &[&str] = &[
     "language",
     "sendingPerSecond",
     "publicKeyMayResubscribe",
+    "utm",
     "timezone",
     "marketingCap",
     "createdAt",

@@ -1,0 +1,147 @@
+//! Mail that comes in by SMTP: for the addresses that bounces return to, and for those that take reports.
+//!
+//! Only addresses that are expected are taken, so that nobody can use the listener to bounce mail to others. A message
+//! is answered when what it says is on disk; while the database is away, its sender is told to try again.
+
+use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_mail::report::{Incoming, Original, read};
+use mailwright_mail::smtp_server::{Envelope, Path, Receiver, Refusal, Verdict};
+use mailwright_store::body;
+use mailwright_store::feedback::origin;
+use sha2::{Digest, Sha256};
+
+use super::news::News;
+use super::report::{happening, original};
+use crate::App;
+use crate::error::Result;
+
+/// The local parts at the domain that bounces return to, and at the listener's own name, that take reports: those of
+/// feedback loops, and those that every host has (RFC 5321 section 4.5.1, RFC 2142).
+const REPORTS: [&str; 4] = ["abuse", "fbl", "mailer-daemon", "postmaster"];
+/// Most message ids of a report that are looked for.
+const MOST_IDS: usize = 8;
+
+/// Who mail comes in for.
+#[derive(Debug, Clone)]
+pub struct Inbound(App);
+
+/// What an address is for.
+enum Addressed {
+    /// Bounces of a mail.
+    Return(ProjectNumber, EmailId),
+    /// Reports about any mail.
+    Reports,
+}
+
+impl App {
+    /// Who mail comes in for.
+    pub fn inbound(&self) -> Inbound {
+        Inbound(self.clone())
+    }
+}
+
+impl Receiver for Inbound {
+    async fn recipient(&self, _: &Envelope, recipient: &Path) -> Verdict {
+        match self.addressed(recipient) {
+            Some(_) => Verdict::Accept,
+            None => Verdict::Refuse(Refusal::unknown_recipient()),
+        }
+    }
+
+    async fn message(&self, envelope: Envelope, content: Vec<u8>) -> Verdict {
+        let addressed: Vec<Addressed> =
+            envelope.recipients.iter().filter_map(|path| self.addressed(path)).collect();
+        // what comes back may be large and made to be slow to read
+        let read = tokio::task::spawn_blocking(move || (read(&content), Sha256::digest(&content)));
+        let Ok((report, hash)) = read.await else {
+            tracing::error!("a message that came in could not be read");
+            return Verdict::Accept;
+        };
+        for addressed in addressed {
+            let name = format!("mail:{}", hex::encode(hash));
+            if let Err(error) = self.take(addressed, &report, name).await {
+                tracing::warn!(%error, "a message that came in could not be recorded, its sender has to try again");
+                return Verdict::Later;
+            }
+        }
+        self.0.metrics().inbound(kind(&report));
+        Verdict::Accept
+    }
+}
+
+impl Inbound {
+    fn addressed(&self, path: &Path) -> Option<Addressed> {
+        if let Some((project, mail)) = self.0.0.feedback.return_path.read(path.local()) {
+            return Some(Addressed::Return(project, mail));
+        }
+        let settings = self.0.settings();
+        let domain = path.domain();
+        let ours = [settings.return_path(), settings.inbound_host()];
+        let is_ours =
+            domain.is_empty() || ours.iter().flatten().any(|ours| ours.eq_ignore_ascii_case(domain));
+        let takes_reports = REPORTS.iter().any(|name| name.eq_ignore_ascii_case(path.local()));
+        (is_ours && takes_reports).then_some(Addressed::Reports)
+    }
+
+    /// Records what a message says of the mail that it is about.
+    async fn take(&self, addressed: Addressed, report: &Incoming, name: String) -> Result<()> {
+        let Some(happening) = happening(report) else { return Ok(()) };
+        let found = match addressed {
+            Addressed::Return(project, mail) => Some((project, mail)),
+            Addressed::Reports => match original(report) {
+                Some(original) => self.0.reported(original).await?,
+                None => None,
+            },
+        };
+        let Some((project, email)) = found else { return Ok(()) };
+        let at = self.0.clock().now();
+        self.0.record_news(News { project, email, happening, at, told_as: Some(name) }).await?;
+        Ok(())
+    }
+}
+
+impl App {
+    /// The mail that a report returns the head of: by the address that its bounces return to, which is signed, or else
+    /// by its `Message-ID`. That names the mail by an id that nobody can guess who has not seen it.
+    async fn reported(&self, original: &Original) -> Result<Option<(ProjectNumber, EmailId)>> {
+        let local =
+            original.return_path.as_deref().and_then(|path| path.rsplit_once('@')).map(|(local, _)| local);
+        if let Some(found) = local.and_then(|local| self.0.feedback.return_path.read(local)) {
+            return Ok(Some(found));
+        }
+        let ids = original.message_id.iter().chain(&original.answers).take(MOST_IDS);
+        for id in ids {
+            if let Some(found) = self.mail_of_message_id(id).await? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The mail that has a `Message-ID`, given without angle brackets.
+    pub(super) async fn mail_of_message_id(&self, id: &str) -> Result<Option<(ProjectNumber, EmailId)>> {
+        let Some((local, domain)) = id.rsplit_once('@') else { return Ok(None) };
+        let Ok(email) = local.parse::<EmailId>() else { return Ok(None) };
+        let domain = domain.to_ascii_lowercase();
+        let found = self.read(body!(async |rx| {
+            for project in origin::projects_of_domain(rx, &domain).await? {
+                if origin::has_mail(rx, project, email).await? {
+                    return Ok(Some((project, email)));
+                }
+            }
+            Ok(None)
+        }));
+        found.await
+    }
+}
+
+/// The name of a kind of message in the metrics.
+fn kind(report: &Incoming) -> &'static str {
+    match report {
+        Incoming::Dsn(_) => "bounce",
+        Incoming::Arf(_) => "complaint",
+        Incoming::AutoReply(_) => "auto_reply",
+        Incoming::Mdn(_) => "read",
+        Incoming::Other => "other",
+    }
+}

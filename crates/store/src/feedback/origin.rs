@@ -1,0 +1,22 @@
+//! Which project a mail is of, where nothing but its `Message-ID` is known.
+
+use mailwright_core::ids::{EmailId, ProjectNumber};
+
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::Rx;
+
+/// The projects that have a sender domain.
+pub async fn projects_of_domain(rx: &Rx<'_>, domain: &str) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select project_id from domain_names where name = $1 order by project_id limit 1000",
+        args![domain],
+        |r| r.get(0),
+    )
+    .await
+}
+
+/// Whether a project has a mail.
+pub async fn has_mail(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<bool> {
+    rx.exists("select 1 from emails where project_id = $1 and id = $2", args![project, id]).await
+}

@@ -38,13 +38,16 @@ mod database;
 pub mod disk;
 pub mod dns;
 mod http;
+pub mod mail_in;
 pub mod net;
+pub mod postfix;
 mod prepared;
 pub mod provider;
 pub mod python;
 pub mod receiver;
 mod rows;
 pub mod smtp;
+pub mod sns;
 pub mod tls;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};

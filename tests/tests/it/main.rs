@@ -12,6 +12,7 @@ mod domains;
 mod edge;
 mod emails;
 mod events;
+mod feedback;
 mod idempotency;
 mod invariants;
 mod keeping_time;

@@ -1,15 +1,15 @@
 //! `/webhooks/sns`: what Amazon SNS posts.
 
-use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::feedback::SnsAnswer;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::error::{ApiError, Result};
 use crate::json::Json;
+use crate::schema;
 
 /// Most bytes of a message: SNS sends 256 KB at most, which the escapes of JSON make longer.
 const MAX_MESSAGE: usize = 1024 * 1024;
@@ -33,21 +33,19 @@ pub(crate) struct SnsResult {
 /// instance does not list are refused, and so are those that SNS did not sign. A subscription to a listed topic is
 /// confirmed.
 #[utoipa::path(post, path = "/webhooks/sns", tag = "Instance", operation_id = "takeSnsMessage",
-    request_body(content((String = "text/plain"), (serde_json::Value = "application/json")), description = "A message of SNS"),
+    request_body(content = String, content_type = "text/plain", description = "A message of SNS"),
     responses(
         (status = 200, description = "Recorded, recorded before, or of no interest", body = SnsResult),
         (status = 400, description = "It is no message of SNS", body = SnsResult),
         (status = 403, description = "The topic is not listed, or SNS did not sign it", body = SnsResult),
-        (status = 404, description = "The mail is not ours", body = SnsResult),
-        (status = 404, description = "This instance takes no notifications", body = ErrorEnvelope),
-        (status = 413, description = "It is too large", body = ErrorEnvelope),
+        (status = 404, description = "The mail is not ours, or this instance takes no notifications", body = SnsResult),
         (status = 502, description = "The subscription could not be confirmed", body = SnsResult),
         (status = 503, description = "It cannot be recorded now, and should be sent again", body = SnsResult)))]
-pub(crate) async fn notify(State(app): State<App>, body: Body) -> Result<(StatusCode, Json<SnsResult>)> {
-    let Ok(message) = axum::body::to_bytes(body, MAX_MESSAGE).await else {
-        let result = SnsResult::refused("The message is too large, or did not arrive as a whole.");
-        return Ok((StatusCode::PAYLOAD_TOO_LARGE, Json(result)));
-    };
+pub(crate) async fn notify(
+    State(app): State<App>,
+    request: Request,
+) -> Result<(StatusCode, Json<SnsResult>)> {
+    let message = schema::read(request, MAX_MESSAGE).await?;
     let (status, result) = match app.take_sns(&message).await? {
         SnsAnswer::NotTaken => return Err(ApiError::no_such_route("/webhooks/sns")),
         SnsAnswer::Recorded => (StatusCode::OK, SnsResult { success: true, duplicate: None, message: None }),

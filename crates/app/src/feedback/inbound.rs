@@ -4,7 +4,7 @@
 //! is answered when what it says is on disk; while the database is away, its sender is told to try again.
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
-use mailwright_mail::report::{Incoming, Original, read};
+use mailwright_mail::report::{Incoming, MAX_READ, Original, read};
 use mailwright_mail::smtp_server::{Envelope, Path, Receiver, Refusal, Verdict};
 use mailwright_store::body;
 use mailwright_store::feedback::origin;
@@ -51,15 +51,12 @@ impl Receiver for Inbound {
     async fn message(&self, envelope: Envelope, content: Vec<u8>) -> Verdict {
         let addressed: Vec<Addressed> =
             envelope.recipients.iter().filter_map(|path| self.addressed(path)).collect();
-        // what comes back may be large and made to be slow to read
-        let read = tokio::task::spawn_blocking(move || (read(&content), Sha256::digest(&content)));
-        let Ok((report, hash)) = read.await else {
-            tracing::error!("a message that came in could not be read");
-            return Verdict::Accept;
-        };
+        // no more than its beginning is read, and so no more tells it from others
+        let beginning = &content[..content.len().min(MAX_READ)];
+        let report = read(beginning);
+        let name = format!("mail:{}", hex::encode(Sha256::digest(beginning)));
         for addressed in addressed {
-            let name = format!("mail:{}", hex::encode(hash));
-            if let Err(error) = self.take(addressed, &report, name).await {
+            if let Err(error) = self.take(addressed, &report, &name).await {
                 tracing::warn!(%error, "a message that came in could not be recorded, its sender has to try again");
                 return Verdict::Later;
             }
@@ -84,7 +81,7 @@ impl Inbound {
     }
 
     /// Records what a message says of the mail that it is about.
-    async fn take(&self, addressed: Addressed, report: &Incoming, name: String) -> Result<()> {
+    async fn take(&self, addressed: Addressed, report: &Incoming, name: &str) -> Result<()> {
         let Some(happening) = happening(report) else { return Ok(()) };
         let found = match addressed {
             Addressed::Return(project, mail) => Some((project, mail)),
@@ -95,7 +92,7 @@ impl Inbound {
         };
         let Some((project, email)) = found else { return Ok(()) };
         let at = self.0.clock().now();
-        self.0.record_news(News { project, email, happening, at, told_as: Some(name) }).await?;
+        self.0.record_news(News { project, email, happening, at, told_as: Some(name.to_owned()) }).await?;
         Ok(())
     }
 }

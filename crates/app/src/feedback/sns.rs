@@ -239,8 +239,7 @@ impl App {
     /// follows from the message's, so that one that is sent again is the same.
     async fn record_told_hit(&self, project: ProjectNumber, email: EmailId, told: Told<'_>) -> Result<bool> {
         let Told { message_id, url, agent, address, at } = told;
-        let hash: [u8; 32] = Sha256::digest(format!("sns:{message_id}")).into();
-        let random = hash.first_chunk().copied().unwrap_or_default();
+        let id = id_of(message_id, at);
         let due_at = self.clock().now().plus(self.settings().tracking.settle);
         let added = self.write(body!(async |tx| {
             let link = match &url {
@@ -251,12 +250,22 @@ impl App {
                     Some(MailLinks { content, own: mail.own }.number_of(url).into())
                 }
             };
-            let id = EventId::new(at, random);
             let hit = NewHit { email, id, link, at, agent, address, url };
             Ok(hit::add(tx, project, &[hit], due_at).await? > 0)
         }));
         added.await
     }
+}
+
+/// The id of an open or a click that a message tells of: a UUID of version 7 of its time and name.
+fn id_of(message_id: &str, at: Timestamp) -> EventId {
+    let hash = Sha256::digest(format!("sns:{message_id}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash[..16]);
+    bytes[..6].copy_from_slice(&at.0.to_be_bytes()[2..]);
+    bytes[6] = 0x70 | (bytes[6] & 0x0f);
+    bytes[8] = 0x80 | (bytes[8] & 0x3f);
+    EventId::from_bytes(bytes)
 }
 
 /// What an event of SES says that is recorded.

@@ -150,6 +150,15 @@ fn jobs(world: &World) -> Vec<Refusal> {
     refusals
 }
 
+/// A message of a topic that is not listed.
+fn foreign_message() -> Value {
+    json!({
+        "Type": "Notification", "MessageId": "m1", "TopicArn": "arn:aws:sns:eu-west-1:2:mail", "Message": "{}",
+        "Timestamp": "2026-01-01T00:00:00.000Z", "SignatureVersion": "1", "Signature": "AA==",
+        "SigningCertURL": "https://sns.eu-west-1.amazonaws.com/a.pem",
+    })
+}
+
 /// By recipients, who have no key. That a subscription changed too often is in `limits.rs`.
 fn by_recipients(world: &World) -> Vec<Refusal> {
     let told = world.id("told");
@@ -168,5 +177,10 @@ fn by_recipients(world: &World) -> Vec<Refusal> {
         world.open("post /unsubscribe/{id}", &[told]).refused_otherwise("the id alone opens nothing", 404),
         world.open("post /subscribe/{id}", &["nobody"]).refused_otherwise("no id", 404),
         world.open("post /unsubscribe/{id}", &["nobody"]).refused_otherwise("no id", 404),
+        world.open("post /webhooks/sns", &[]).body("x", "text/plain").refused_otherwise("no message", 400),
+        world
+            .open("post /webhooks/sns", &[])
+            .json(&foreign_message())
+            .refused_otherwise("a topic of others", 403),
     ]
 }

@@ -10,8 +10,10 @@ use super::refusal::Refusal;
 use super::world::World;
 
 /// Refusals that no request here is given, with the reason.
-const ELSEWHERE: &[(&str, u16, &str)] =
-    &[("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile")];
+const ELSEWHERE: &[(&str, u16, &str)] = &[
+    ("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile"),
+    ("post /webhooks/sns", 404, "it takes a message that is signed, as feedback/sns.rs has"),
+];
 
 /// What the document says of refusals that never reach a use case. `rules.rs` meets these; every other is the
 /// operation's own.

@@ -19,6 +19,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("MAILWRIGHT_PROJECTS_PER_USER", "2"),
     ("MAILWRIGHT_LOGIN_ATTEMPTS_PER_CLIENT", "10000"),
     ("MAILWRIGHT_LOGIN_ATTEMPTS_PER_ADDRESS", "1000"),
+    ("MAILWRIGHT_SNS_TOPICS", "arn:aws:sns:eu-west-1:1:mail"),
 ];
 
 /// What is begun when everything is filled.

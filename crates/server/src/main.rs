@@ -3,6 +3,7 @@
 mod config;
 mod doctor;
 mod export;
+mod feedback;
 mod http;
 mod import;
 mod inbound;
@@ -57,6 +58,12 @@ enum Command {
     Export(export::ExportArgs),
     /// Say what a workflow would do, with recorded events or those of a file. Nothing is sent or written.
     Simulate(simulate::SimulateArgs),
+    /// Manage how opens and clicks are judged.
+    #[command(subcommand)]
+    Tracking(feedback::TrackingCommand),
+    /// Show what mail servers said of mails they did not take that no rule knows, most frequent first: how often, when
+    /// last, and the words without what differs from mail to mail.
+    Bounces(feedback::Bounces),
     /// Manage accounts.
     #[command(subcommand)]
     User(operate::UserCommand),
@@ -147,6 +154,8 @@ fn run() -> Result<ExitCode> {
             Command::Import(args) => import::import(&config, args).await,
             Command::Export(args) => export::export(&config, args).await,
             Command::Simulate(args) => simulate::simulate(&config, args).await,
+            Command::Tracking(command) => feedback::tracking(&config, command).await,
+            Command::Bounces(args) => feedback::bounces(&config, args).await,
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,

@@ -79,3 +79,22 @@ create table domain_names (
 create index domain_names_project on domain_names (project_id);
 
 insert into domain_names (name, project_id) select name, project_id from domains;
+
+-- Lists of machines' networks as their owners publish them, by the address of the list and the part of it: what a command
+-- fetched last. `networks` is separated by spaces.
+create table published_networks (
+  list {text} not null primary key,
+  networks {text} not null,
+  fetched_at {int} not null
+) {strict};
+
+-- What receivers said that no rule knows, without what differs from mail to mail, and how often: the table of rules can
+-- grow by it.
+create table unknown_bounces (
+  said {text} not null primary key,
+  times {int} not null,
+  first_at {int} not null,
+  last_at {int} not null
+) {strict};
+
+create index unknown_bounces_age on unknown_bounces (last_at);

@@ -182,7 +182,11 @@ impl Delivery {
         end: &HandOver,
         how: Circumstances,
     ) -> Record {
-        outcome::record(mail, Some(subject), end, self.via(how), self.backoff, self.now())
+        let record = outcome::record(mail, Some(subject), end, self.via(how), self.backoff, self.now());
+        let attempt = &record.outcome.attempt;
+        let parties = [mail.recipient.as_str(), mail.from.as_str()];
+        self.app.note_reply(attempt.class, attempt.reply.as_deref().unwrap_or_default(), &parties);
+        record
     }
 
     /// The end of a mail that is not handed over, or not again.

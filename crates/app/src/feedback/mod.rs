@@ -14,6 +14,8 @@ mod hit_list;
 mod inbound;
 mod intake;
 mod judging;
+mod judging_again;
+mod machine_lists;
 mod mail_links;
 pub mod news;
 mod recorder;
@@ -23,13 +25,15 @@ mod return_path;
 mod sns;
 mod token;
 pub(crate) mod tracked;
+mod unknown_bounces;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 pub use self::happening::{Bounce, Happening};
 pub use self::heat::LinkHeat;
 pub use self::hit_list::HitPage;
+pub use self::machine_lists::ListRefreshed;
 pub use self::inbound::Inbound;
 use self::news::{News, Recorded};
 use self::recorder::Recorder;
@@ -37,6 +41,7 @@ pub use self::redirect::{Followed, Visitor};
 use self::return_path::ReturnPath;
 pub use self::sns::SnsAnswer;
 use self::token::TokenKey;
+use self::unknown_bounces::UnknownBounces;
 use crate::App;
 use crate::background::runner::Waker;
 use crate::background::tasks::Tasks;
@@ -44,7 +49,6 @@ use crate::error::Result;
 use crate::http_client::HttpClient;
 use crate::secret::InstanceSecret;
 use crate::sending::content::{Link, Prepared};
-use mailwright_core::hit::Tables;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -70,7 +74,8 @@ pub(crate) struct State {
     news: Coalescer<News, Recorded>,
     /// Asks for a look at hits that are due.
     hits: Waker,
-    tables: RwLock<Arc<Tables>>,
+    tables: RwLock<machine_lists::Loaded>,
+    unknown_bounces: UnknownBounces,
     sns: sns::State,
 }
 
@@ -83,14 +88,10 @@ impl State {
             links: Cache::new(CONTENTS),
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
             hits: Waker::default(),
-            tables: RwLock::new(Tables::embedded()),
+            tables: RwLock::default(),
+            unknown_bounces: UnknownBounces::default(),
             sns: sns::State::new(http),
         }
-    }
-
-    /// What is known of machines.
-    fn tables(&self) -> Arc<Tables> {
-        Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -98,6 +99,8 @@ impl State {
 pub(crate) fn start(app: &App, tasks: &Tasks) {
     judging::start(app, tasks);
     news::start(app, tasks);
+    machine_lists::start(app, tasks);
+    unknown_bounces::start(app, tasks);
 }
 
 impl App {

@@ -65,7 +65,13 @@ impl App {
     pub async fn record_news(&self, news: News) -> Result<Recorded> {
         let (project, judged) = (news.project, news.happening.is_judged());
         let route = news.email.as_uuid().as_u128() as u64;
+        let (email, happening) = (news.email, news.happening.clone());
         let recorded = self.0.feedback.news.call(route, news).await?;
+        if recorded == Recorded::Stored
+            && let Err(error) = self.note_unknown(project, email, &happening).await
+        {
+            tracing::debug!(%error, "the words of a bounce could not be counted");
+        }
         if judged && recorded == Recorded::Stored {
             self.judge_reputation(project);
         }

@@ -72,6 +72,14 @@ impl Limits {
     /// Requests to addresses that the operator configured: a few hosts, and people wait for them.
     pub const CONFIGURED: Self = Self { at_once: 16, hosts: 4, ..Self::GIVEN };
 
+    /// Lists that a command of the operator fetches. One of them has 15 MB.
+    pub const LISTS: Self = Self {
+        answer: Duration::from_secs(30),
+        whole: Duration::from_secs(120),
+        answer_body: 64 * 1024 * 1024,
+        ..Self::CONFIGURED
+    };
+
     /// Most connections: one for each request, and those that are kept.
     const fn connections(&self) -> usize {
         self.at_once + self.hosts * self.idle_per_host

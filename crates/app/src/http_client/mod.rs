@@ -129,6 +129,15 @@ impl<D: Destination> Request<D> {
 impl HttpClient {
     /// A client that looks addresses of users up by `dns`.
     pub fn new(dns: Dns, allow_private_networks: bool) -> Self {
+        Self::with(Limits::CONFIGURED, dns, allow_private_networks)
+    }
+
+    /// A client for lists that a command of the operator fetches.
+    pub fn for_lists(dns: Dns) -> Self {
+        Self::with(Limits::LISTS, dns, false)
+    }
+
+    fn with(configured: Limits, dns: Dns, allow_private_networks: bool) -> Self {
         let (tls, tcp) = (ClientTls::default(), Arc::new(Tcp));
         let filter = if allow_private_networks { Filter::PublicAndPrivate } else { Filter::Public };
         let lane = |limits, filter, resolver| {
@@ -136,7 +145,7 @@ impl HttpClient {
             Lane::new(limits, Connector::new(limits, filter, resolver, dialer, tls.clone()))
         };
         Self(Arc::new(Inner {
-            configured: lane(Limits::CONFIGURED, Filter::Any, Arc::new(SystemResolver)),
+            configured: lane(configured, Filter::Any, Arc::new(SystemResolver)),
             given: lane(Limits::GIVEN, filter, Arc::new(OwnResolver(dns))),
         }))
     }

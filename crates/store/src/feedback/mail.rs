@@ -10,9 +10,10 @@ use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 use serde_json::Value as Json;
 
+use crate::args;
 use crate::automation::figures;
 use crate::database::error::Result;
-use crate::database::tx::{Row, Tx};
+use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
 use crate::insight::counter::Counter;
@@ -99,6 +100,13 @@ pub async fn lock(tx: &Tx<'_>, project: ProjectNumber, ids: &[EmailId]) -> Resul
         read,
     )
     .await
+}
+
+/// The recipient's and the sender's address of a mail, as far as the project has it.
+pub async fn parties(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Vec<String>> {
+    let sql = "select recipient, from_address from emails where project_id = $1 and id = $2";
+    let found = rx.optional(sql, args![project, id], |row| Ok(vec![row.get(0)?, row.get(1)?])).await?;
+    Ok(found.unwrap_or_default())
 }
 
 fn read(row: &Row<'_>) -> Result<Mail> {

@@ -5,4 +5,6 @@ pub mod hit;
 pub mod link;
 pub mod mail;
 pub mod origin;
+pub mod published_networks;
 pub mod receipt;
+pub mod unknown_bounce;

@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 15] = [
+const GLOBAL_TABLES: [&str; 17] = [
     "deletions",
     "identities",
     "instance_rate",
@@ -22,12 +22,14 @@ const GLOBAL_TABLES: [&str; 15] = [
     "next_hops",
     "projects",
     "proofs",
+    "published_networks",
     "recovery_codes",
     "reset_requests",
     "schema_migrations",
     "secret_check",
     "sessions",
     "totp",
+    "unknown_bounces",
     "users",
 ];
 

@@ -211,6 +211,7 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(sns::notify))
         .routes(routes!(tracking::picture))
         .routes(routes!(tracking::link))
+        .routes(routes!(tracking::host))
         // the service itself
         .routes(routes!(config::get))
         .routes(routes!(health::health))

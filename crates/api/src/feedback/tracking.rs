@@ -11,7 +11,7 @@ use mailwright_core::locale::Locale;
 use crate::auth::client::ClientAddress;
 use crate::error::ApiError;
 use crate::page::Page;
-use crate::params::{PathText, PathTexts};
+use crate::params::{Params, PathText, PathTexts};
 
 /// Below it are the tracked links and pictures.
 pub(crate) const PATH: &str = "/t";
@@ -71,6 +71,22 @@ pub(crate) async fn link(
     let Some(target) = &followed.target else { return StatusCode::NO_CONTENT.into_response() };
     let Ok(location) = HeaderValue::from_str(target) else { return nothing(&headers) };
     (StatusCode::FOUND, [(header::LOCATION, location)]).into_response()
+}
+
+/// Ask whether a name is one for tracked links
+///
+/// For proxies that get a certificate when a name is first asked for, such as Caddy with `on_demand_tls`.
+#[utoipa::path(get, path = "/t/host", tag = "Recipients", operation_id = "trackedHost",
+    params(("domain" = String, Query, description = "The name, such as track.example.com")),
+    responses(
+        (status = 204, description = "The name belongs to a sender domain"),
+        (status = 404, description = "It belongs to none")))]
+pub(crate) async fn host(State(app): State<App>, params: Params) -> Result<StatusCode, ApiError> {
+    let is_known = match params.text("domain") {
+        Some(name) => app.is_tracking_host(name).await?,
+        None => false,
+    };
+    Ok(if is_known { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND })
 }
 
 /// Notes who was there, unless nobody was.

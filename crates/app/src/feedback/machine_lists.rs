@@ -90,8 +90,10 @@ impl App {
                 }))
                 .await?;
             }
-            refreshed
-                .push(ListRefreshed { list: name_of(source), networks: fetched.map(|networks| networks.len()) });
+            refreshed.push(ListRefreshed {
+                list: name_of(source),
+                networks: fetched.map(|networks| networks.len()),
+            });
         }
         Ok(refreshed)
     }

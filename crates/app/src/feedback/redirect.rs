@@ -7,7 +7,7 @@ use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
 use mailwright_core::project::Utm;
 use mailwright_store::body;
 use mailwright_store::feedback::hit::NewHit;
-use mailwright_store::feedback::link;
+use mailwright_store::feedback::{link, origin};
 use mailwright_store::project;
 use url::Url;
 
@@ -59,6 +59,14 @@ impl App {
         }
         let target = self.target(project, mail, number).await?;
         Ok(target.map(|target| Followed { project, mail, link: Some(number), target: Some(target) }))
+    }
+
+    /// Whether a name is that of a sender domain for tracked links.
+    pub async fn is_tracking_host(&self, name: &str) -> Result<bool> {
+        let name = name.to_ascii_lowercase();
+        let label = format!("{}.", self.settings().domains.tracking_label);
+        let Some(domain) = name.strip_prefix(&label).map(str::to_owned) else { return Ok(false) };
+        Ok(self.read(body!(async |rx| origin::is_domain(rx, &domain).await)).await?)
     }
 
     async fn target(&self, project: ProjectNumber, mail: EmailId, number: u32) -> Result<Option<String>> {

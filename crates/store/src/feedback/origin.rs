@@ -20,3 +20,13 @@ pub async fn projects_of_domain(rx: &Rx<'_>, domain: &str) -> Result<Vec<Project
 pub async fn has_mail(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<bool> {
     rx.exists("select 1 from emails where project_id = $1 and id = $2", args![project, id]).await
 }
+
+/// Whether some project has a sender domain.
+pub async fn is_domain(rx: &Rx<'_>, domain: &str) -> Result<bool> {
+    rx.exists("select 1 from domain_names where name = $1 limit 1", args![domain]).await
+}
+
+/// Names of sender domains of the instance, in their order.
+pub async fn domains(rx: &Rx<'_>, limit: i64) -> Result<Vec<String>> {
+    rx.all("select distinct name from domain_names order by name limit $1", args![limit], |r| r.get(0)).await
+}

@@ -2,6 +2,7 @@
 
 mod bounces;
 mod complaints;
+mod doctor;
 mod postfix;
 mod sns;
 

@@ -200,6 +200,7 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("post", "/webhooks/sns", Access::Open),
     ("get", "/t/{token}/o.gif", Access::Open),
     ("get", "/t/{token}/{link}", Access::Open),
+    ("get", "/t/host", Access::Open),
     ("get", "/config", Access::Open),
     ("get", "/health", Access::Open),
     ("get", "/ready", Access::Open),

@@ -1,5 +1,7 @@
 //! `mailwright doctor`: finds what is wrong with a set-up, and says what to do about it.
 
+mod feedback;
+
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ pub(crate) async fn doctor(config: &Config) -> Result<ExitCode> {
         Err(error) => findings.push(("transport", Err(format!("{error:#}")))),
     }
     findings.push(("name server", dns(config).await.map(Fine::from)));
+    findings.extend(feedback::findings(config, standing).await);
     if is_usable || config.secret().is_ok_and(|secret| secret.is_some()) {
         findings.push(("secret", secret(config, standing).await.map(Fine::from)));
     }

@@ -17,13 +17,15 @@
 //! }
 //! ```
 //!
-//! A check that cannot run must fail: without the program, PostgreSQL or Python the harness panics and says what to do.
+//! A check that cannot run must fail: without the program, PostgreSQL, Python or Chromium the harness panics and says what
+//! to do.
 //!
 //! | Variable | Meaning |
 //! |---|---|
 //! | `MAILWRIGHT_BIN` | the program under test; default `target/debug/mailwright` |
 //! | `MAILWRIGHT_TEST_POSTGRES` | a server to create databases on, such as `postgres://postgres@127.0.0.1:5432` |
 //! | `MAILWRIGHT_TEST_PYTHON` | an interpreter with `tests/requirements.txt` installed; default `.venv/bin/python` |
+//! | `MAILWRIGHT_TEST_CHROMIUM` | the browser; default `chromium` |
 //! | `MAILWRIGHT_TEST_LARGE` | set by `make test-large`: tests that have two sizes run at the larger one |
 //! | `MAILWRIGHT_TEST_LOG` | the log filter of the servers under test; default `info` |
 
@@ -33,6 +35,7 @@
 )]
 
 mod app;
+pub mod chromium;
 mod clock;
 mod database;
 pub mod disk;

@@ -31,4 +31,5 @@ mod slow_reads;
 mod subscription;
 mod templates;
 mod track;
+mod tracking;
 mod workflows;

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use super::script::Answer;
 use super::server::ScriptedServer;
 use super::shared::{Options, Shared};
@@ -135,6 +137,7 @@ impl ServerBuilder {
             options: self.options,
             connections: AtomicU64::new(0),
             log: Mutex::default(),
+            released: watch::Sender::new(false),
         });
         let mut server = ScriptedServer { port, shared, accepting: None };
         server.start_again().await;

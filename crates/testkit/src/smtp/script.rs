@@ -26,6 +26,9 @@ pub enum Answer {
     StallForever,
     /// Takes the whole content, counts it as received, never answers and keeps the connection open.
     StallAfterDot,
+    /// Takes the whole content, counts it as received, and answers after
+    /// [`ScriptedServer::release`](super::ScriptedServer::release).
+    HoldAfterDot,
 }
 
 /// A message whose content came in whole and was taken (or would have been, for [`Answer::DropAfterDot`] and

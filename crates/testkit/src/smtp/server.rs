@@ -108,6 +108,11 @@ impl ScriptedServer {
         self.shared.log.lock().unwrap().violations.clone()
     }
 
+    /// Answers what is held, see [`Answer::HoldAfterDot`](super::Answer::HoldAfterDot), and holds nothing any more.
+    pub fn release(&self) {
+        self.shared.released.send_replace(true);
+    }
+
     /// Changes the greeting of later connections; `None` is the usual 220.
     pub fn set_greeting(&self, greeting: Option<(u16, &'static str)>) {
         *self.shared.greeting.lock().unwrap() = greeting;

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::script::{Answer, Attempt, Received, Script};
 use crate::tls::Certificate;
 
@@ -33,6 +35,8 @@ pub(super) struct Shared {
     pub(super) open: AtomicUsize,
     pub(super) busiest: AtomicUsize,
     pub(super) log: Mutex<Log>,
+    /// Whether what is held is answered now.
+    pub(super) released: watch::Sender<bool>,
 }
 
 impl fmt::Debug for Shared {
@@ -68,6 +72,13 @@ impl Drop for Counted<'_> {
 impl Shared {
     pub(super) fn violation(&self, text: impl Into<String>) {
         self.log.lock().unwrap().violations.push(text.into());
+    }
+
+    /// Waits until what is held is to be answered.
+    pub(super) async fn until_released(&self) {
+        let mut released = self.released.subscribe();
+        // the sender lives as long as this
+        let _ = released.wait_for(|released| *released).await;
     }
 
     /// Counts a connection; whether there are too many with it.

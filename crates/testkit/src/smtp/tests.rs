@@ -94,6 +94,22 @@ async fn each_answer_is_given() {
 }
 
 #[tokio::test]
+async fn what_is_held_is_there_before_it_is_answered() {
+    let server = ScriptedServer::start(|_, _| Answer::HoldAfterDot).await;
+    let mut client = greeted(&server).await;
+    let watched = async {
+        while server.received().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        server.release();
+    };
+    let (reply, ()) = tokio::join!(client.hand_over("b@example.com", "x"), watched);
+    assert_eq!(reply, "250 2.0.0 taken");
+    assert_eq!(client.hand_over("b@example.com", "x").await, "250 2.0.0 taken");
+    assert_eq!(server.received().len(), 2);
+}
+
+#[tokio::test]
 async fn senders_are_refused() {
     let server = ScriptedServer::start(|_, attempt| match attempt {
         1 => Answer::RefuseMail(550, "5.7.1 not you"),

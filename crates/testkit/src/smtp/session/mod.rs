@@ -236,7 +236,8 @@ impl<'a, S: Stream> Session<'a, S> {
             | Answer::DropMidData
             | Answer::DropAfterDot
             | Answer::Delay(_)
-            | Answer::StallAfterDot => self.answer = answer,
+            | Answer::StallAfterDot
+            | Answer::HoldAfterDot => self.answer = answer,
         }
         self.rcpt_to.push(recipient);
         self.reply(250, "2.1.5 ok").await?;
@@ -285,8 +286,10 @@ impl<'a, S: Stream> Session<'a, S> {
         match answer {
             Answer::DropAfterDot => return Ok(Next::Break),
             Answer::StallAfterDot => return self.stall().await,
-            _ => self.reply(250, "2.0.0 taken").await?,
+            Answer::HoldAfterDot => self.shared.until_released().await,
+            _ => {}
         }
+        self.reply(250, "2.0.0 taken").await?;
         Ok(Next::Command)
     }
 

@@ -1,8 +1,6 @@
 //! A notification service that speaks like Amazon SNS: signs messages with a key of its own, under a certificate that it
 //! serves.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use rcgen::{CertificateParams, KeyPair, PKCS_RSA_SHA256};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
@@ -98,17 +96,5 @@ impl NotificationService {
 
 /// The time as SNS writes it.
 pub fn now() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() as i64;
-    let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // days of the era to a date, by the calendar of March to February
-    let days = days + 719_468;
-    let (era, day_of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.000Z")
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }

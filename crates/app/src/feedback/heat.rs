@@ -1,5 +1,7 @@
 //! The heat map of a campaign: each link of its mails, with its place and its clicks.
 
+use std::collections::BTreeMap;
+
 use mailwright_core::ids::CampaignId;
 use mailwright_core::project::Project;
 use mailwright_store::body;
@@ -30,7 +32,7 @@ impl App {
         let (links, mut heat) = self
             .read(body!(async |rx| {
                 let Some(hash) = run::content_hash(rx, number, id).await? else {
-                    return Ok((None, Default::default()));
+                    return Ok((None, BTreeMap::default()));
                 };
                 Ok((Some(stored_links(rx, number, &hash).await?), heat::read(rx, number, id).await?))
             }))

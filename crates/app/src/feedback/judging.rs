@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::event::Activity;
 use mailwright_core::hit::{self as core, HitClass, Judgement, MailFacts, RawHit, Target};
-use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::feedback::heat::{self, Heat};
 use mailwright_store::feedback::hit::{self as store, Hit, Judged};
@@ -33,7 +33,7 @@ const SWEEP: Duration = Duration::from_millis(500);
 const REST: u32 = 10;
 /// Most hits whose mails are judged in one transaction.
 const BATCH: i64 = 500;
-/// Most hits of a mail. Further ones are not kept, and not counted.
+/// Most opens of a mail, and most clicks. Further ones are not kept, and not counted.
 const MAX_HITS: usize = 300;
 /// When the hits of a mail that is being handed over are looked at again.
 const TOO_EARLY: Duration = Duration::from_secs(5);
@@ -116,8 +116,8 @@ async fn run(
             Some((State::TooEarly, ..)) => put_off.push(first.email),
             Some((State::Left, hash, own)) => {
                 let links = MailLinks { content: links_of(tx, app, project, hash).await?, own };
-                let (kept, surplus) = hits.split_at(hits.len().min(MAX_HITS));
-                removed.extend(surplus.iter().map(|hit| (hit.email, hit.id)));
+                let (kept, surplus) = within_limits(hits);
+                removed.extend(surplus);
                 judge(&mut intake, project, kept, (app, &links), &mut judged);
             }
         }
@@ -134,6 +134,17 @@ async fn run(
     store::put_off(tx, project, &put_off, now.plus(TOO_EARLY)).await?;
     store::remove(tx, project, &removed).await?;
     intake.save(tx, now).await
+}
+
+/// The hits of a mail that are kept, oldest first, and those that are too many.
+fn within_limits(hits: &[Hit]) -> (Vec<&Hit>, Vec<(EmailId, EventId)>) {
+    let (mut opens, mut clicks) = (0, 0);
+    let (kept, surplus): (Vec<&Hit>, Vec<&Hit>) = hits.iter().partition(|hit| {
+        let count = if hit.link.is_some() { &mut clicks } else { &mut opens };
+        *count += 1;
+        *count <= MAX_HITS
+    });
+    (kept, surplus.into_iter().map(|hit| (hit.email, hit.id)).collect())
 }
 
 /// The links of a content, from memory if it is known there.
@@ -156,7 +167,7 @@ async fn links_of(
 fn judge<'h>(
     intake: &mut Intake,
     project: ProjectNumber,
-    hits: &'h [Hit],
+    hits: Vec<&'h Hit>,
     (app, links): (&App, &MailLinks),
     judged: &mut Vec<(&'h Hit, Judgement)>,
 ) {
@@ -168,10 +179,10 @@ fn judge<'h>(
         links: links.count(),
         trap: Some(TRAP),
     };
-    let raw: Vec<RawHit> = hits.iter().map(raw).collect();
+    let raw: Vec<RawHit> = hits.iter().map(|hit| raw(hit)).collect();
     let tables = app.0.feedback.tables();
     let judgements = core::judge(&tables, &app.settings().tracking.timing, &facts, &[], &raw).hits;
-    let mut all: Vec<(&Hit, Judgement)> = hits.iter().zip(judgements).collect();
+    let mut all: Vec<(&Hit, Judgement)> = hits.into_iter().zip(judgements).collect();
     all.sort_by_key(|(hit, _)| (hit.at, hit.id));
     for (hit, judgement) in &all {
         change(intake, id, links, hit, judgement.class);
@@ -292,7 +303,9 @@ fn heat_of(all: &[(&Hit, Judgement)]) -> Vec<(i64, Heat, i64)> {
     }
     let mut links: BTreeMap<i64, Counts> = BTreeMap::new();
     for (hit, judgement) in all {
-        let Some(number) = hit.link.and_then(|link| u32::try_from(link).ok()) else { continue };
+        // the link that nobody sees is none of the mail's
+        let number = hit.link.and_then(|link| u32::try_from(link).ok()).filter(|number| *number != TRAP);
+        let Some(number) = number else { continue };
         let counts = links.entry(i64::from(LinkNumber::of(number).link)).or_default();
         match before(hit) {
             Some(HitClass::Human) => counts.people.0 += 1,

@@ -1,7 +1,7 @@
 //! Stores opens and clicks after they were answered: many together, within a second.
 //!
 //! The queue is bounded. While it is full, the next visitor waits for a moment, then gets the answer and is not counted:
-//! nobody is kept from a page because the database is slow. A mail has at most [`MAX_PER_MINUTE`] hits a minute, so that
+//! nobody is kept from a page because the database is slow. A mail has at most [`MAX_PER_MINUTE`] opens and clicks a minute, so that
 //! nobody fills the table by asking for a picture again and again.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(500);
 /// How often a batch is tried after the service was asked to stop.
 const LAST_TRIES: u32 = 6;
-/// Most hits of one mail that one process stores in a minute.
+/// Most opens of one mail that one process stores in a minute, and most clicks.
 const MAX_PER_MINUTE: u32 = 100;
 /// Mails whose hits are counted at the same time.
 const COUNTED: usize = 20_000;
@@ -41,8 +41,8 @@ type Noted = (ProjectNumber, NewHit);
 pub(super) struct Recorder {
     sender: mpsc::Sender<Noted>,
     receiver: Mutex<Option<mpsc::Receiver<Noted>>>,
-    /// The minute of a mail's newest hit, and how many it has had in it.
-    counted: Cache<EmailId, (i64, u32)>,
+    /// The minute of the newest open or click of a mail, and how many it has had in it. `true` for clicks.
+    counted: Cache<(EmailId, bool), (i64, u32)>,
     /// Requests are over.
     over: CancellationToken,
 }
@@ -66,9 +66,10 @@ impl Recorder {
 
     fn is_too_many(&self, hit: &NewHit) -> bool {
         let minute = hit.at.0.div_euclid(60_000);
-        let before = self.counted.get(&hit.email).filter(|(counted, _)| *counted == minute);
+        let key = (hit.email, hit.link.is_some());
+        let before = self.counted.get(&key).filter(|(counted, _)| *counted == minute);
         let count = before.map_or(0, |(_, count)| count);
-        self.counted.insert(hit.email, (minute, count.saturating_add(1)));
+        self.counted.insert(key, (minute, count.saturating_add(1)));
         count >= MAX_PER_MINUTE
     }
 }

@@ -66,7 +66,7 @@ impl App {
         let name = name.to_ascii_lowercase();
         let label = format!("{}.", self.settings().domains.tracking_label);
         let Some(domain) = name.strip_prefix(&label).map(str::to_owned) else { return Ok(false) };
-        Ok(self.read(body!(async |rx| origin::is_domain(rx, &domain).await)).await?)
+        self.read(body!(async |rx| origin::is_domain(rx, &domain).await)).await
     }
 
     async fn target(&self, project: ProjectNumber, mail: EmailId, number: u32) -> Result<Option<String>> {

@@ -75,7 +75,7 @@ impl Limits {
     /// Lists that a command of the operator fetches. One of them has 15 MB.
     pub const LISTS: Self = Self {
         answer: Duration::from_secs(30),
-        whole: Duration::from_secs(120),
+        whole: Duration::from_mins(2),
         answer_body: 64 * 1024 * 1024,
         ..Self::CONFIGURED
     };

@@ -68,6 +68,7 @@ impl BaseUrl {
     }
 
     /// The same with another host, for names that point to this one.
+    #[must_use]
     pub fn under(&self, host: &str) -> Self {
         let mut parsed = self.parsed.clone();
         if parsed.set_host(Some(host)).is_err() {

@@ -309,8 +309,8 @@ impl Config {
                 check_interval: Duration::from_secs(self.domains.check_interval_seconds),
                 spf: self.spf()?,
                 key_type,
-                return_path_label: self.domains.label("RETURN_PATH_LABEL", &self.domains.return_path_label)?,
-                tracking_label: self.domains.label("TRACKING_LABEL", &self.domains.tracking_label)?,
+                return_path_label: Domains::label("RETURN_PATH_LABEL", &self.domains.return_path_label)?,
+                tracking_label: Domains::label("TRACKING_LABEL", &self.domains.tracking_label)?,
             },
             inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,
             jobs: JobSettings {

@@ -99,7 +99,7 @@ pub(super) struct Domains {
 
 impl Domains {
     /// The first label of names under sender domains.
-    pub(super) fn label(&self, setting: &str, label: &str) -> Result<String> {
+    pub(super) fn label(setting: &str, label: &str) -> Result<String> {
         let is_label = (1..=63).contains(&label.len())
             && label.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             && !label.starts_with('-')

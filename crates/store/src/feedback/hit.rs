@@ -226,6 +226,14 @@ pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, before: Timestamp, 
     .await
 }
 
+/// Removes the hits of mails whose contact was deleted, judged or not.
+pub(crate) async fn forget_mails(tx: &Tx<'_>, project: ProjectNumber, mails: &[EmailId]) -> Result<()> {
+    let mails = Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect());
+    tx.execute("delete from hits where project_id = $1 and email_id {in $2}", &[project.into(), mails])
+        .await?;
+    Ok(())
+}
+
 /// Has the judged hits of mails be judged again, those of the next mails after one; the last of these mails, `None` when
 /// there are no more.
 pub async fn judge_again(

@@ -22,10 +22,11 @@ pub struct MailLinks {
     pub campaign: Option<CampaignId>,
 }
 
-/// The links of a mail; `None` when the project has no such mail.
+/// The links of a mail; `None` when the project has no such mail, or was reset or deleted.
 pub async fn of_mail(rx: &mut Rx<'_>, project: ProjectNumber, mail: EmailId) -> Result<Option<MailLinks>> {
     rx.optional(
-        "select content_hash, {json_out links}, template_id, campaign_id from emails where project_id = $1 and id = $2",
+        "select content_hash, {json_out links}, template_id, campaign_id from emails where project_id = $1 and id = $2 \
+         and exists (select 1 from projects p where p.number = $1 and p.retired_at is null)",
         args![project, mail],
         |r| Ok(MailLinks { content_hash: r.get(0)?, own: r.get(1)?, template: r.get(2)?, campaign: r.get(3)? }),
     )

@@ -44,7 +44,7 @@ both_engines! {
         let (source, _) = return_path(&app, &server, "ada@example.com").await;
         let agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0";
         let visit = json!({"ipAddress": "203.0.113.9", "timestamp": now(), "userAgent": agent});
-        app.advance(std::time::Duration::from_secs(60)).await;
+        app.advance(std::time::Duration::from_mins(1)).await;
         let told = [
             ("d1", event("Delivery", &source, json!({"delivery": {"timestamp": now(), "recipients": ["ada@example.com"]}}))),
             ("o1", event("Open", &source, json!({"open": visit}))),

@@ -9,6 +9,7 @@ mod late;
 mod limits;
 mod machines;
 mod overrides;
+mod reclassified;
 mod redirects;
 mod rewriting;
 mod utm;

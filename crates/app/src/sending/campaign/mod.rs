@@ -107,6 +107,7 @@ impl App {
             from_name: original.from_name,
             reply_to: original.reply_to,
             kind: original.kind,
+            tracking: original.tracking,
             ..blank(original.audience, original.from, self.0.clock.now())
         };
         copy.recipients = self.count_audience(project, &copy).await?.recipients();

@@ -117,7 +117,8 @@ mod tests {
     #[test]
     fn a_body_without_links_has_a_picture_alone() {
         let (ranges, links) = Links::find("<p>Hello {{name}}");
-        assert_eq!((ranges.as_slice(), links.spots.as_slice()), (&[17..17][..], &[Spot::Picture][..]));
+        assert_eq!((ranges.first(), ranges.len()), (Some(&(17..17)), 1));
+        assert_eq!(links.spots, [Spot::Picture]);
         assert!(links.stored.is_none());
     }
 }

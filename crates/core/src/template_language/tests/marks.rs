@@ -97,7 +97,7 @@ proptest! {
         let end = source.floor_char_boundary((start + length).min(source.len()));
         let scope = Scope::new();
         let bare = Template::parse_lenient(&source).render(&scope, Escape::Html);
-        let (out, marks) = Template::parse_marked(&source, &[start..end.max(start)])
+        let (out, marks) = Template::parse_marked(&source, &std::array::from_fn::<_, 1, _>(|_| start..end.max(start)))
             .render_marked(&scope, Escape::Html, MAX_OUTPUT)
             .unwrap();
         prop_assert_eq!(&out, &bare);

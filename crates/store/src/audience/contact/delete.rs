@@ -3,7 +3,7 @@
 //! It blanks the rows of a contact's mails and keeps them. It takes a shared lock on the campaigns that are freezing, so
 //! that none of them freezes the contact at the same time.
 
-use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use super::record::get_for_update;
@@ -14,6 +14,7 @@ use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::delivery::mailbox;
+use crate::feedback::hit;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
@@ -62,12 +63,14 @@ pub async fn delete(
     let emails = tx
         .all(
             "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \
-             and contact_id = $2 and campaign_id is null limit $3) returning status",
+             and contact_id = $2 and campaign_id is null limit $3) returning status, id",
             args![project, id, DELETE_CHUNK],
-            |r| r.get::<String>(0),
+            |r| Ok((r.get::<String>(0)?, r.get::<EmailId>(1)?)),
         )
         .await?;
-    for status in &emails {
+    let ids: Vec<EmailId> = emails.iter().map(|(_, id)| *id).collect();
+    hit::forget_mails(tx, project, &ids).await?;
+    for (status, _) in &emails {
         count::forget(&mut deltas, project, status);
     }
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;

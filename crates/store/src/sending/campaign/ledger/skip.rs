@@ -10,6 +10,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
+use crate::feedback::hit;
 use crate::insight::deltas::Deltas;
 use crate::sending::email::count::move_count;
 
@@ -73,7 +74,7 @@ pub(crate) async fn blank(tx: &mut Tx<'_>, project: ProjectNumber, mails: &[Emai
     }
     tx.execute(
         "update emails set recipient = '', recipient_name = null, subject = '', variables = {json $3}, log = {json $4}, \
-         error = null, former = null where project_id = $1 and id {in $2}",
+         error = null, former = null, links = null where project_id = $1 and id {in $2}",
         &[
             project.into(),
             Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect()),
@@ -82,7 +83,7 @@ pub(crate) async fn blank(tx: &mut Tx<'_>, project: ProjectNumber, mails: &[Emai
         ],
     )
     .await?;
-    Ok(())
+    hit::forget_mails(tx, project, mails).await
 }
 
 /// Prepares up to `limit` mails of campaigns to a contact that is deleted: they stay in their ledgers without address

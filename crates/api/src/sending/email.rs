@@ -6,6 +6,7 @@ use mailwright_app::sending::email::Email;
 use mailwright_app::{App, Resource};
 use mailwright_core::email::{EmailSource, EmailStatus, Reason};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, TemplateId};
+use mailwright_core::suppression::Match;
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::List;
 use serde::Serialize;
@@ -49,6 +50,9 @@ pub(crate) struct EmailView {
     error: Option<String>,
     /// Why the mail is not sent; null if it was sent or still waits.
     reason: Option<Reason>,
+    /// What held it back, if its status is `SUPPRESSED`.
+    #[schema(value_type = Option<Match>)]
+    suppression: Option<Value>,
     /// How often people opened it.
     opens: i64,
     /// How often people followed a link in it.
@@ -97,6 +101,7 @@ impl From<&Email> for EmailView {
             next_attempt_at: email.due_at.filter(|_| email.status == EmailStatus::Pending),
             error: email.error.clone(),
             reason: email.reason,
+            suppression: email.suppression.clone(),
             opens: email.opens,
             clicks: email.clicks,
             machine_opens: email.machines.0,

@@ -90,9 +90,8 @@ async fn unsubscribe(
 ) -> Result<()> {
     let concerned: Vec<_> = entries.iter().filter(|entry| entry.suppress == Some(cause)).collect();
     let Some(first) = concerned.first() else { return Ok(()) };
-    let mut addresses: Vec<_> = concerned.iter().map(|entry| (entry.project, entry.recipient)).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
+    let addresses: Vec<_> =
+        concerned.iter().map(|entry| (entry.project, entry.recipient, entry.email)).collect();
     suppression::add(tx, &addresses, cause, first.at).await?;
     let none = DataPatch::default();
     let mut contacts =

@@ -3,13 +3,15 @@
 //! It blanks the rows of a contact's mails and keeps them. It takes a shared lock on the campaigns that are freezing, so
 //! that none of them freezes the contact at the same time.
 
-use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
+use mailwright_core::email::EmailStatus;
+use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use super::record::get_for_update;
 use crate::args;
 use crate::audience::event_day;
 use crate::audience::segment;
+use crate::audience::suppression;
 use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -62,14 +64,16 @@ pub async fn delete(
     let emails = tx
         .all(
             "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \
-             and contact_id = $2 and campaign_id is null limit $3) returning status",
+             and contact_id = $2 and campaign_id is null limit $3) returning status, id",
             args![project, id, DELETE_CHUNK],
-            |r| r.get::<String>(0),
+            |r| Ok((r.get::<String>(0)?, r.get::<EmailId>(1)?)),
         )
         .await?;
-    for status in &emails {
+    for (status, _) in &emails {
         count::forget(&mut deltas, project, status);
     }
+    let suppressed = emails.iter().filter(|(status, _)| status == EmailStatus::Suppressed.as_str());
+    suppression::mail::forget(tx, project, &suppressed.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;

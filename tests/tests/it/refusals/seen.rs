@@ -10,8 +10,11 @@ use super::refusal::Refusal;
 use super::world::World;
 
 /// Refusals that no request here is given, with the reason.
-const ELSEWHERE: &[(&str, u16, &str)] =
-    &[("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile")];
+const ELSEWHERE: &[(&str, u16, &str)] = &[
+    ("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile"),
+    ("post /suppressions/addresses", 409, "it takes a million rows: suppressions/addresses.rs"),
+    ("post /suppressions/addresses/bulk", 409, "it takes a million rows: suppressions/addresses.rs"),
+];
 
 /// What the document says of refusals that never reach a use case. `rules.rs` meets these; every other is the
 /// operation's own.

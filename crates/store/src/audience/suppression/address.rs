@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::suppression::{Listed, SuppressionReason};
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 
 use super::{from_stored, read_listed, read_reason, set, stored};
@@ -254,8 +255,10 @@ pub async fn forget(tx: &Tx<'_>, project: ProjectNumber, now: Timestamp, limit: 
 }
 
 /// A condition on `suppressions s` for the entries that hold back mail of a kind; the instant is the argument `$n`.
-pub(crate) fn holding(kind: mailwright_core::template::TemplateType, n: usize) -> String {
-    let kept = SuppressionReason::ALL.into_iter().filter(|reason| !reason.held().holds(kind));
-    let kept: String = kept.map(|reason| format!(" and s.reason <> '{}'", stored(reason))).collect();
-    format!("(s.expires_at is null or s.expires_at > ${n}){kept}")
+pub(crate) fn holding(kind: TemplateType, n: usize) -> String {
+    let mut condition = format!("(s.expires_at is null or s.expires_at > ${n})");
+    for reason in SuppressionReason::ALL.into_iter().filter(|reason| !reason.held().holds(kind)) {
+        let _ = write!(condition, " and s.reason <> '{}'", stored(reason));
+    }
+    condition
 }

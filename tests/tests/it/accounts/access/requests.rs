@@ -56,6 +56,13 @@ impl World {
             ("post", "/workflows/{id}/executions") => json!({"contactId": UNKNOWN_ID}),
             ("post", "/workflows/{id}/enrol") => json!({"segmentId": UNKNOWN_ID}),
             ("post", "/events/track") => json!({"name": "signup", "email": address}),
+            ("post", "/suppressions") => {
+                json!({"name": name, "kind": "ADDRESS", "pattern": address})
+            }
+            ("put", "/suppressions/{id}") => json!({"name": name}),
+            ("post", "/suppressions/preview") => json!({"address": address}),
+            ("post", "/suppressions/addresses") => json!({"email": address}),
+            ("post", "/suppressions/addresses/bulk") => json!({"emails": [address]}),
             ("post", "/domains") => json!({"domain": format!("{name}.example")}),
             _ => json!({}),
         }

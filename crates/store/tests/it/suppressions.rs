@@ -33,9 +33,9 @@ fn after(hours: u64) -> Timestamp {
 }
 
 async fn bounce(database: &TestDatabase, hours: u64) -> bool {
-    let noted = database.db.write(body!(async |tx| {
-        Ok::<_, Error>(soft_bounce::soft_bounce(tx, PROJECT, &ada(), None, after(hours)).await?)
-    }));
+    let noted = database
+        .db
+        .write(body!(async |tx| { soft_bounce::soft_bounce(tx, PROJECT, &ada(), None, after(hours)).await }));
     noted.await.unwrap()
 }
 
@@ -122,8 +122,8 @@ async fn what_earlier_versions_stored_is_a_hard_bounce(database: TestDatabase) {
     assert_eq!(stored.await.unwrap(), 1);
     let listed = entry(&database, 1).await.unwrap();
     assert_eq!((listed.reason, listed.expires_at, listed.mail), (SuppressionReason::HardBounce, None, None));
-    let lifted = database.db.write(body!(async |tx| address::lift(tx, &[(PROJECT, &ada())]).await));
-    lifted.await.unwrap();
+    let ended = database.db.write(body!(async |tx| address::lift(tx, &[(PROJECT, &ada())]).await));
+    ended.await.unwrap();
     assert_eq!(entry(&database, 1).await, None);
 }
 

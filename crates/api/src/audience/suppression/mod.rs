@@ -126,9 +126,9 @@ pub(crate) struct UpdateSuppressionRuleRequest {
 
 impl Payload for UpdateSuppressionRuleRequest {}
 
-/// It was done.
+/// The rule was changed.
 #[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Done {
+pub(crate) struct RuleChanged {
     /// Always true.
     success: bool,
 }
@@ -138,7 +138,7 @@ pub(crate) struct Done {
     params(("id" = String, Path)),
     request_body = UpdateSuppressionRuleRequest,
     responses(
-        (status = 200, body = Done),
+        (status = 200, body = RuleChanged),
         (status = 404, body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
@@ -146,7 +146,7 @@ pub(crate) async fn update(
     ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
     Body(body): Body<UpdateSuppressionRuleRequest>,
-) -> Result<Json<Done>> {
+) -> Result<Json<RuleChanged>> {
     let id = params::id(&id, Resource::SuppressionRule)?;
     let change = RuleChange {
         name: body.name.map(Into::into),
@@ -155,7 +155,7 @@ pub(crate) async fn update(
         enabled: body.enabled,
     };
     app.update_suppression_rule(&project, &caller.actor, id, change).await?;
-    Ok(Json(Done { success: true }))
+    Ok(Json(RuleChanged { success: true }))
 }
 
 /// Delete a suppression rule

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use mailwright_core::address::{EmailAddress, Mailbox};
 use mailwright_core::issue::Issue;
 use mailwright_core::short_text::counted;
+use mailwright_core::suppression::MAX_PATTERN;
 use mailwright_core::template_language::MAX_SOURCE;
+use mailwright_core::time::Timestamp;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use utoipa::openapi::schema::Type;
@@ -23,6 +25,7 @@ fn has_format(format: &str, text: &str) -> bool {
         "mailbox" => Mailbox::parse(text).is_some_and(|m| EmailAddress::parse(&m.address).is_some()),
         "plain-name" => mailwright_core::name::is_plain(text),
         "language" => is_language(text),
+        "date" => Timestamp::parse(text).is_some(),
         _ => true,
     }
 }
@@ -95,6 +98,7 @@ pub(crate) fn issue(schema: &Value, text: &str, at: &str) -> Option<Issue> {
         }
         "mailbox" => "Must be an email address, or a name with one in angle brackets: Ada <ada@example.com>.",
         "plain-name" => "Must have a visible character, and no line ends, control or invisible characters.",
+        "date" => "Must be a date such as 2030-01-31T10:20:30Z.",
         "language" => "Must be a language such as en, or a language and a region such as pt-BR.",
         _ => "Does not have the required format.",
     };
@@ -249,6 +253,15 @@ text!(
 text!(
     /// Any text of moderate length.
     ShortText, 0..=1000, ""
+);
+
+text!(
+    /// An instant or a date.
+    DateText, 1..=40, "date"
+);
+text!(
+    /// A pattern of addresses.
+    AddressPattern, 1..=MAX_PATTERN, ""
 );
 
 /// An email address, normalised.

@@ -40,7 +40,10 @@ use utoipa_axum::routes;
 
 use crate::account::{oauth, one_time_link, session, totp, user};
 use crate::audience::segment::members;
-use crate::audience::{bulk, contact, contact_field, event, import, segment, subscription, track};
+use crate::audience::suppression::{address, file, mail};
+use crate::audience::{
+    bulk, contact, contact_field, event, import, segment, subscription, suppression, track,
+};
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
     enrolment, execution, fields as workflow_fields, list as workflows, simulation, stats, step, transition,
@@ -117,6 +120,18 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(event::names))
         .routes(routes!(event::usage))
         .routes(routes!(event::delete))
+        // suppressions
+        .routes(routes!(suppression::list, suppression::create))
+        .routes(routes!(suppression::update, suppression::delete))
+        .routes(routes!(suppression::preview))
+        .routes(routes!(address::list, address::add))
+        .routes(routes!(address::add_many))
+        .routes(routes!(file::import))
+        .routes(routes!(file::status))
+        .routes(routes!(file::export))
+        .routes(routes!(address::remove))
+        .routes(routes!(mail::list))
+        .routes(routes!(mail::get))
         // domains
         .routes(routes!(domain::list))
         .routes(routes!(domain::add))

@@ -54,6 +54,10 @@ names! {
         Transition = "Transition",
         /// An execution of a workflow.
         Execution = "Execution",
+        /// An address that gets no mail.
+        Suppression = "Suppression",
+        /// A rule that keeps mail from addresses.
+        SuppressionRule = "Suppression rule",
     }
 }
 

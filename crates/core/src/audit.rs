@@ -119,6 +119,20 @@ names! {
         ExecutionsMigrated = "workflow.executions_migrated",
         /// All executions of a workflow were cancelled.
         ExecutionsCancelled = "workflow.executions_cancelled",
+        /// An address was put on the list of those that get no mail.
+        SuppressionAdded = "suppression.added",
+        /// Several addresses were put on the list at once.
+        SuppressionsAdded = "suppressions.added",
+        /// An address was taken off the list.
+        SuppressionRemoved = "suppression.removed",
+        /// A file of addresses for the list was to be read, in the background.
+        SuppressionsImported = "suppressions.imported",
+        /// A rule that keeps mail from addresses was made.
+        SuppressionRuleCreated = "suppression_rule.created",
+        /// Such a rule was changed.
+        SuppressionRuleUpdated = "suppression_rule.updated",
+        /// Such a rule was removed.
+        SuppressionRuleDeleted = "suppression_rule.deleted",
         /// The captured mails were removed.
         MailboxCleared = "mailbox.cleared",
     }

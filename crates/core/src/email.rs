@@ -26,6 +26,8 @@ names_in_json! {
         Failed = "FAILED",
         /// It is not sent, for a reason known before it was handed over.
         Skipped = "SKIPPED",
+        /// It is not sent, because its address is on a list or fits a rule.
+        Suppressed = "SUPPRESSED",
         /// The connection broke between the content and the reply; nobody knows whether it was taken.
         InDoubt = "IN_DOUBT",
     }
@@ -70,7 +72,7 @@ impl RecipientState {
             | EmailStatus::Opened
             | EmailStatus::Clicked
             | EmailStatus::Complained => Self::Accepted,
-            EmailStatus::Skipped => Self::Skipped,
+            EmailStatus::Skipped | EmailStatus::Suppressed => Self::Skipped,
             EmailStatus::Bounced | EmailStatus::Failed => Self::Failed,
             EmailStatus::InDoubt => Self::InDoubt,
         }
@@ -82,7 +84,7 @@ names_in_json! {
     pub enum Reason {
         /// The contact is not subscribed.
         Unsubscribed = "unsubscribed",
-        /// The address refused mail for good, or complained.
+        /// The address is on a list of addresses that get no mail, or fits a rule.
         Suppressed = "suppressed",
         /// The contact was removed.
         Deleted = "deleted",

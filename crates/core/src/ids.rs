@@ -183,6 +183,8 @@ macro_rules! with_ids {
             SignalId,
             /// A request of a WEBHOOK step.
             WebhookId,
+            /// A rule that keeps mail from addresses.
+            SuppressionRuleId,
         }
     };
 }

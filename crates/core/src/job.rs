@@ -19,6 +19,8 @@ names! {
         MigrateExecutions = "migrate_executions",
         /// Rehearses a workflow with what a project recorded.
         SimulateWorkflow = "simulate_workflow",
+        /// Puts the addresses of a CSV file on the list of those that get no mail.
+        ImportSuppressions = "import_suppressions",
     }
 }
 

@@ -34,6 +34,7 @@ pub mod role;
 pub mod segment;
 pub mod short_text;
 pub mod standing;
+pub mod suppression;
 pub mod template;
 pub mod template_language;
 pub mod time;

@@ -95,6 +95,7 @@ fn height(status: EmailStatus) -> u8 {
         | EmailStatus::Sending
         | EmailStatus::Failed
         | EmailStatus::Skipped
+        | EmailStatus::Suppressed
         | EmailStatus::InDoubt => 0,
         EmailStatus::Sent => 1,
         EmailStatus::Delivered => 2,

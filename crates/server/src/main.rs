@@ -14,6 +14,7 @@ mod operate;
 mod serve;
 mod setup;
 mod simulate;
+mod suppressions;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -70,6 +71,9 @@ enum Command {
     /// Manage projects.
     #[command(subcommand)]
     Project(operate::ProjectCommand),
+    /// Manage the addresses that get no mail of any project.
+    #[command(subcommand)]
+    Suppressions(suppressions::SuppressionsCommand),
     /// Show the captured mails of the instance itself, newest first.
     Inbox(operate::Inbox),
     /// Check the settings, database, mail server and name server, and say what is wrong.
@@ -158,6 +162,7 @@ fn run() -> Result<ExitCode> {
             Command::Bounces(args) => feedback::bounces(&config, args).await,
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,
+            Command::Suppressions(command) => suppressions::suppressions(&config, command).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),

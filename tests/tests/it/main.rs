@@ -29,6 +29,7 @@ mod send;
 mod signin;
 mod slow_reads;
 mod subscription;
+mod suppressions;
 mod templates;
 mod track;
 mod tracking;

@@ -103,8 +103,8 @@ pub(crate) async fn status(
     Ok(Json(JobView::new(status, ImportResult::from)))
 }
 
-/// The content of the part `file`.
-async fn file(request: Request) -> Result<Vec<u8>, Failure> {
+/// The content of the part `file`, which is CSV.
+pub(super) async fn file(request: Request) -> Result<Vec<u8>, Failure> {
     let boundary = boundary(request.headers());
     let body = collect(request).await?;
     let Some(boundary) = boundary else { return Err(no_file()) };

@@ -7,4 +7,5 @@ pub(crate) mod event;
 pub(crate) mod import;
 pub(crate) mod segment;
 pub(crate) mod subscription;
+pub(crate) mod suppression;
 pub(crate) mod track;

@@ -7,6 +7,7 @@ use mailwright_app::{App, Resource};
 use mailwright_core::bounce::BounceClass;
 use mailwright_core::email::{EmailSource, EmailStatus, Reason};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, TemplateId};
+use mailwright_core::suppression::Match;
 use mailwright_core::time::Timestamp;
 use mailwright_store::sending::email::List;
 use serde::Serialize;
@@ -52,6 +53,9 @@ pub(crate) struct EmailView {
     reason: Option<Reason>,
     /// The class of the last refusal, or of the last report that the mail did not arrive.
     bounce_class: Option<BounceClass>,
+    /// What held it back, if its status is `SUPPRESSED`.
+    #[schema(value_type = Option<Match>)]
+    suppression: Option<Value>,
     /// How often people opened it.
     opens: i64,
     /// How often people followed a link in it.
@@ -101,6 +105,7 @@ impl From<&Email> for EmailView {
             error: email.error.clone(),
             reason: email.reason,
             bounce_class: email.bounce_class,
+            suppression: email.suppression.clone(),
             opens: email.opens,
             clicks: email.clicks,
             machine_opens: email.machines.0,

@@ -86,7 +86,8 @@ impl App {
             JobKind::ImportContacts
             | JobKind::EnrolSegment
             | JobKind::MigrateExecutions
-            | JobKind::SimulateWorkflow => return Ok(None),
+            | JobKind::SimulateWorkflow
+            | JobKind::ImportSuppressions => return Ok(None),
         };
         let counts = from_value(&job.progress).unwrap_or_default();
         Ok(Some(Status {

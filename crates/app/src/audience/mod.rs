@@ -9,6 +9,7 @@ pub mod import;
 pub(crate) mod locale;
 pub mod segment;
 pub mod subscription;
+pub mod suppression;
 pub mod track;
 
 use mailwright_store::audience::email_search_cache::EmailSearchCaches;

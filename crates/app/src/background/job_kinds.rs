@@ -6,6 +6,7 @@ use mailwright_store::background::job::Claimed;
 
 use crate::audience::bulk::Bulk;
 use crate::audience::import::Import;
+use crate::audience::suppression;
 use crate::automation::enrolment::Enrolment;
 use crate::automation::migration::Migration;
 use crate::automation::simulation::Simulation;
@@ -21,6 +22,7 @@ pub(crate) fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>,
         JobKind::DeleteContacts => Box::new(Bulk::open(project, Operation::Delete, &input)),
         JobKind::EnrolSegment => Box::new(Enrolment::open(project, &input)?),
         JobKind::SimulateWorkflow => Box::new(Simulation::open(project, &input)?),
+        JobKind::ImportSuppressions => Box::new(suppression::Import::open(project, input)?),
         JobKind::MigrateExecutions => Box::new(Migration::open(project, &input)?),
     })
 }

@@ -11,6 +11,7 @@ use mailwright_core::ids::{CampaignId, ContactId, EmailId, EventId, ProjectNumbe
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
+use mailwright_store::audience::suppression::soft_bounce::soft_bounce;
 use mailwright_store::audience::suppression::{self, Cause};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Result, Tx};
@@ -26,9 +27,19 @@ pub(crate) struct Entry<'a> {
     pub(crate) event: Option<(&'static str, String)>,
     /// The id of the event, where what is told has one.
     pub(crate) event_id: Option<EventId>,
-    /// Why nothing more is sent to the address, if nothing more is.
-    pub(crate) suppress: Option<Cause>,
+    pub(crate) suppress: Suppress,
     pub(crate) at: Timestamp,
+}
+
+/// Whether the address gets nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Suppress {
+    /// It does, as before.
+    Never,
+    /// It does, unless the same happens again over days: its mailbox is full.
+    AfterRepetition,
+    /// It gets nothing more, and its contact is unsubscribed.
+    AtOnce(Cause),
 }
 
 /// What every event about a mail carries (reference 4.1).
@@ -65,6 +76,10 @@ pub(crate) async fn write(tx: &mut Tx<'_>, entries: &[Entry<'_>], mut deltas: De
     for cause in [Cause::Bounce, Cause::Complaint] {
         unsubscribe(tx, entries, cause, &mut events, &mut deltas).await?;
     }
+    let full = entries.iter().filter(|entry| entry.suppress == Suppress::AfterRepetition);
+    for entry in full {
+        soft_bounce(tx, entry.project, entry.recipient, Some(entry.email), entry.at).await?;
+    }
     let appended = event::append(tx, &events, &mut deltas);
     let (appended, heard) = join(appended, deltas.write(tx)).await;
     appended?;
@@ -88,11 +103,11 @@ async fn unsubscribe(
     events: &mut Vec<NewEvent>,
     deltas: &mut Deltas,
 ) -> Result<()> {
-    let concerned: Vec<_> = entries.iter().filter(|entry| entry.suppress == Some(cause)).collect();
+    let concerned: Vec<_> =
+        entries.iter().filter(|entry| entry.suppress == Suppress::AtOnce(cause)).collect();
     let Some(first) = concerned.first() else { return Ok(()) };
-    let mut addresses: Vec<_> = concerned.iter().map(|entry| (entry.project, entry.recipient)).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
+    let addresses: Vec<_> =
+        concerned.iter().map(|entry| (entry.project, entry.recipient, entry.email)).collect();
     suppression::add(tx, &addresses, cause, first.at).await?;
     let none = DataPatch::default();
     let mut contacts =

@@ -13,13 +13,12 @@ use mailwright_core::attempt::AttemptOutcome;
 use mailwright_core::email::{EmailStatus, Lane};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::suppression::Cause;
 use mailwright_store::delivery::mailbox::{self, Captured, Quota};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::email::{self, ClaimRef, Claimed, Concluded, Mark, Outcome};
 use mailwright_store::{Coalescer, Load, Result, Tx};
 
-use super::bookkeeping::{self, Entry};
+use super::bookkeeping::{self, Entry, Suppress};
 use super::{Delivery, claim_ref};
 
 /// The values that are stored about a hand-over.
@@ -31,7 +30,7 @@ pub(super) struct Record {
     /// Event to emit: its name and, as JSON text, its data.
     pub(super) event: Option<(&'static str, String)>,
     /// Whether the address does not exist, so that nothing more should be sent to it.
-    pub(super) unsubscribe: bool,
+    pub(super) suppress: Suppress,
     /// The message, if it is captured instead of sent.
     pub(super) captured: Option<Kept>,
     pub(super) at: Timestamp,
@@ -49,7 +48,7 @@ impl Record {
             recipient: &self.recipient,
             event: self.event.as_ref().map(|(name, data)| (*name, data.clone())),
             event_id: None,
-            suppress: self.unsubscribe.then_some(Cause::Bounce),
+            suppress: self.suppress,
             at: self.at,
         }
     }

@@ -11,14 +11,15 @@
 use std::time::Duration;
 
 use mailwright_core::attempt::{Attempt, AttemptOutcome};
-use mailwright_core::bounce::{self, BounceClass};
+use mailwright_core::bounce::{self, BounceClass, Suppression};
 use mailwright_core::email::{EmailStatus, Lane, Reason};
 use mailwright_core::event::{EMAIL_BOUNCE, EMAIL_SENT};
 use mailwright_core::time::Timestamp;
+use mailwright_store::audience::suppression::Cause;
 use mailwright_store::sending::email::{Claimed, Outcome};
 use serde_json::Value;
 
-use super::bookkeeping::About;
+use super::bookkeeping::{About, Suppress};
 use super::claim_ref;
 use super::hand_over::{HandOver, Refusal, Rejection, Reply};
 use super::ledger::Record;
@@ -88,7 +89,7 @@ struct Verdict {
     status: EmailStatus,
     came_to: AttemptOutcome,
     event: Option<&'static str>,
-    unsubscribe: bool,
+    is_bounce: bool,
     error: Option<String>,
     reason: Option<Reason>,
 }
@@ -153,6 +154,14 @@ fn entry(
 ) -> Record {
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
+    let suppress = match attempt.class {
+        _ if verdict.is_bounce => Suppress::AtOnce(Cause::Bounce),
+        Some(class) if verdict.status == EmailStatus::Failed => match class.suppresses() {
+            Suppression::AfterRepetition => Suppress::AfterRepetition,
+            Suppression::AtOnce | Suppression::Never => Suppress::Never,
+        },
+        _ => Suppress::Never,
+    };
     let event = verdict.event.map(|name| {
         let data = event_data(mail, subject.unwrap_or_default(), name, attempt.class, now);
         (name, data.to_string())
@@ -177,7 +186,7 @@ fn entry(
         contact: mail.contact,
         recipient: mail.recipient.clone(),
         event,
-        unsubscribe: verdict.unsubscribe,
+        suppress,
         captured: None,
         at: now,
         came_to: verdict.came_to,
@@ -204,7 +213,7 @@ fn is_refused_for_good(mail: &Claimed, overtaken: bool) -> bool {
 
 impl Verdict {
     fn new(status: EmailStatus, came_to: AttemptOutcome, error: Option<String>) -> Self {
-        Self { status, came_to, event: None, unsubscribe: false, error, reason: None }
+        Self { status, came_to, event: None, is_bounce: false, error, reason: None }
     }
 
     fn failed(reason: Reason, error: String) -> Self {
@@ -213,7 +222,7 @@ impl Verdict {
 
     fn bounced(error: String) -> Self {
         let verdict = Self::new(EmailStatus::Bounced, AttemptOutcome::Bounced, Some(error));
-        Self { event: Some(EMAIL_BOUNCE), unsubscribe: true, reason: Some(Reason::Bounced), ..verdict }
+        Self { event: Some(EMAIL_BOUNCE), is_bounce: true, reason: Some(Reason::Bounced), ..verdict }
     }
 
     /// Tried again, unless it was for too long.

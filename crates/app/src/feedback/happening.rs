@@ -1,6 +1,6 @@
 //! What may happen to a mail after it left, and what follows from it.
 
-use mailwright_core::bounce::{BounceClass, BounceKind};
+use mailwright_core::bounce::{BounceClass, BounceKind, Suppression};
 use mailwright_core::event::Activity;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::suppression::Cause;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::intake::{Intake, Learnt};
+use crate::delivery::bookkeeping::Suppress;
 use mailwright_core::ids::EmailId;
 
 /// What may happen to a mail after it left, as others tell it. Opens and clicks come another way.
@@ -32,7 +33,7 @@ pub struct Bounce {
     /// What kind of reason it was.
     pub class: BounceClass,
     /// Whether the address gets nothing more.
-    pub suppresses: bool,
+    pub suppresses: Suppression,
     /// The words of the report.
     pub text: String,
 }
@@ -51,22 +52,22 @@ impl Happening {
     pub(super) fn note(&self, intake: &mut Intake, id: EmailId, at: Timestamp) {
         let learnt = |activity, data, suppress| Learnt { activity, at, id: None, data, suppress };
         match self {
-            Self::Delivered => intake.learn(id, learnt(Activity::Delivered, Vec::new(), None)),
+            Self::Delivered => intake.learn(id, learnt(Activity::Delivered, Vec::new(), Suppress::Never)),
             Self::Complained { feedback } => {
                 let data = feedback.iter().map(|kind| ("feedbackType", kind.as_str().into())).collect();
-                intake.learn(id, learnt(Activity::Complained, data, Some(Cause::Complaint)));
+                intake.learn(id, learnt(Activity::Complained, data, Suppress::AtOnce(Cause::Complaint)));
             }
             Self::Bounced(bounce) => {
                 if let Some(mail) = intake.mail(id) {
                     mail.undelivered = Some((bounce.class, bounce.text.clone()));
                 }
+                let suppress = bounce.suppress();
                 if bounce.is_final() {
-                    let suppress = bounce.suppresses.then_some(Cause::Bounce);
                     intake.learn(id, learnt(Activity::Bounced, bounce.data(), suppress));
                 } else {
                     let mut data = bounce.data();
                     data.push(("transientBounce", true.into()));
-                    intake.tell(id, Activity::Bounced, data, at);
+                    intake.tell(id, Activity::Bounced, data, suppress, at);
                 }
             }
         }
@@ -79,6 +80,14 @@ impl Bounce {
         match self.kind {
             BounceKind::Permanent => true,
             BounceKind::Transient | BounceKind::Undetermined => false,
+        }
+    }
+
+    fn suppress(&self) -> Suppress {
+        match self.suppresses {
+            Suppression::AtOnce => Suppress::AtOnce(Cause::Bounce),
+            Suppression::AfterRepetition => Suppress::AfterRepetition,
+            Suppression::Never => Suppress::Never,
         }
     }
 

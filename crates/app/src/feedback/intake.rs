@@ -6,13 +6,12 @@ use mailwright_core::event::{Activity, event_of};
 use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::event;
-use mailwright_store::audience::suppression::Cause;
 use mailwright_store::feedback::mail::{self, Mail};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Result, Tx};
 use serde_json::Value;
 
-use crate::delivery::bookkeeping::{self, About, Entry};
+use crate::delivery::bookkeeping::{self, About, Entry, Suppress};
 
 /// What is learnt of some mails of a project.
 pub(super) struct Intake {
@@ -33,7 +32,7 @@ struct Told {
     name: &'static str,
     /// What it says beside what is known of the mail.
     data: Vec<(&'static str, Value)>,
-    suppress: Option<Cause>,
+    suppress: Suppress,
     at: Timestamp,
 }
 
@@ -45,8 +44,7 @@ pub(super) struct Learnt {
     pub(super) id: Option<EventId>,
     /// What the event says beside what is known of the mail.
     pub(super) data: Vec<(&'static str, Value)>,
-    /// Why nothing more is sent to the address, if nothing more is.
-    pub(super) suppress: Option<Cause>,
+    pub(super) suppress: Suppress,
 }
 
 impl Intake {
@@ -94,11 +92,12 @@ impl Intake {
         id: EmailId,
         activity: Activity,
         data: Vec<(&'static str, Value)>,
+        suppress: Suppress,
         at: Timestamp,
     ) {
         let Ok(mail) = self.mails.binary_search_by_key(&id, |mail| mail.id) else { return };
         let name = event_of(activity);
-        self.told.push(Told { mail, id: None, name, data, suppress: None, at });
+        self.told.push(Told { mail, id: None, name, data, suppress, at });
     }
 
     /// Takes back an event that should not have been told.

@@ -24,6 +24,7 @@ use crate::App;
 use crate::background::project_work::ProjectWork;
 use crate::background::runner::{Next, Runner, Work};
 use crate::background::tasks::Tasks;
+use crate::delivery::bookkeeping::Suppress;
 use crate::error::Result;
 use crate::sending::content::Link;
 
@@ -245,7 +246,10 @@ fn change(intake: &mut Intake, id: EmailId, links: &MailLinks, hit: &Hit, class:
             let target = hit.url.clone().or_else(|| links.target(u32::try_from(hit.link?).ok()?));
             let data = hit.link.map(|_| ("link", target.into()));
             let data = data.into_iter().collect();
-            intake.learn(id, Learnt { activity, at: hit.at, id: Some(hit.id), data, suppress: None });
+            intake.learn(
+                id,
+                Learnt { activity, at: hit.at, id: Some(hit.id), data, suppress: Suppress::Never },
+            );
         }
         // a proxy that is a scanner, or the other way round
         (false, false) if before.is_some() => {}

@@ -1,7 +1,7 @@
 //! What a report that came by mail means for the mail that it is about: a DSN (RFC 3464), or a bounce in words alone, an
 //! abuse report (ARF, RFC 5965). Automatic answers, and reports that a mail was read, mean nothing.
 
-use mailwright_core::bounce::{self, Suppression};
+use mailwright_core::bounce;
 use mailwright_mail::report::{Action, Dsn, Incoming, Original, RecipientReport};
 
 use super::happening::{Bounce, Happening};
@@ -41,17 +41,12 @@ fn bounced(report: &RecipientReport) -> Bounce {
     let verdict = bounce::classify(None, report.status, text);
     let status = report.status.map(|(class, subject, detail)| format!("{class}.{subject}.{detail}"));
     let text = if text.is_empty() { status.unwrap_or_default() } else { text.to_owned() };
-    Bounce {
-        kind: verdict.kind(),
-        class: verdict.class,
-        suppresses: verdict.suppresses() == Suppression::AtOnce,
-        text,
-    }
+    Bounce { kind: verdict.kind(), class: verdict.class, suppresses: verdict.suppresses(), text }
 }
 
 #[cfg(test)]
 mod tests {
-    use mailwright_core::bounce::{BounceClass, BounceKind};
+    use mailwright_core::bounce::{BounceClass, BounceKind, Suppression};
     use mailwright_mail::report::read;
 
     use super::*;
@@ -75,15 +70,21 @@ mod tests {
                 "550 5.1.1 <ada@example.com>: User unknown",
                 BounceKind::Permanent,
                 BounceClass::InvalidRecipient,
-                true,
+                Suppression::AtOnce,
             ),
-            ("5.2.2", "552 5.2.2 mailbox full", BounceKind::Transient, BounceClass::MailboxFull, false),
+            (
+                "5.2.2",
+                "552 5.2.2 mailbox full",
+                BounceKind::Transient,
+                BounceClass::MailboxFull,
+                Suppression::AfterRepetition,
+            ),
             (
                 "5.7.1",
                 "550 5.7.1 message rejected as spam",
                 BounceKind::Transient,
                 BounceClass::SpamBlock,
-                false,
+                Suppression::Never,
             ),
         ] {
             let Some(Happening::Bounced(bounce)) = happening(&read(&dsn("failed", status, text))) else {

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mailwright_core::bounce::{self, BounceKind};
+use mailwright_core::bounce::{self, BounceKind, Suppression};
 use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::sns::{
@@ -325,7 +325,12 @@ fn bounced(bounce: &sns::Bounce) -> Bounce {
         sns::BounceKind::Undetermined => BounceKind::Undetermined,
     };
     let verdict = bounce::classify(None, status, text);
-    Bounce { kind, class: verdict.class, suppresses: kind == BounceKind::Permanent, text: text.to_owned() }
+    let suppresses = match verdict.suppresses() {
+        _ if kind == BounceKind::Permanent => Suppression::AtOnce,
+        Suppression::AfterRepetition => Suppression::AfterRepetition,
+        Suppression::AtOnce | Suppression::Never => Suppression::Never,
+    };
+    Bounce { kind, class: verdict.class, suppresses, text: text.to_owned() }
 }
 
 /// An enhanced status code (RFC 3463).

@@ -9,6 +9,7 @@ pub mod idempotency;
 pub(crate) mod key_pool;
 pub(crate) mod render;
 pub mod send;
+pub mod suppressed;
 pub mod system_mail;
 pub mod template;
 

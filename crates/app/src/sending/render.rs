@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
+use mailwright_core::custom_data::Data;
 use mailwright_core::email::EmailSource;
-use mailwright_core::ids::ProjectId;
+use mailwright_core::ids::{ContactId, ProjectId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::template_language::{Escape, MAX_OUTPUT, Mark, Scope, Template, escape_html};
 use mailwright_mail::message::{Mailbox, Message};
@@ -132,6 +133,32 @@ pub(crate) fn render(
     };
     let raw = message.to_mime();
     Ok(Rendered { subject, sender, raw, own_links })
+}
+
+/// Subject and, if it is wanted, HTML of a mail that is not sent, as its recipient would have seen them: without links to
+/// the recipient's pages, without footer and tracking. `None` where a part would be too large.
+pub(crate) fn preview(
+    contact: ContactId,
+    recipient: &str,
+    variables: &Data,
+    content: &Prepared,
+    with_body: bool,
+) -> (Option<String>, Option<String>) {
+    let contact = contact.to_string();
+    let scope = Scope::new()
+        .fixed("id", contact.as_str())
+        .fixed("svc_id", contact.as_str())
+        .fixed("email", recipient)
+        .fixed("svc_email", recipient)
+        .fixed("unsubscribeUrl", "#")
+        .fixed("subscribeUrl", "#")
+        .fixed("manageUrl", "#")
+        .layer(variables)
+        .layer(&content.shared);
+    let mut writer = Writer { scope: &scope, room: content.room };
+    let subject = writer.render(&content.subject, Escape::Text).ok().map(|subject| single_line(&subject));
+    let body = with_body.then(|| writer.render(&content.body, Escape::Html).ok()).flatten();
+    (subject, body)
 }
 
 /// Writes the parts of a mail, which share its room.

@@ -64,7 +64,7 @@ names_in_json! {
 }
 
 /// Whether an address is written to after a bounce.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Suppression {
     /// No more: the address itself is the reason.
     AtOnce,

@@ -220,8 +220,7 @@ impl<'a, W: World> Turn<'a, W> {
                 return self.fail(format!("The project has no template with the id {template}."));
             }
         };
-        // an address that refused mail for good gets none of any kind, as with campaigns
-        if mail.to.is_none() && self.world.is_suppressed() {
+        if mail.to.is_none() && self.world.held().holds(kind) {
             return self.skip(json!({ "skipped": "suppressed" }), step.next(None));
         }
         if kind.needs_subscription() && mail.to.is_none() {

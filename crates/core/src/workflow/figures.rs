@@ -58,7 +58,9 @@ impl Figure {
             | EmailStatus::Clicked
             | EmailStatus::Complained => Some(Self::Sent),
             EmailStatus::Bounced => Some(Self::Bounced),
-            EmailStatus::Failed | EmailStatus::Skipped | EmailStatus::InDoubt => Some(Self::Unsent),
+            EmailStatus::Failed | EmailStatus::Skipped | EmailStatus::Suppressed | EmailStatus::InDoubt => {
+                Some(Self::Unsent)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use crate::custom_data::{Data, DataPatch};
 use crate::excess::Excess;
 use crate::filter::{Activity, Facts, Filter};
 use crate::ids::{EventId, SegmentId, TemplateId};
+use crate::suppression::Held;
 use crate::template::TemplateType;
 use crate::time::Timestamp;
 use crate::time_zone::Zone;
@@ -42,8 +43,8 @@ pub trait World: Facts {
     fn template(&self, id: TemplateId) -> Sending;
     /// The filters of the segments whose members are stored nowhere.
     fn untracked(&self) -> &BTreeMap<SegmentId, Arc<Filter>>;
-    /// Whether the contact's address refused mail for good, or complained.
-    fn is_suppressed(&self) -> bool;
+    /// Which mail to the contact's address is held back.
+    fn held(&self) -> Held;
     /// When the project lets the contact get another marketing mail, after `now`; `None` if it does now.
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp>;
     /// The time zone of the project.

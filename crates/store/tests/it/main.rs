@@ -3,4 +3,5 @@
 mod database;
 mod filter;
 mod outcomes;
+mod suppressions;
 mod tenancy;

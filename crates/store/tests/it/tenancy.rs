@@ -13,10 +13,11 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 17] = [
+const GLOBAL_TABLES: [&str; 18] = [
     "deletions",
     "identities",
     "instance_rate",
+    "instance_suppressions",
     "login_attempts",
     "login_clients",
     "next_hops",

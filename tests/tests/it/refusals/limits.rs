@@ -49,6 +49,7 @@ pub(crate) async fn check_full(world: &World, seen: &mut Seen) {
         jobs(world),
         keys(world),
         segments(world),
+        rules(world),
         workflows(world),
         domains(world),
         fields(world),
@@ -81,6 +82,9 @@ fn jobs(world: &World) -> (Filler, Vec<Refusal>) {
     let import = world.key("post /contacts/import", &[]);
     let file = form("c.csv", "text/csv", "email\nnew@example.com\n");
     let import = import.body(file, "multipart/form-data; boundary=limit");
+    let suppress = world.key("post /suppressions/addresses/import", &[]);
+    let file = form("s.csv", "text/csv", "email\nnew@example.com\n");
+    let suppress = suppress.body(file, "multipart/form-data; boundary=limit");
     let enrol = world.key("post /workflows/{id}/enrol", &[world.id("flow")]);
     let enrol = enrol.json(&json!({"segmentId": world.id("static"), "context": {"new": 1}}));
     let migrate = world.key("post /workflows/{id}/migrate", &[world.id("flow")]);
@@ -91,6 +95,7 @@ fn jobs(world: &World) -> (Filler, Vec<Refusal>) {
         bulk("post /contacts/bulk-unsubscribe"),
         bulk("post /contacts/bulk-delete"),
         import.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
+        suppress.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         enrol.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         migrate.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         simulate.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
@@ -119,6 +124,15 @@ fn segments(world: &World) -> (Filler, Vec<Refusal>) {
     let create = world.key("post /segments", &[]).json(&json!({"name": "New", "type": "STATIC"}));
     let refusals = vec![create.refused("too many segments", 409, "CONFLICT")];
     (Filler::copies(&world.app, ("segments", columns), &changes, 1000), refusals)
+}
+
+fn rules(world: &World) -> (Filler, Vec<Refusal>) {
+    let columns = "project_id, id, name, kind, pattern, enabled, created_at, updated_at";
+    let create = world.key("post /suppressions", &[]);
+    let create = create.json(&json!({"name": "New", "kind": "DOMAIN", "pattern": "new.example"}));
+    let refusals = vec![create.refused("too many rules", 409, "CONFLICT")];
+    let changes = [("id", "{id}"), ("created_at", "7")];
+    (Filler::copies(&world.app, ("suppression_rules", columns), &changes, 99), refusals)
 }
 
 fn workflows(world: &World) -> (Filler, Vec<Refusal>) {

@@ -18,6 +18,7 @@ mod seen;
 mod segments;
 mod sending;
 mod stale;
+mod suppressions;
 mod templates;
 mod workflows;
 mod world;
@@ -34,6 +35,7 @@ both_engines! {
         for refusals in [
             contacts::refusals(&world),
             segments::refusals(&world),
+            suppressions::refusals(&world),
             templates::refusals(&world),
             campaigns::refusals(&world),
             workflows::refusals(&world),

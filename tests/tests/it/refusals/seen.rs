@@ -13,6 +13,8 @@ use super::world::World;
 const ELSEWHERE: &[(&str, u16, &str)] = &[
     ("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile"),
     ("post /webhooks/sns", 404, "it takes a message that is signed, as feedback/sns.rs has"),
+    ("post /suppressions/addresses", 409, "it takes a million rows: suppressions/addresses.rs"),
+    ("post /suppressions/addresses/bulk", 409, "it takes a million rows: suppressions/addresses.rs"),
 ];
 
 /// What the document says of refusals that never reach a use case. `rules.rs` meets these; every other is the

@@ -229,6 +229,10 @@ impl World {
             let content = json!({"subject": "Hi {{name}}", "body": "<p>Hi</p>", "from": self.app.from()});
             self.make(name, "/templates", with(content, &json!({"name": name, "type": kind}))).await;
         }
+        let rule = json!({"name": "Held", "kind": "DOMAIN", "pattern": "held.example"});
+        self.make("rule", "/suppressions", rule).await;
+        let listed = json!({"email": "held@example.com"});
+        self.app.post("/suppressions/addresses").json(&listed).send().await.assert_status(201);
         let bulk = json!({"contactIds": [self.id("bob"), UNKNOWN_ID]});
         self.app.post("/contacts/bulk-subscribe").json(&bulk).send().await.assert_status(202);
     }

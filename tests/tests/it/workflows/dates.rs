@@ -6,7 +6,7 @@ const DAY: i64 = 24 * 60 * 60 * SECOND;
 const BEFORE: i64 = 719_468;
 
 /// A moment as ISO 8601 in UTC, without its milliseconds.
-pub(super) fn iso(at: i64) -> String {
+pub(crate) fn iso(at: i64) -> String {
     let (since, second) = (at.div_euclid(DAY) + BEFORE, at.rem_euclid(DAY) / SECOND);
     // years begin in March, so that the leap day is the last of a year
     let (era, of_era) = (since / 146_097, since % 146_097);

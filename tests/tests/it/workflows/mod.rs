@@ -7,7 +7,7 @@ mod calendar;
 mod capping;
 mod choosing;
 mod close;
-mod dates;
+pub(crate) mod dates;
 mod editing;
 mod enrolling;
 mod enrolment;

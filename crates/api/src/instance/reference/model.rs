@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 16] = [
+const GROUPS: [(&str, &str, &str); 17] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -18,6 +18,11 @@ const GROUPS: [(&str, &str, &str); 16] = [
     ("Workflows", "Workflows", "What contacts are led through, step by step, when something happens."),
     ("Segments", "Segments", "Contacts chosen by conditions or by hand."),
     ("Events", "Events", "What happened to contacts: tracked by you, or recorded by the service."),
+    (
+        "Suppressions",
+        "Suppressions",
+        "Addresses and rules that keep mail from being sent, and the mails that were held back.",
+    ),
     ("Domains", "Domains", "Domains to send from, verified through DNS."),
     ("Emails", "Mails", "The log of every mail with its attempts."),
     (

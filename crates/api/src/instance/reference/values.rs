@@ -27,9 +27,11 @@ fn examples() -> Vec<(&'static str, Value)> {
 /// Types that are a text.
 fn texts() -> Vec<(&'static str, Value)> {
     [
+        ("AddressPattern", "+test"),
         ("Base64Text", "SGVsbG8sIEFkYSE="),
         ("Code", "123456"),
         ("ContentId", "logo"),
+        ("DateText", "2030-01-31T10:20:30Z"),
         ("Description", "For everybody who signed up this year"),
         ("DisplayName", "Ada Lovelace"),
         ("DomainText", "news.example.com"),
@@ -123,6 +125,17 @@ fn of_audience() -> Vec<(&'static str, Value)> {
         ("CreateSegmentRequest", json!({ "name": "Customers on Pro", "condition": condition })),
         ("UpdateSegmentRequest", json!({ "name": "Customers on Pro", "trackMembership": true })),
         ("AddMembersRequest", json!({ "emails": ["ada@example.org"], "createMissing": true })),
+        (
+            "CreateSuppressionRuleRequest",
+            json!({ "name": "Test recipients", "kind": "SUFFIX", "pattern": "+test" }),
+        ),
+        ("UpdateSuppressionRuleRequest", json!({ "enabled": false })),
+        ("PreviewSuppressionRequest", json!({ "address": "ada+test@example.org" })),
+        ("SuppressAddressRequest", json!({ "email": "ada@example.org", "reason": "manual" })),
+        (
+            "SuppressAddressesRequest",
+            json!({ "emails": ["ada@example.org", "grace@example.org"], "reason": "complaint" }),
+        ),
     ]
 }
 

@@ -254,7 +254,7 @@ impl All {
                     project: self.project,
                     workflow: (stored.workflow, name),
                     surroundings: &self.people.surroundings,
-                    is_suppressed: self.people.suppressed.contains(&facts.contact().id),
+                    held: self.people.held.get(&facts.contact().email).copied().unwrap_or_default(),
                     got: self.people.got.entry(stored.execution.contact).or_default(),
                     facts,
                     pending: &mut self.pending,

@@ -200,6 +200,7 @@ fn new_email(
         template: Some(template.id),
         step: Some(mail.origin),
         message_id: format!("{id}@{}", template.from.domain()),
+        suppression: None, // it is looked for when the mail is claimed
         at: mail.at,
     }
 }

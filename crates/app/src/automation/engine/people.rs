@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
+use mailwright_core::address::EmailAddress;
 use mailwright_core::filter::{Facts, References};
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId, TemplateId, WorkflowId};
 use mailwright_core::project::MarketingCap;
+use mailwright_core::suppression::Held;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::action::Action;
@@ -76,7 +78,8 @@ impl Needs {
 pub(super) struct People {
     pub(super) surroundings: Surroundings,
     pub(super) facts: BTreeMap<ContactId, FactsOf>,
-    pub(super) suppressed: BTreeSet<ContactId>,
+    /// Which mail to their addresses is held back; those whose mail is not are missing.
+    pub(super) held: BTreeMap<EmailAddress, Held>,
     /// When contacts got mails that the cap counts, the newest first; empty without a cap.
     pub(super) got: BTreeMap<ContactId, Vec<Timestamp>>,
 }
@@ -99,13 +102,11 @@ impl People {
         let segments = segment::resolve_all(tx, project, needs.references.segments.clone()).await?;
         let references = segments.all_references(needs.references);
         let facts = filter::facts(tx, project, contacts, &references).await?;
-        let suppressed = if needs.templates.is_empty() {
-            BTreeSet::new()
+        let held = if needs.templates.is_empty() {
+            BTreeMap::new()
         } else {
             let emails = facts.iter().map(|facts| &facts.contact().email).collect();
-            let found = suppression::among(tx, project, &emails).await?;
-            let is_suppressed = |facts: &&FactsOf| found.contains(&facts.contact().email);
-            facts.iter().filter(is_suppressed).map(|facts| facts.contact().id).collect()
+            suppression::held(tx, project, &emails, now).await?
         };
         let mut wanted = Wanted::default();
         wanted.fields(project, needs.fields.iter().map(String::as_str));
@@ -124,6 +125,6 @@ impl People {
             names: Mutex::new(names),
         };
         let facts = facts.into_iter().map(|facts| (facts.contact().id, facts)).collect();
-        Ok(Self { surroundings, facts, suppressed, got })
+        Ok(Self { surroundings, facts, held, got })
     }
 }

@@ -10,6 +10,7 @@ use mailwright_core::event::Activity;
 use mailwright_core::excess::Excess;
 use mailwright_core::filter::{Facts, Filter};
 use mailwright_core::ids::{ProjectNumber, SegmentId, TemplateId, WebhookId, WorkflowId};
+use mailwright_core::suppression::Held;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::action::Webhook;
@@ -34,7 +35,8 @@ pub(super) struct OnStage<'b> {
     pub(super) workflow: (WorkflowId, &'b str),
     pub(super) surroundings: &'b Surroundings,
     pub(super) facts: &'b mut FactsOf,
-    pub(super) is_suppressed: bool,
+    /// Which mail to the contact's address is held back.
+    pub(super) held: Held,
     /// When the contact got mails that the cap counts, the newest first.
     pub(super) got: &'b mut Vec<Timestamp>,
     pub(super) pending: &'b mut Pending,
@@ -69,8 +71,8 @@ impl World for OnStage<'_> {
         self.surroundings.segments.trees()
     }
 
-    fn is_suppressed(&self) -> bool {
-        self.is_suppressed
+    fn held(&self) -> Held {
+        self.held
     }
 
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {

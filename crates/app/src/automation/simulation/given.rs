@@ -9,6 +9,7 @@ use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::Data;
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, WorkflowId};
 use mailwright_core::project::Project;
+use mailwright_core::suppression::Held;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::world::Happening;
 use mailwright_store::audience::contact::Contacts;
@@ -143,7 +144,7 @@ fn new_contact(email: &EmailAddress, events: &[Happening]) -> Known {
         created_at: at,
         updated_at: at,
     };
-    Known { facts: FactsOf::new(contact), is_suppressed: false, got: Vec::new() }
+    Known { facts: FactsOf::new(contact), held: Held::Nothing, got: Vec::new() }
 }
 
 /// The id of an event, by its number among those of its contact: those of an instant are in order.

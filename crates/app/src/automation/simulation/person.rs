@@ -11,6 +11,7 @@ use mailwright_core::excess::Excess;
 use mailwright_core::filter::{Facts, Filter};
 use mailwright_core::ids::{ContactId, EventId, SegmentId, TemplateId};
 use mailwright_core::project::MarketingCap;
+use mailwright_core::suppression::Held;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::execution::Execution;
@@ -34,7 +35,7 @@ pub(super) struct Scene {
 #[derive(Clone)]
 pub(super) struct Known {
     pub(super) facts: FactsOf,
-    pub(super) is_suppressed: bool,
+    pub(super) held: Held,
     /// When it got mails that the cap counts, the newest first.
     pub(super) got: Vec<Timestamp>,
 }
@@ -49,7 +50,7 @@ impl Known {
 pub(super) struct Person<'s> {
     pub(super) scene: &'s Scene,
     pub(super) facts: FactsOf,
-    pub(super) is_suppressed: bool,
+    pub(super) held: Held,
     /// When it got mails that the cap counts, the newest first.
     got: Vec<Timestamp>,
     caused: Vec<Happening>,
@@ -59,8 +60,8 @@ pub(super) struct Person<'s> {
 
 impl<'s> Person<'s> {
     pub(super) fn new(scene: &'s Scene, begins: Known, ends: Instant) -> Self {
-        let Known { facts, is_suppressed, got } = begins;
-        Self { scene, facts, is_suppressed, got, caused: Vec::new(), ends }
+        let Known { facts, held, got } = begins;
+        Self { scene, facts, held, got, caused: Vec::new(), ends }
     }
 }
 
@@ -91,8 +92,8 @@ impl World for Person<'_> {
         &self.scene.untracked
     }
 
-    fn is_suppressed(&self) -> bool {
-        self.is_suppressed
+    fn held(&self) -> Held {
+        self.held
     }
 
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {

@@ -72,12 +72,12 @@ impl Setting {
     ) -> Result<BTreeMap<ContactId, Known>> {
         let facts = filter::facts_before(rx, project, contacts, &self.references, before).await?;
         let emails = facts.iter().map(|facts| &facts.contact().email).collect();
-        let suppressed = suppression::among(rx, project, &emails).await?;
+        let mut now_held = suppression::held(rx, project, &emails, self.from).await?;
         let mut got = self.mails(rx, project, contacts, before).await?;
         let known = facts.into_iter().map(|facts| {
-            let is_suppressed = suppressed.contains(&facts.contact().email);
+            let held = now_held.remove(&facts.contact().email).unwrap_or_default();
             let got = got.remove(&facts.contact().id).unwrap_or_default();
-            (facts.contact().id, Known { facts, is_suppressed, got })
+            (facts.contact().id, Known { facts, held, got })
         });
         Ok(known.collect())
     }

@@ -80,7 +80,7 @@ impl Claim {
         let mut taken =
             email::claim(tx, self.project, self.lane, allowed, self.now, self.lease_until).await?;
         let next = self.next(taken.len() as i64, [allowed, due]);
-        if self.lane == Lane::Workflow {
+        if !taken.mails.is_empty() {
             let mut deltas = Deltas::default();
             taken.mails = email::recheck(tx, self.project, taken.mails, &mut deltas, self.now).await?;
             deltas.save(tx).await?;

@@ -25,8 +25,8 @@ impl App {
         if campaign.audience != Audience::All {
             return Ok(None);
         }
-        let kind = campaign.kind;
-        self.read(body!(async |rx| audience::count_all(rx, number, kind).await)).await
+        let (kind, now) = (campaign.kind, self.0.clock.now());
+        self.read(body!(async |rx| audience::count_all(rx, number, kind, now).await)).await
     }
 
     /// Counts the audience of a campaign as it is now.

@@ -58,6 +58,7 @@ impl App {
                 lane: Lane::Transactional,
                 template: None,
                 step: None,
+                suppression: None, // it is looked for when the mail is claimed
                 at: now,
             };
             let mut deltas = Deltas::default();

@@ -1,8 +1,8 @@
 //! The transaction of a group of operations: it accepts all recipients of an operation or none.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use futures_util::future::{join, join3, join4};
+use futures_util::future::{join, join3, join4, try_join_all};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailSource, Lane};
@@ -13,6 +13,7 @@ use mailwright_core::template::TemplateType;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
+use mailwright_store::audience::suppression::Look;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::content::{self};
 use mailwright_store::sending::domain;
@@ -50,15 +51,18 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         wanted.fields(operation.project, operation.names.iter().map(String::as_str));
     }
     let found = join(Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED), Names::load(tx, &wanted));
-    let (stale, holders, domains, (contacts, names)) = join4(
-        recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
-        claim_all(tx, operations, |o| o.claim.as_ref()),
-        domain::may_send(tx, &senders, operations.iter().any(|o| o.leaves)),
-        found,
+    let ((stale, holders, domains, (contacts, names)), looks) = join(
+        join4(
+            recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
+            claim_all(tx, operations, |o| o.claim.as_ref()),
+            domain::may_send(tx, &senders, operations.iter().any(|o| o.leaves)),
+            found,
+        ),
+        look(tx, operations),
     )
     .await;
     let (stale, holders, domains, mut contacts, mut names) = (stale?, holders?, domains?, contacts?, names?);
-    let mut out = Accepting::default();
+    let mut out = Accepting { looks: looks?, ..Accepting::default() };
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
         let outcome = match (stale, holder) {
@@ -125,6 +129,26 @@ struct Accepting<'o> {
     contents: HashMap<(ProjectNumber, [u8; 32]), &'o Operation>,
     emails: Vec<NewEmail>,
     events: Vec<NewEvent>,
+    /// What holds back mail of each project.
+    looks: HashMap<ProjectNumber, Look>,
+    /// Those that subscribed again in this transaction.
+    subscribed: HashSet<(ProjectNumber, EmailAddress)>,
+}
+
+/// What holds back mail to the recipients, by project.
+async fn look(
+    tx: &Tx<'_>,
+    operations: &[Operation],
+) -> mailwright_store::Result<HashMap<ProjectNumber, Look>> {
+    let mut addresses: BTreeMap<ProjectNumber, BTreeSet<&EmailAddress>> = BTreeMap::new();
+    for operation in operations {
+        let of_project = addresses.entry(operation.project).or_default();
+        of_project.extend(operation.recipients.iter().map(|(recipient, _)| &recipient.email));
+    }
+    let now = operations.iter().map(|o| o.at).max().unwrap_or_default();
+    let looks = addresses.iter().map(|(project, emails)| Look::at(tx, *project, emails, now));
+    let looks = try_join_all(looks).await?;
+    Ok(addresses.into_keys().zip(looks).collect())
 }
 
 impl<'o> Accepting<'o> {
@@ -149,6 +173,9 @@ impl<'o> Accepting<'o> {
         let upserted = contacts.upsert(upsert, operation.at);
         let contact = upserted.contact.id;
         if let Some(subscribed) = upserted.flip {
+            if subscribed {
+                self.subscribed.insert((operation.project, recipient.email.clone()));
+            }
             self.events.push(NewEvent::bare(
                 operation.project,
                 subscription_event(subscribed),
@@ -156,6 +183,9 @@ impl<'o> Accepting<'o> {
                 operation.at,
             ));
         }
+        let has_subscribed = self.subscribed.contains(&(operation.project, recipient.email.clone()));
+        let look = self.looks.get(&operation.project);
+        let suppression = look.and_then(|look| look.find(&recipient.email, operation.kind, has_subscribed));
         let id = EmailId::new(operation.at, rand::random());
         self.emails.push(NewEmail {
             project: operation.project,
@@ -175,6 +205,7 @@ impl<'o> Accepting<'o> {
             template: operation.template,
             step: None,
             message_id: format!("{id}@{}", operation.from.domain()),
+            suppression,
             at: operation.at,
         });
         Accepted { contact, address: recipient.email.clone(), email: id }

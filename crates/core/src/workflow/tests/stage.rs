@@ -14,6 +14,7 @@ use crate::event::Activity;
 use crate::excess::Excess;
 use crate::filter::{Facts, Filter};
 use crate::ids::{ContactId, SegmentId, TemplateId};
+use crate::suppression::Held;
 use crate::template::TemplateType;
 use crate::time::Timestamp;
 use crate::time_zone::Zone;
@@ -50,7 +51,7 @@ pub(super) struct Board {
     pub(super) events: BTreeMap<String, Timestamp>,
     pub(super) segments: BTreeSet<SegmentId>,
     pub(super) untracked: BTreeMap<SegmentId, Arc<Filter>>,
-    pub(super) is_suppressed: bool,
+    pub(super) held: Held,
     pub(super) capped_until: Option<Timestamp>,
     pub(super) zone: Zone,
     pub(super) told: Vec<Told>,
@@ -79,7 +80,7 @@ impl Board {
             events: BTreeMap::new(),
             segments: BTreeSet::new(),
             untracked: BTreeMap::new(),
-            is_suppressed: false,
+            held: Held::Nothing,
             capped_until: None,
             zone: Zone::UTC,
             told: Vec::new(),
@@ -122,8 +123,8 @@ impl World for Board {
         &self.untracked
     }
 
-    fn is_suppressed(&self) -> bool {
-        self.is_suppressed
+    fn held(&self) -> Held {
+        self.held
     }
 
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::stage::{Board, Told, one_off};
 use super::{Flow, START, done, event, minutes, object, told};
 use crate::ids::{SegmentId, TemplateId};
+use crate::suppression::Held::{All, AllButTransactional, Nothing};
 use crate::template::TemplateType::{Headless, Marketing, Transactional};
 use crate::time::Timestamp;
 use crate::workflow::advance::advance;
@@ -27,16 +28,18 @@ fn a_workflow_with_a_trigger_alone_is_completed_at_once() {
 
 #[test]
 fn mail_is_sent_or_a_reason_is_told() {
-    for (kind, subscribed, suppressed, expected) in [
-        (Transactional, false, false, None),
-        (Transactional, true, true, Some("suppressed")),
-        (Marketing, true, false, None),
-        (Marketing, false, false, Some("unsubscribed")),
-        (Headless, false, false, Some("unsubscribed")),
-        (Marketing, true, true, Some("suppressed")),
+    for (kind, subscribed, held, expected) in [
+        (Transactional, false, Nothing, None),
+        (Transactional, true, All, Some("suppressed")),
+        (Transactional, true, AllButTransactional, None),
+        (Marketing, true, Nothing, None),
+        (Marketing, false, Nothing, Some("unsubscribed")),
+        (Headless, false, Nothing, Some("unsubscribed")),
+        (Marketing, true, All, Some("suppressed")),
+        (Marketing, true, AllButTransactional, Some("suppressed")),
     ] {
         let mut board = Board::new(json!({}));
-        (board.contact.subscribed, board.is_suppressed) = (subscribed, suppressed);
+        (board.contact.subscribed, board.held) = (subscribed, held);
         let flow = Flow::new().then(SendEmail, board.template(kind)).then(Delay, hours(1));
         let execution = flow.run(&mut board, json!({}), &[], 0);
         assert_eq!(execution.log[1].output["skipped"].as_str(), expected, "{kind} {subscribed}");

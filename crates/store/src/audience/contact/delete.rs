@@ -3,6 +3,7 @@
 //! It blanks the rows of a contact's mails and keeps them. It takes a shared lock on the campaigns that are freezing, so
 //! that none of them freezes the contact at the same time.
 
+use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
@@ -10,6 +11,7 @@ use super::record::get_for_update;
 use crate::args;
 use crate::audience::event_day;
 use crate::audience::segment;
+use crate::audience::suppression;
 use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -73,6 +75,8 @@ pub async fn delete(
     for (status, _) in &emails {
         count::forget(&mut deltas, project, status);
     }
+    let suppressed = emails.iter().filter(|(status, _)| status == EmailStatus::Suppressed.as_str());
+    suppression::mail::forget(tx, project, &suppressed.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;

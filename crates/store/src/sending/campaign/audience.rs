@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use crate::args;
 use crate::audience::filter::{self, Segments};
 use crate::audience::segment;
+use crate::audience::suppression::address::holding;
 use crate::database::error::{Error, Result};
 use crate::database::tx::Rx;
 use crate::database::value::Arg;
@@ -157,7 +158,8 @@ struct Split {
     unsubscribed: i64,
 }
 
-/// Counts the contacts of an audience for a kind of mail.
+/// Counts the contacts of an audience for a kind of mail. Of what holds back mail, the project's list of addresses is
+/// counted; its rules, and the list of the instance, are looked at when a contact is frozen.
 pub async fn count(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -175,11 +177,14 @@ pub async fn count(
         .optional("select 1 from suppressions where project_id = $1 limit 1", args![project], |_| Ok(()))
         .await?;
     let suppressed = if any.is_some() {
+        let mut args = source.args.clone();
+        args.push(now.into());
         let tables = format!(
-            "{} join suppressions s on s.project_id = c.project_id and s.email = c.email",
-            source.tables
+            "{} join suppressions s on s.project_id = c.project_id and s.email = c.email and {}",
+            source.tables,
+            holding(kind, args.len())
         );
-        split(rx, &source, tables).await?
+        split(rx, &Source { args, ..source }, tables).await?
     } else {
         Split { subscribed: 0, unsubscribed: 0 }
     };
@@ -195,13 +200,17 @@ pub async fn count_all(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     kind: TemplateType,
+    now: Timestamp,
 ) -> Result<Option<Counted>> {
     let (addresses, subscribed, found) = rx
         .one(
-            "select count(*), cast(coalesce(sum(case when c.subscribed then 1 else 0 end), 0) as {int}), count(c.id) \
-             from (select email from suppressions where project_id = $1 limit $2) s \
-             left join contacts c on c.project_id = $1 and c.email = s.email",
-            args![project, FEW + 1],
+            format!(
+                "select count(*), cast(coalesce(sum(case when c.subscribed then 1 else 0 end), 0) as {{int}}), count(c.id) \
+                 from (select email, reason, expires_at from suppressions where project_id = $1 limit $2) s \
+                 left join contacts c on c.project_id = $1 and c.email = s.email and {}",
+                holding(kind, 3)
+            ),
+            args![project, FEW + 1, now],
             |r| Ok((r.get::<i64>(0)?, r.get::<i64>(1)?, r.get::<i64>(2)?)),
         )
         .await?;
@@ -242,12 +251,14 @@ pub async fn has_recipients(
         Some(Reason::Unsubscribed) => " and c.subscribed",
         _ => "",
     };
+    let Source { tables, condition, mut args, .. } = source;
+    args.push(now.into());
     let sql = format!(
-        "select 1 from {} where {}{subscribed} and not exists \
-         (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email) limit 1",
-        source.tables, source.condition
+        "select 1 from {tables} where {condition}{subscribed} and not exists \
+         (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email and {}) limit 1",
+        holding(kind, args.len())
     );
-    Ok(!rx.query_uncached(sql, &source.args, |_| Ok(())).await?.is_empty())
+    Ok(!rx.query_uncached(sql, &args, |_| Ok(())).await?.is_empty())
 }
 
 /// The next contacts of an audience in the order of their ids, those before `beyond`.

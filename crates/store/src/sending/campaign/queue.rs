@@ -6,8 +6,9 @@
 //! written there already. A mail that a process left half handed over is claimed by its state, whether its campaign
 //! still runs or not, and is held in doubt.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::excluded;
 use mailwright_core::email::{EmailStatus, Reason};
@@ -16,13 +17,14 @@ use mailwright_core::time::Timestamp;
 
 use super::{former, ledger};
 use crate::args;
+use crate::audience::suppression::Look;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 use crate::project;
 use crate::sending::email::claim::{CLAIMED, Claimed, Taken, read_taken};
-use crate::sending::email::{BACKLOG, contacts_of};
+use crate::sending::email::{BACKLOG, ContactNow, Unsent, contacts_of};
 
 /// The projects that may send and have a campaign under way with a mail due, or a campaign's mail that a process left
 /// half handed over. As long as a campaign has such a mail it is looked at (`next_at`), so only the projects with such
@@ -140,9 +142,17 @@ pub async fn recheck(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<Vec<Claimed>> {
-    let mut contacts = contacts_of(tx, project, claimed.iter()).await?;
+    let addresses: BTreeSet<&EmailAddress> = claimed.iter().map(|mail| &mail.recipient).collect();
+    let (contacts, look) =
+        join(contacts_of(tx, project, claimed.iter()), Look::at(tx, project, &addresses, now)).await;
+    let (mut contacts, look) = (contacts?, look?);
+    // few have another address since their mail was frozen
+    let known = |contact: &&ContactNow| !addresses.contains(&contact.email);
+    let others: BTreeSet<EmailAddress> =
+        contacts.values().filter(known).map(|contact| contact.email.clone()).collect();
+    let look_at_others = Look::at(tx, project, &others.iter().collect(), now).await?;
     let mut kept = Vec::with_capacity(claimed.len());
-    let mut skipped: Vec<(CampaignId, EmailId, Reason)> = Vec::new();
+    let mut skipped: Vec<(CampaignId, Unsent)> = Vec::new();
     let mut moved: Vec<(EmailId, EmailAddress)> = Vec::new();
     for mut mail in claimed {
         let campaign = match mail.campaign {
@@ -153,16 +163,21 @@ pub async fn recheck(
             }
         };
         let Some(contact) = contacts.remove(&mail.id) else {
-            skipped.push((campaign, mail.id, Reason::Deleted));
+            skipped.push((campaign, Unsent::skipped(mail.id, Reason::Deleted)));
             continue;
         };
-        if let Some(reason) = excluded(mail.kind, contact.subscribed, contact.suppressed) {
-            skipped.push((campaign, mail.id, reason));
+        let look = if others.contains(&contact.email) { &look_at_others } else { &look };
+        if let Some(by) = look.find(&contact.email, mail.kind, false) {
+            skipped.push((campaign, Unsent::suppressed(mail.id, by)));
+            continue;
+        }
+        if let Some(reason) = excluded(mail.kind, contact.subscribed, false) {
+            skipped.push((campaign, Unsent::skipped(mail.id, reason)));
             continue;
         }
         if contact.email != mail.recipient {
             if was_written_to(tx, project, campaign, &contact.email).await? {
-                skipped.push((campaign, mail.id, Reason::Duplicate));
+                skipped.push((campaign, Unsent::skipped(mail.id, Reason::Duplicate)));
                 continue;
             }
             moved.push((mail.id, contact.email.clone()));
@@ -207,19 +222,19 @@ async fn readdress(tx: &mut Tx<'_>, project: ProjectNumber, moved: &[(EmailId, E
 async fn skip(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
-    skipped: &[(CampaignId, EmailId, Reason)],
+    skipped: &[(CampaignId, Unsent)],
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<()> {
-    let mut by_campaign: HashMap<CampaignId, Vec<(EmailId, Reason)>> = HashMap::new();
-    for (campaign, id, reason) in skipped {
-        by_campaign.entry(*campaign).or_default().push((*id, *reason));
+    let mut by_campaign: HashMap<CampaignId, Vec<Unsent>> = HashMap::new();
+    for (campaign, mail) in skipped {
+        by_campaign.entry(*campaign).or_default().push(mail.clone());
     }
     for (campaign, mails) in by_campaign {
         ledger::skip(tx, project, campaign, &mails, deltas, now).await?;
     }
     let gone: Vec<_> =
-        skipped.iter().filter(|(.., reason)| *reason == Reason::Deleted).map(|(_, id, _)| *id).collect();
+        skipped.iter().filter(|(_, mail)| mail.reason == Reason::Deleted).map(|(_, mail)| mail.id).collect();
     ledger::blank(tx, project, &gone).await
 }
 

@@ -14,7 +14,6 @@ use crate::database::value::Arg;
 pub(crate) struct ContactNow {
     pub(crate) email: EmailAddress,
     pub(crate) subscribed: bool,
-    pub(crate) suppressed: bool,
 }
 
 /// The contacts of some mails, by mail. Those that were deleted are missing.
@@ -30,13 +29,11 @@ pub(crate) async fn contacts_of<'m>(
     }
     let found = rx
         .each_returning(
-            "select r.email_id, c.email, c.subscribed, s.email is not null \
-             from {rows r: project_id int, email_id id, contact_id id} \
-             join contacts c on c.project_id = r.project_id and c.id = r.contact_id \
-             left join suppressions s on s.project_id = c.project_id and s.email = c.email",
+            "select r.email_id, c.email, c.subscribed from {rows r: project_id int, email_id id, contact_id id} \
+             join contacts c on c.project_id = r.project_id and c.id = r.contact_id",
             &[Arg::Ints(vec![Some(project.0); ids.len()]), Arg::Ids(ids), Arg::Ids(contacts)],
             |r| {
-                Ok((r.get(0)?, ContactNow { email: r.get(1)?, subscribed: r.get(2)?, suppressed: r.get(3)? }))
+                Ok((r.get(0)?, ContactNow { email: r.get(1)?, subscribed: r.get(2)? }))
             },
         )
         .await?;

@@ -1,14 +1,18 @@
 //! Putting mails into the outbox.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::email::{EmailSource, EmailStatus, Lane};
+use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason};
 use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, WorkflowId};
+use mailwright_core::suppression::Match;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
 use super::count;
+use crate::audience::suppression;
 use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -53,6 +57,8 @@ pub struct NewEmail {
     pub step: Option<Origin>,
     /// `Message-ID` without angle brackets.
     pub message_id: String,
+    /// What holds it back; `None` for a mail that is to be sent.
+    pub suppression: Option<Match>,
     /// When it was accepted.
     pub at: Timestamp,
 }
@@ -72,12 +78,22 @@ pub struct Origin {
 /// try a mail.
 pub(crate) const NO_DEADLINE: i64 = i64::MAX;
 
-/// Puts mails into the outbox, due at once. They are counted at once, and written when the future is awaited.
+impl NewEmail {
+    fn status(&self) -> EmailStatus {
+        if self.suppression.is_some() { EmailStatus::Suppressed } else { EmailStatus::Pending }
+    }
+}
+
+/// Puts mails into the outbox, due at once. Those that are held back are stored beside it, and never due. They are counted
+/// at once, and written when the future is awaited.
 pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for email in emails {
-        count::add(deltas, email.project, EmailStatus::Pending, 1);
+        count::add(deltas, email.project, email.status(), 1);
         if let Some(Origin { workflow, step, .. }) = email.step {
             figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Emails, 1);
+            if email.suppression.is_some() {
+                figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Unsent, 1);
+            }
         }
         if let Some(template) = email.template {
             deltas.add(email.project, Counter::Template, &template.to_string(), 1);
@@ -96,13 +112,15 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     tx.each(
         "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
          subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, workflow_id, \
-         step_id, execution_id, deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
+         step_id, execution_id, status, reason, suppression, due_at, deadline_at, updated_at, claim, attempts, in_doubt, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
          r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
-         r.created_at, r.workflow_id, r.step_id, r.execution_id, $21, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
+         r.created_at, r.workflow_id, r.step_id, r.execution_id, r.status, r.reason, r.suppression, r.due_at, $25, \
+         r.created_at, 0, 0, 0, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
-         lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id}",
+         lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id, \
+         status text, reason text, suppression json, due_at int}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -124,9 +142,20 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.workflow.into())).collect()),
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.step.into())).collect()),
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.execution.into())).collect()),
+            texts(emails, |e| Some(e.status().as_str())),
+            texts(emails, |e| e.suppression.as_ref().map(|_| Reason::Suppressed.as_str())),
+            Arg::Jsons(emails.iter().map(|e| e.suppression.as_ref().map(|by| by.to_text().into())).collect()),
+            Arg::Ints(emails.iter().map(|e| e.suppression.is_none().then_some(e.at.0)).collect()),
             NO_DEADLINE.into(),
         ],
     )
     .await?;
+    let mut held: BTreeMap<ProjectNumber, Vec<EmailId>> = BTreeMap::new();
+    for email in emails.iter().filter(|email| email.suppression.is_some()) {
+        held.entry(email.project).or_default().push(email.id);
+    }
+    for (project, ids) in held {
+        suppression::mail::note(tx, project, &ids).await?;
+    }
     Ok(())
 }

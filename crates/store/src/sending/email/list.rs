@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
+use serde_json::{Map, Value as Json};
 
 use super::count;
 use super::record::{COLUMNS, Email, Illegible, read, read_listed};
 use crate::args;
+use crate::audience::suppression;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
 use crate::database::value::Arg;
@@ -51,6 +53,9 @@ pub async fn list(
     project: ProjectNumber,
     list: List,
 ) -> Result<Vec<Result<Email, Illegible>>> {
+    if list.status == Some(EmailStatus::Suppressed) && list.contact.is_none() {
+        return suppressed(rx, project, list.after, list.limit).await;
+    }
     let mut args: Vec<Arg<'_>> = vec![project.into(), list.limit.into()];
     let mut filter = String::new();
     if let Some(after) = list.after {
@@ -69,6 +74,46 @@ pub async fn list(
         format!("select {COLUMNS} from emails where project_id = $1{filter} order by id desc limit $2"),
         &args,
         read_listed,
+    )
+    .await
+}
+
+/// Reads a page of the mails that were held back, newest first.
+pub async fn suppressed(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    after: Option<EmailId>,
+    limit: usize,
+) -> Result<Vec<Result<Email, Illegible>>> {
+    let ids = suppression::mail::page(rx, project, after, limit).await?;
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    rx.all(
+        format!("select {COLUMNS} from emails where project_id = $1 and id {{in $2}} order by id desc"),
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        read_listed,
+    )
+    .await
+}
+
+/// What a mail is made of.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The mail.
+    pub id: EmailId,
+    /// SHA-256 of its content.
+    pub content_hash: Vec<u8>,
+    /// Values its variables have.
+    pub variables: Map<String, Json>,
+}
+
+/// What some mails are made of, as far as that can be read.
+pub async fn sources(rx: &Rx<'_>, project: ProjectNumber, ids: &[EmailId]) -> Result<Vec<Source>> {
+    rx.all(
+        "select id, content_hash, {json_out variables} from emails where project_id = $1 and id {in $2}",
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        |r| Ok(Source { id: r.get(0)?, content_hash: r.get(1)?, variables: r.get(2)? }),
     )
     .await
 }
@@ -181,7 +226,7 @@ pub async fn counted_by_cap(
         "select e.contact_id, e.created_at, e.workflow_id from {rows r: contact_id id} join emails e on e.project_id = $2 \
          and e.contact_id = r.contact_id and e.id >= $3 \
          left join contacts c on c.project_id = $2 and c.id = e.contact_id where e.type <> 'TRANSACTIONAL' \
-         and e.source in ('CAMPAIGN', 'WORKFLOW') and e.status not in ('SKIPPED', 'FAILED') \
+         and e.source in ('CAMPAIGN', 'WORKFLOW') and e.status not in ('SKIPPED', 'SUPPRESSED', 'FAILED') \
          and (e.source = 'CAMPAIGN' or e.recipient = c.email) order by e.id desc",
         &[
             Arg::Ids(contacts.iter().map(|id| Some((*id).into())).collect()),

@@ -28,7 +28,7 @@ mod unreadable;
 
 pub use self::claim::{Claimed, Taken, claim};
 pub use self::conclude::{Concluded, Outcome, conclude};
-pub(crate) use self::contact_now::contacts_of;
+pub(crate) use self::contact_now::{ContactNow, contacts_of};
 pub(crate) use self::due::BACKLOG;
 pub use self::due::{backlog, due, due_projects};
 pub use self::forward::{bring_forward, waits_ahead};
@@ -37,8 +37,10 @@ pub use self::insert::{NewEmail, Origin, enqueue};
 pub use self::late::conclude_late;
 pub use self::lease::{ClaimRef, Mark, extend, hold, keep_links, mark_sending, postpone, release};
 pub use self::list::{
-    Counted, List, OfStep, counted_by_cap, get, is_to, list, of_execution, times_counted_by_cap, total,
+    Counted, List, OfStep, Source, counted_by_cap, get, is_to, list, of_execution, sources, suppressed,
+    times_counted_by_cap, total,
 };
 pub use self::recheck::recheck;
+pub(crate) use self::recheck::{Unsent, note};
 pub use self::record::{Email, Illegible};
 pub use self::unreadable::{Unreadable, settle_unreadable};

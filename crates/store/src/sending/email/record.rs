@@ -61,6 +61,8 @@ pub struct Email {
     pub machines: (i64, i64),
     /// The class of the last refusal, or report that it did not arrive.
     pub bounce_class: Option<BounceClass>,
+    /// What held it back, as it is stored: JSON of `core::suppression::Match`.
+    pub suppression: Option<Json>,
     /// Sent, delivered, opened, clicked, bounced and complained, in this order.
     pub times: [Option<Timestamp>; 6],
     /// When it was accepted.
@@ -72,7 +74,7 @@ pub struct Email {
 pub(crate) const COLUMNS: &str = "id, contact_id, recipient, recipient_name, subject, from_address, from_name, reply_to, source, \
      template_id, campaign_id, message_id, status, attempts, in_doubt, due_at, error, {json_or_raw log}, opens, clicks, \
      sent_at, delivered_at, opened_at, clicked_at, bounced_at, complained_at, created_at, updated_at, reason, recipient_state, \
-     machine_opens, machine_clicks, bounce_class";
+     machine_opens, machine_clicks, bounce_class, {json_out suppression}";
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
     Ok(Email {
@@ -103,6 +105,7 @@ pub(crate) fn read(row: &Row<'_>) -> Result<Email> {
         recipient_state: row.named_or_null(29, "emails.recipient_state", RecipientState::from_name)?,
         machines: (row.get(30)?, row.get(31)?),
         bounce_class: row.get::<Option<String>>(32)?.and_then(|name| BounceClass::from_name(&name)),
+        suppression: row.get(33)?,
     })
 }
 

@@ -59,6 +59,7 @@ impl Database {
             template: None,
             step: None,
             message_id: format!("{id}@acme.test"),
+            suppression: None,
             at: NOW,
         };
         let enqueued = self.db.write(body!(async |tx| {

@@ -13,11 +13,15 @@ use super::world::World;
 /// campaign on its way, or an enabled workflow and its parts.
 const REFUSED: &[&str] = &[
     "delete /projects/{id}/members/{userId}",
+    "delete /suppressions/addresses/{email}",
+    "delete /suppressions/{id}",
     "delete /workflows/{id}/executions/{executionId}",
     "delete /workflows/{id}/steps/{stepId}",
     "delete /workflows/{id}/transitions/{transitionId}",
     "get /contacts/bulk/{jobId}",
     "get /contacts/import/{jobId}",
+    "get /suppressions/addresses/import/{jobId}",
+    "get /suppressions/emails/{id}",
     "get /workflows/{id}/enrol/{jobId}",
     "get /workflows/{id}/executions/{executionId}",
     "get /workflows/{id}/migrate/{jobId}",
@@ -30,6 +34,7 @@ const REFUSED: &[&str] = &[
     "post /campaigns/{id}/resume",
     "post /campaigns/{id}/retry",
     "post /contacts/import",
+    "post /suppressions/addresses/import",
     "post /workflows/bulk-update",
     "post /workflows/{id}/enrol",
     "post /workflows/{id}/executions",
@@ -37,6 +42,7 @@ const REFUSED: &[&str] = &[
     "post /workflows/{id}/publish",
     "post /workflows/{id}/transitions",
     "post /workflows/{id}/transitions/{transitionId}/insert-step",
+    "put /suppressions/{id}",
 ];
 
 both_engines! {

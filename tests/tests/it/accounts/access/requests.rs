@@ -28,15 +28,18 @@ impl World {
         let name = format!("n{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let address = format!("{name}@example.com");
         match (method, path) {
-            ("post", "/contacts" | "/projects/{id}/members") => json!({"email": address}),
+            ("post", "/contacts" | "/projects/{id}/members" | "/suppressions/addresses") => {
+                json!({"email": address})
+            }
             ("post", "/contacts/lookup") => json!({"emails": [address]}),
             ("post", path) if path.starts_with("/contacts/bulk-") => json!({"contactIds": [UNKNOWN_ID]}),
             ("patch", "/contacts/{id}") => json!({"data": {"plan": name}}),
             ("post", "/segments") => json!({"name": name, "type": "STATIC"}),
-            ("patch", "/segments/{id}" | "/templates/{id}") | ("put", "/campaigns/{id}") => {
+            ("patch", "/segments/{id}" | "/templates/{id}")
+            | ("put", "/campaigns/{id}" | "/suppressions/{id}") => {
                 json!({"name": name})
             }
-            (_, "/segments/{id}/members") => json!({"emails": [address]}),
+            (_, "/segments/{id}/members" | "/suppressions/addresses/bulk") => json!({"emails": [address]}),
             ("post", "/campaigns") => {
                 json!({"name": name, "subject": "s", "body": "b", "from": self.app.from(), "audienceType": "ALL"})
             }
@@ -56,6 +59,10 @@ impl World {
             ("post", "/workflows/{id}/executions") => json!({"contactId": UNKNOWN_ID}),
             ("post", "/workflows/{id}/enrol") => json!({"segmentId": UNKNOWN_ID}),
             ("post", "/events/track") => json!({"name": "signup", "email": address}),
+            ("post", "/suppressions") => {
+                json!({"name": name, "kind": "ADDRESS", "pattern": address})
+            }
+            ("post", "/suppressions/preview") => json!({"address": address}),
             ("post", "/domains") => json!({"domain": format!("{name}.example")}),
             _ => json!({}),
         }

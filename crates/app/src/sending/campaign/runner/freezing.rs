@@ -84,7 +84,7 @@ impl Campaigns {
             if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
                 return Ok(false);
             }
-            let candidates = run::candidates(tx, project, &chunk).await?;
+            let candidates = run::candidates(tx, project, &chunk, run.kind, lease.now).await?;
             let capped = capped(tx, &run, &chunk, lease.now).await?;
             let entries: Vec<Entry> =
                 candidates.iter().map(|c| entry(&run, &content, c, &capped, lease.now)).collect();
@@ -181,15 +181,18 @@ fn entry(
 ) -> Entry {
     let id = EmailId::new(now, rand::random());
     let contact = &candidate.contact;
-    let skipped = excluded(run.kind, contact.subscribed, candidate.suppressed)
+    let skipped = excluded(run.kind, contact.subscribed, candidate.suppression.is_some())
         .or_else(|| capped.contains(&contact.id).then_some(Reason::Capped));
-    let variables = if skipped.is_some() { Data::new() } else { content.variables(contact, &Data::new()) };
+    // what is shown of a mail that was held back needs the values of its variables
+    let is_empty = skipped.is_some() && candidate.suppression.is_none();
+    let variables = if is_empty { Data::new() } else { content.variables(contact, &Data::new()) };
     Entry {
         id,
         contact: contact.id,
         recipient: contact.email.clone(),
         variables: json_text(&variables),
         skipped,
+        suppression: candidate.suppression.clone(),
         message_id: format!("{id}@{}", run.from.domain()),
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::page::{Page, Place, walk};
 use super::sums::{count_bounces, shift};
 use crate::args;
+use crate::audience::suppression;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -116,19 +117,24 @@ pub async fn requeue(
         .await?;
     let mut deltas = Deltas::default();
     let mut ids: Vec<Option<Uuid>> = Vec::new();
+    let mut held: Vec<EmailId> = Vec::new();
     for (id, status, reason, _) in found.iter().filter(|(.., old)| *old) {
         ids.push(Some((*id).into()));
+        if *status == EmailStatus::Suppressed {
+            held.push(*id);
+        }
         move_count(&mut deltas, project, *status, EmailStatus::Pending);
         let to = (RecipientState::Waiting, None);
         shift(&mut deltas, project, campaign, (retry.recipient_state, *reason), to);
         count_bounces(&mut deltas, project, campaign, *status, -1);
     }
     tx.execute(
-        "update emails set status = 'PENDING', recipient_state = 'WAITING', reason = null, error = null, due_at = $3, \
-         waited_ms = 0, bounced_at = null, claim = claim + 1, updated_at = $3 where project_id = $1 and id {in $2}",
+        "update emails set status = 'PENDING', recipient_state = 'WAITING', reason = null, error = null, suppression = null, \
+         due_at = $3, waited_ms = 0, bounced_at = null, claim = claim + 1, updated_at = $3 where project_id = $1 and id {in $2}",
         &[project.into(), Arg::Ids(ids), now.into()],
     )
     .await?;
+    suppression::mail::forget(tx, project, &held).await?;
     deltas.save(tx).await?;
     let last = found.last().filter(|_| found.len() == limit);
     Ok(last.map(|(id, _, reason, _)| Place {

@@ -13,6 +13,7 @@ use crate::database::value::Arg;
 use crate::feedback::hit;
 use crate::insight::deltas::Deltas;
 use crate::sending::email::count::move_count;
+use crate::sending::email::{self, Unsent};
 
 /// Skips up to `limit` mails of a cancelled campaign that wait and are not on the wire; how many.
 pub async fn cancel(
@@ -30,7 +31,7 @@ pub async fn cancel(
             |r| r.get::<EmailId>(0),
         )
         .await?;
-    let skipped: Vec<_> = ids.into_iter().map(|id| (id, Reason::Cancelled)).collect();
+    let skipped: Vec<_> = ids.into_iter().map(|id| Unsent::skipped(id, Reason::Cancelled)).collect();
     let mut deltas = Deltas::default();
     skip(tx, project, campaign, &skipped, &mut deltas, now).await?;
     deltas.save(tx).await?;
@@ -42,26 +43,29 @@ pub(crate) async fn skip(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     campaign: CampaignId,
-    mails: &[(EmailId, Reason)],
+    mails: &[Unsent],
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<()> {
     tx.each(
-        "update emails set status = 'SKIPPED', recipient_state = 'SKIPPED', reason = r.reason, due_at = null, error = null, \
-         claim = emails.claim + 1, updated_at = $4 \
-         from {rows r: project_id int, email_id id, reason text} \
-         where emails.project_id = r.project_id and emails.id = r.email_id",
+        "update emails set status = r.status, recipient_state = 'SKIPPED', reason = r.reason, suppression = r.suppression, \
+         due_at = null, error = null, claim = emails.claim + 1, updated_at = $6 \
+         from {rows r: email_id id, status text, reason text, suppression json} \
+         where emails.project_id = $5 and emails.id = r.email_id",
         &[
-            Arg::Ints(vec![Some(project.0); mails.len()]),
-            Arg::Ids(mails.iter().map(|(id, _)| Some((*id).into())).collect()),
-            Arg::Texts(mails.iter().map(|(_, reason)| Some(reason.as_str().into())).collect()),
+            Arg::Ids(mails.iter().map(|mail| Some(mail.id.into())).collect()),
+            Arg::Texts(mails.iter().map(|mail| Some(mail.status().as_str().into())).collect()),
+            Arg::Texts(mails.iter().map(|mail| Some(mail.reason.as_str().into())).collect()),
+            Arg::Jsons(mails.iter().map(|mail| mail.by.as_ref().map(|by| by.to_text().into())).collect()),
+            project.into(),
             now.into(),
         ],
     )
     .await?;
-    for (_, reason) in mails {
-        move_count(deltas, project, EmailStatus::Pending, EmailStatus::Skipped);
-        let (from, to) = ((RecipientState::Waiting, None), (RecipientState::Skipped, Some(*reason)));
+    email::note(tx, project, mails).await?;
+    for mail in mails {
+        move_count(deltas, project, EmailStatus::Pending, mail.status());
+        let (from, to) = ((RecipientState::Waiting, None), (RecipientState::Skipped, Some(mail.reason)));
         shift(deltas, project, campaign, from, to);
     }
     Ok(())
@@ -74,7 +78,7 @@ pub(crate) async fn blank(tx: &mut Tx<'_>, project: ProjectNumber, mails: &[Emai
     }
     tx.execute(
         "update emails set recipient = '', recipient_name = null, subject = '', variables = {json $3}, log = {json $4}, \
-         error = null, former = null, links = null where project_id = $1 and id {in $2}",
+         error = null, former = null, links = null, suppression = null where project_id = $1 and id {in $2}",
         &[
             project.into(),
             Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect()),
@@ -110,7 +114,7 @@ pub(crate) async fn forget_contact(
         )
         .await?;
     for (id, campaign, _) in found.iter().filter(|(.., waits)| *waits) {
-        skip(tx, project, *campaign, &[(*id, Reason::Deleted)], deltas, now).await?;
+        skip(tx, project, *campaign, &[Unsent::skipped(*id, Reason::Deleted)], deltas, now).await?;
     }
     let ids: Vec<_> = found.iter().map(|(id, ..)| *id).collect();
     blank(tx, project, &ids).await?;

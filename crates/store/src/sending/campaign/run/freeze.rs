@@ -5,12 +5,15 @@ use mailwright_core::campaign::Campaign;
 use mailwright_core::contact::Contact;
 use mailwright_core::email::{EmailStatus, Lane, Reason, RecipientState};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
+use mailwright_core::suppression::Match;
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 
 use super::due::Run;
 use super::lease::Lease;
 use crate::args;
 use crate::audience::contact::record;
+use crate::audience::suppression::{self, Look};
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -46,28 +49,36 @@ pub async fn advance(
 pub struct Candidate {
     /// The contact.
     pub contact: Contact,
-    /// Whether its address is suppressed.
-    pub suppressed: bool,
+    /// What holds mail to its address back, if anything does.
+    pub suppression: Option<Match>,
 }
 
-/// The contacts with the given ids, as far as they still exist, in the order of their ids.
+/// The contacts with the given ids, as far as they still exist, in the order of their ids, with what holds back mail of a
+/// kind.
 pub async fn candidates(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     ids: &[ContactId],
+    kind: TemplateType,
+    now: Timestamp,
 ) -> Result<Vec<Candidate>> {
     let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
-    rx.all(
-        format!(
-            "select {}, s.email is not null from contacts c \
-             left join suppressions s on s.project_id = c.project_id and s.email = c.email \
-             where c.project_id = $1 and c.id {{in $2}} order by c.id",
-            record::COLUMNS
-        ),
-        &[project.into(), set],
-        |r| Ok(Candidate { contact: record::read(r)?, suppressed: r.get(6)? }),
-    )
-    .await
+    let contacts = rx
+        .all(
+            format!(
+                "select {} from contacts c where c.project_id = $1 and c.id {{in $2}} order by c.id",
+                record::COLUMNS
+            ),
+            &[project.into(), set],
+            record::read,
+        )
+        .await?;
+    let look = Look::at(rx, project, &contacts.iter().map(|contact| &contact.email).collect(), now).await?;
+    let candidate = |contact: Contact| {
+        let suppression = look.find(&contact.email, kind, false);
+        Candidate { contact, suppression }
+    };
+    Ok(contacts.into_iter().map(candidate).collect())
 }
 
 /// Most bytes of contacts' data that a step of freezing takes.
@@ -106,6 +117,8 @@ pub struct Entry {
     pub variables: String,
     /// Why it is not sent, if it is not.
     pub skipped: Option<Reason>,
+    /// What holds it back, where that is why.
+    pub suppression: Option<Match>,
     /// `Message-ID` without angle brackets.
     pub message_id: String,
 }
@@ -113,6 +126,9 @@ pub struct Entry {
 impl Entry {
     fn state(&self) -> (EmailStatus, RecipientState, Option<Reason>) {
         match self.skipped {
+            Some(reason) if self.suppression.is_some() => {
+                (EmailStatus::Suppressed, RecipientState::Skipped, Some(reason))
+            }
             Some(reason) => (EmailStatus::Skipped, RecipientState::Skipped, Some(reason)),
             None => (EmailStatus::Pending, RecipientState::Waiting, None),
         }
@@ -135,12 +151,12 @@ pub async fn freeze(
     let entered: std::collections::HashSet<EmailId> = tx
         .each_returning(
             "insert into emails (project_id, id, contact_id, recipient, variables, message_id, status, recipient_state, reason, \
-             due_at, campaign_id, from_address, from_name, reply_to, subject, content_hash, source, type, lane, \
+             suppression, due_at, campaign_id, from_address, from_name, reply_to, subject, content_hash, source, type, lane, \
              created_at, updated_at, deadline_at, claim, attempts, in_doubt, log, opens, clicks) \
              select r.project_id, r.id, r.contact_id, r.recipient, r.variables, r.message_id, r.status, r.recipient_state, \
-             r.reason, r.due_at, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21, 0, 0, 0, {json '[]'}, 0, 0 \
+             r.reason, r.suppression, r.due_at, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, 0, 0, 0, {json '[]'}, 0, 0 \
              from {rows r: project_id int, id id, contact_id id, recipient text, variables json, message_id text, \
-             status text, recipient_state text, reason text, due_at int} where true \
+             status text, recipient_state text, reason text, suppression json, due_at int} where true \
              on conflict (project_id, campaign_id, contact_id) where campaign_id is not null do nothing returning id",
             &[
                 Arg::Ints(vec![Some(run.project.0); entries.len()]),
@@ -152,6 +168,7 @@ pub async fn freeze(
                 texts(entries, |e| Some(e.state().0.as_str())),
                 texts(entries, |e| Some(e.state().1.as_str())),
                 texts(entries, |e| e.skipped.map(Reason::as_str)),
+                Arg::Jsons(entries.iter().map(|e| e.suppression.as_ref().map(|by| by.to_text().into())).collect()),
                 Arg::Ints(entries.iter().map(|e| e.skipped.is_none().then_some(now.0)).collect()),
                 run.id.into(),
                 (&run.from).into(),
@@ -175,5 +192,6 @@ pub async fn freeze(
         count::add(deltas, run.project, status, 1);
         ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
     }
-    Ok(())
+    let held = entries.iter().filter(|entry| entry.suppression.is_some() && entered.contains(&entry.id));
+    suppression::mail::note(tx, run.project, &held.map(|entry| entry.id).collect::<Vec<_>>()).await
 }

@@ -1,0 +1,179 @@
+//! Addresses and rules that keep mail from being sent. What each reason holds back, and what ends it, is said in
+//! [`mailwright_core::suppression`].
+//!
+//! Mail is looked at twice, each time in the transaction that decides: when it is accepted or frozen, and when it is
+//! claimed for delivery. [`Look`] is what is looked at. It is read by a statement for each list, and nothing of it is
+//! kept in memory, so that an address that is added stops at once.
+
+pub mod address;
+pub mod instance;
+pub mod mail;
+pub mod rule;
+pub mod soft_bounce;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::join3;
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::names;
+use mailwright_core::suppression::{Held, Listed, Match, MatchSource, Rules, SuppressionReason};
+use mailwright_core::template::TemplateType;
+use mailwright_core::time::Timestamp;
+
+use crate::database::error::Result;
+use crate::database::tx::{Row, Rx, Tx};
+use crate::database::value::Arg;
+
+pub use address::lift;
+
+names! {
+    /// What news of a mail make of its address.
+    pub enum Cause {
+        /// The address does not exist.
+        Bounce = "bounce",
+        /// The owner of the address reported a mail as spam.
+        Complaint = "complaint",
+    }
+}
+
+impl Cause {
+    /// Why the address is on the list then.
+    pub fn reason(self) -> SuppressionReason {
+        match self {
+            Self::Bounce => SuppressionReason::HardBounce,
+            Self::Complaint => SuppressionReason::Complaint,
+        }
+    }
+}
+
+/// The name under which a reason is stored. A hard bounce has that of earlier versions, so that their rows stay as they
+/// are.
+pub(crate) const fn stored(reason: SuppressionReason) -> &'static str {
+    match reason {
+        SuppressionReason::HardBounce => "bounce",
+        SuppressionReason::Complaint
+        | SuppressionReason::Manual
+        | SuppressionReason::UnsubscribeAll
+        | SuppressionReason::Import => reason.as_str(),
+    }
+}
+
+fn from_stored(name: &str) -> Option<SuppressionReason> {
+    SuppressionReason::ALL.into_iter().find(|reason| stored(*reason) == name)
+}
+
+fn read_reason(row: &Row<'_>, index: usize) -> Result<SuppressionReason> {
+    row.named(index, "suppressions.reason", from_stored)
+}
+
+/// Adds addresses of which a bounce or a complaint came, with the mail that it was. What is on the list already stays, if
+/// it ends later or holds back more.
+pub async fn add(
+    tx: &Tx<'_>,
+    addresses: &[(ProjectNumber, &EmailAddress, EmailId)],
+    cause: Cause,
+    now: Timestamp,
+) -> Result<()> {
+    let mut by_project: BTreeMap<ProjectNumber, BTreeMap<&EmailAddress, EmailId>> = BTreeMap::new();
+    for (project, email, mail) in addresses {
+        by_project.entry(*project).or_default().entry(email).or_insert(*mail);
+    }
+    for (project, addresses) in by_project {
+        let new: Vec<_> = addresses
+            .into_iter()
+            .map(|(email, mail)| address::New {
+                email: email.clone(),
+                reason: cause.reason(),
+                mail: Some(mail),
+                expires_at: None,
+            })
+            .collect();
+        address::add(tx, project, &new, address::Same::Kept, now).await?;
+    }
+    Ok(())
+}
+
+/// What keeps mail of a project from some addresses.
+#[derive(Debug, Default)]
+pub struct Look {
+    instance: BTreeMap<EmailAddress, Listed>,
+    project: BTreeMap<EmailAddress, Listed>,
+    rules: Rules,
+}
+
+impl Look {
+    /// Looks at some addresses.
+    pub async fn at(
+        rx: &Rx<'_>,
+        project: ProjectNumber,
+        emails: &BTreeSet<&EmailAddress>,
+        now: Timestamp,
+    ) -> Result<Self> {
+        if emails.is_empty() {
+            return Ok(Self::default());
+        }
+        let (instance, listed, rules) = join3(
+            instance::among(rx, emails, now),
+            address::among(rx, project, emails, now),
+            rule::enabled(rx, project),
+        )
+        .await;
+        Ok(Self { instance: instance?, project: listed?, rules: rules? })
+    }
+
+    /// What keeps mail of a kind from an address, if anything does. Of those that subscribed again in this transaction,
+    /// what ends by that counts no more.
+    pub fn find(&self, email: &EmailAddress, kind: TemplateType, has_subscribed: bool) -> Option<Match> {
+        let holds = |listed: &&Listed| listed.reason.held().holds(kind);
+        let of = |source, listed: &Listed| Match::of_address(source, email, listed.reason);
+        if let Some(listed) = self.instance.get(email).filter(holds) {
+            return Some(of(MatchSource::Instance, listed));
+        }
+        let is_there = |listed: &&Listed| !(has_subscribed && listed.reason.ends_with_subscribing());
+        if let Some(listed) = self.project.get(email).filter(holds).filter(is_there) {
+            return Some(of(MatchSource::Project, listed));
+        }
+        self.rules.first(email).map(Match::of_rule)
+    }
+}
+
+/// Which mail to some addresses is held back by the lists. Those whose mail is not are missing; rules are not looked at.
+pub async fn held(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    emails: &BTreeSet<&EmailAddress>,
+    now: Timestamp,
+) -> Result<BTreeMap<EmailAddress, Held>> {
+    let mut held: BTreeMap<EmailAddress, Held> = BTreeMap::new();
+    let lists = [address::among(rx, project, emails, now).await?, instance::among(rx, emails, now).await?];
+    for (email, listed) in lists.into_iter().flatten() {
+        let known = held.entry(email).or_default();
+        *known = listed.reason.held().max(*known);
+    }
+    Ok(held)
+}
+
+/// Reads an address, a reason and the end of an entry.
+fn read_listed(row: &Row<'_>) -> Result<(EmailAddress, Listed)> {
+    Ok((row.get(0)?, Listed { reason: read_reason(row, 1)?, expires_at: row.get(2)? }))
+}
+
+fn set<'e>(emails: &BTreeSet<&'e EmailAddress>) -> Arg<'e> {
+    Arg::Texts(emails.iter().map(|email| Some(email.as_str().into())).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_read_as_they_are_stored() {
+        for reason in SuppressionReason::ALL {
+            assert_eq!(from_stored(stored(reason)), Some(reason));
+        }
+        for cause in Cause::ALL {
+            assert_eq!(stored(cause.reason()), cause.as_str(), "as earlier versions stored it");
+        }
+    }
+}

@@ -24,9 +24,11 @@ test: setup check
 	cargo build --workspace --bins --tests
 	MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) --workspace
 
-# The tests that take long, at their full size: kills, faults, the API document.
+# The tests that take long, at their full size: kills, faults, the API document; a million sessions of the SMTP server,
+# and as many damaged reports.
 test-large: setup
 	cargo build --bin mailwright
+	MAILWRIGHT_TEST_LARGE=1 $(NEXTEST) --release -p mailwright-mail --lib -E 'test(smtp_server) or test(report)'
 	MAILWRIGHT_TEST_LARGE=1 MAILWRIGHT_TEST_PYTHON=$(CURDIR)/$(VENV)/bin/python ./scripts/with-postgres --without-fsync $(NEXTEST) -p mailwright-tests --test hard
 
 check:

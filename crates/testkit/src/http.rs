@@ -71,6 +71,20 @@ pub struct Request {
 }
 
 impl Request {
+    /// Asks the same server for another path.
+    pub fn path(mut self, path: &str) -> Self {
+        let host = self.url.find("://").map_or(0, |at| at + 3);
+        let end = self.url[host..].find('/').map_or(self.url.len(), |at| host + at);
+        self.url.replace_range(end.., path);
+        self
+    }
+
+    /// Asks by another method.
+    pub fn method(mut self, method: &str) -> Self {
+        self.method = method.to_ascii_uppercase();
+        self
+    }
+
     /// Sets a header, replacing an earlier value.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let name = HeaderName::from_bytes(name.as_bytes()).unwrap_or_else(|_| panic!("header name {name:?}"));
@@ -265,6 +279,15 @@ fn is_timestamp(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::is_timestamp;
+
+    #[test]
+    fn a_request_can_ask_for_another_path() {
+        let client = super::Client::new(None);
+        for url in ["http://127.0.0.1:1/a/b?c", "http://127.0.0.1:1"] {
+            let request = client.request("GET", url.to_owned()).path("/other");
+            assert_eq!(request.url, "http://127.0.0.1:1/other");
+        }
+    }
 
     #[test]
     fn timestamps_have_one_form() {

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
@@ -25,6 +26,17 @@ pub fn free_port() -> u16 {
         }
     }
     panic!("no free port on 127.0.0.1 between {FIRST} and {}", FIRST + COUNT);
+}
+
+/// Lets this process, and the servers that it starts from now on, have so many files and connections open.
+pub fn allow_connections(count: usize) {
+    let count = count as u64;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < count) {
+        let raised = Rlimit { current: Some(count), maximum: limit.maximum };
+        setrlimit(Resource::Nofile, raised)
+            .unwrap_or_else(|error| panic!("{count} open files are needed (ulimit -Hn): {error}"));
+    }
 }
 
 /// Binds a listener to a port of 127.0.0.1, waiting a little for one that is just being given up.

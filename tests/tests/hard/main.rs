@@ -5,4 +5,6 @@ mod cluster;
 mod crash;
 mod document;
 mod faults;
+mod feedback_crash;
+mod inbound;
 mod workflow_crash;

@@ -62,7 +62,7 @@ const CONNECTIONS: [(&str, &str); 10] = [
 
 /// Where tests wait by the clock of the machine: how often, and why no condition can be waited for, and no clock moved
 /// (`App::advance`). Nothing is asserted to have stayed away after such a wait.
-const SLEEPS: [(&str, usize, &str); 8] = [
+const SLEEPS: [(&str, usize, &str); 10] = [
     ("tests/it/bulk/jobs.rs", 1, "a kill at a random moment"),
     ("tests/it/edge/bodies.rs", 2, "a client that sends slowly"),
     ("tests/it/edge/connections.rs", 1, "a client that reads slowly"),
@@ -70,6 +70,8 @@ const SLEEPS: [(&str, usize, &str); 8] = [
     ("tests/hard/campaign_crash.rs", 4, "kills at random moments"),
     ("tests/hard/crash.rs", 7, "kills at random moments, callers that pause"),
     ("tests/hard/faults/database.rs", 2, "faults at random moments"),
+    ("tests/hard/feedback_crash/mod.rs", 4, "kills at random moments, looks at everything again"),
+    ("tests/hard/feedback_crash/senders.rs", 4, "senders that pause, looks at what was received"),
     ("tests/hard/workflow_crash/mod.rs", 8, "kills at random moments, callers that pause"),
 ];
 

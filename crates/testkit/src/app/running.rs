@@ -96,9 +96,19 @@ impl App {
 
     /// The most memory that the process had at once, in bytes.
     pub fn peak_memory(&self) -> usize {
+        self.memory("VmHWM:")
+    }
+
+    /// The memory that the process has now, in bytes.
+    pub fn resident_memory(&self) -> usize {
+        self.memory("VmRSS:")
+    }
+
+    /// A figure of the process's memory, as the kernel calls it.
+    fn memory(&self, name: &str) -> usize {
         let id = self.server.child.as_ref().expect("a running server").id();
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("the status of a process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("VmHWM");
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect(name);
         let kilobytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number of kilobytes");
         kilobytes * 1024
     }

@@ -29,6 +29,11 @@ impl ScriptedServer {
         self.shared.log.lock().unwrap().received.clone()
     }
 
+    /// The messages received after the first so many, in order.
+    pub fn received_since(&self, count: usize) -> Vec<Received> {
+        self.shared.log.lock().unwrap().received.get(count..).unwrap_or_default().to_vec()
+    }
+
     /// How often each recipient was in the envelope of a message received so far.
     pub fn copies(&self) -> HashMap<String, usize> {
         let mut copies = HashMap::new();

@@ -82,6 +82,8 @@ names_in_json! {
     pub enum Reason {
         /// The contact is not subscribed.
         Unsubscribed = "unsubscribed",
+        /// The contact is not in the topic of the mail.
+        NotInTopic = "not_in_topic",
         /// The address refused mail for good, or complained.
         Suppressed = "suppressed",
         /// The contact was removed.

@@ -35,6 +35,9 @@ pub const EMAIL_SENT: &str = "email.sent";
 /// A mail was refused for good.
 pub const EMAIL_BOUNCE: &str = "email.bounce";
 
+/// The recipient opted out by a link of a mail.
+pub const EMAIL_UNSUBSCRIBE: &str = "email.unsubscribe";
+
 /// The event that goes with what became of a mail (reference 6.1).
 pub fn event_of(activity: Activity) -> &'static str {
     match activity {

@@ -183,6 +183,10 @@ macro_rules! with_ids {
             SignalId,
             /// A request of a WEBHOOK step.
             WebhookId,
+            /// A topic that people subscribe to.
+            TopicId,
+            /// An entry of the evidence of a contact's consent.
+            ConsentId,
         }
     };
 }

@@ -40,7 +40,7 @@ pub(crate) struct Footer {
 impl Footer {
     fn new(project: &str, locale: Locale) -> Self {
         let (tag, texts) = (locale.tag(), locale.texts());
-        let reason = html(texts.footer_reason, Values { project, email: "" });
+        let reason = html(texts.footer_reason, Values { project, email: "", topic: "" });
         Self {
             before_unsubscribe: format!(
                 "<div lang=\"{tag}\" style=\"margin-top:24px;padding-top:16px;border-top:1px solid #d8d8d8;\
@@ -83,6 +83,8 @@ mod tests {
             language: language.to_owned(),
             disabled: false,
             tracking: Tracking::Enabled,
+            double_opt_in: false,
+            consent_keeps_address: false,
         })
     }
 

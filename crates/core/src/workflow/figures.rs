@@ -44,6 +44,8 @@ names_in_json! {
         Bounced = "bounced",
         /// Mails that the recipient called spam.
         Complained = "complained",
+        /// Mails by whose link the recipient opted out.
+        Unsubscribed = "unsubscribed",
     }
 }
 

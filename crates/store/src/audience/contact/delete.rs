@@ -8,6 +8,7 @@ use mailwright_core::time::Timestamp;
 
 use super::record::get_for_update;
 use crate::args;
+use crate::audience::consent;
 use crate::audience::event_day;
 use crate::audience::segment;
 use crate::automation;
@@ -79,6 +80,7 @@ pub async fn delete(
         return Ok(Deleted::Partly);
     }
     segment::forget(tx, project, id).await?;
+    consent::forget_contact(tx, project, id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::AddressRevisions, "", 1);

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use mailwright_core::campaign::{Audience, excluded};
+use mailwright_core::campaign::{Audience, Recipient, excluded};
 use mailwright_core::email::Reason;
 use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
+use mailwright_core::topic::Topic;
 use serde_json::Value as Json;
 
 use crate::args;
@@ -127,6 +128,8 @@ pub struct Counted {
     pub audience: i64,
     /// Contacts that get no mail because they are not subscribed.
     pub unsubscribed: i64,
+    /// Contacts that get no mail because they are not in the topic.
+    pub not_in_topic: i64,
     /// Contacts that get no mail because their address is suppressed.
     pub suppressed: i64,
 }
@@ -134,17 +137,16 @@ pub struct Counted {
 impl Counted {
     /// Contacts that get a mail.
     pub fn recipients(self) -> i64 {
-        self.audience - self.unsubscribed - self.suppressed
+        self.audience - self.unsubscribed - self.not_in_topic - self.suppressed
     }
 
     fn new(kind: TemplateType, all: Split, suppressed: Split) -> Self {
-        let unsubscribed = match excluded(kind, false, false) {
-            Some(_) => all.unsubscribed - suppressed.unsubscribed,
-            None => 0,
-        };
+        let unsubscribed =
+            if kind.needs_subscription() { all.unsubscribed - suppressed.unsubscribed } else { 0 };
         Self {
             audience: all.subscribed + all.unsubscribed,
             unsubscribed,
+            not_in_topic: 0,
             suppressed: suppressed.subscribed + suppressed.unsubscribed,
         }
     }
@@ -157,8 +159,71 @@ struct Split {
     unsubscribed: i64,
 }
 
-/// Counts the contacts of an audience for a kind of mail.
+/// What decides who of an audience gets a mail.
+#[derive(Debug, Clone)]
+pub struct Mailing {
+    /// The kind of mail.
+    pub kind: TemplateType,
+    /// The topic that it belongs to.
+    pub topic: Option<Topic>,
+}
+
+impl Mailing {
+    /// The topic, where it matters.
+    fn topic(&self) -> Option<&Topic> {
+        self.topic.as_ref().filter(|_| self.kind.needs_subscription())
+    }
+}
+
+/// SQL that joins the choices of contacts that differ from the default of a topic.
+fn joined_choices(topic: &Topic, args: &mut Vec<Arg<'static>>) -> String {
+    args.extend([topic.id.into(), (!topic.default_subscribed).into()]);
+    let (id, subscribed) = (args.len() - 1, args.len());
+    format!(
+        " join topic_choices t on t.project_id = c.project_id and t.topic_id = ${id} and t.contact_id = c.id \
+         and t.subscribed = ${subscribed}"
+    )
+}
+
+const NOT_SUPPRESSED: &str = "not exists (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email)";
+
+/// Counts the contacts of an audience who would get a mail but for their choice about its topic: those who chose
+/// otherwise than its default.
+async fn count_choices(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    members: &Members,
+    topic: &Topic,
+    now: Timestamp,
+) -> Result<i64> {
+    let mut source = source(rx, project, members, now).await?;
+    let choices = joined_choices(topic, &mut source.args);
+    let sql = format!(
+        "select count(*) from {}{choices} where {} and c.subscribed and {NOT_SUPPRESSED}",
+        source.tables, source.condition
+    );
+    let counted = rx.query_with_seqscan(sql, &source.args, |r| r.get::<i64>(0)).await?;
+    counted.into_iter().next().ok_or(Error::NotFound)
+}
+
+/// Counts the contacts of an audience for a mail.
 pub async fn count(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    members: &Members,
+    mailing: &Mailing,
+    now: Timestamp,
+) -> Result<Counted> {
+    let mut counted = count_subscribed(rx, project, members, mailing.kind, now).await?;
+    if let Some(topic) = mailing.topic() {
+        let others = count_choices(rx, project, members, topic, now).await?;
+        let left = counted.recipients();
+        counted.not_in_topic = if topic.default_subscribed { others } else { left - others };
+    }
+    Ok(counted)
+}
+
+async fn count_subscribed(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     members: &Members,
@@ -229,22 +294,31 @@ async fn split(rx: &mut Rx<'_>, source: &Source, tables: String) -> Result<Split
     Ok(Split { subscribed, unsubscribed: all - subscribed })
 }
 
-/// Whether anybody of an audience gets a mail of a kind.
+/// Whether anybody of an audience gets a mail.
 pub async fn has_recipients(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     members: &Members,
-    kind: TemplateType,
+    mailing: &Mailing,
     now: Timestamp,
 ) -> Result<bool> {
-    let source = source(rx, project, members, now).await?;
-    let subscribed = match excluded(kind, false, false) {
-        Some(Reason::Unsubscribed) => " and c.subscribed",
-        _ => "",
-    };
+    let mut source = source(rx, project, members, now).await?;
+    let unsubscribed = Recipient { subscribed: false, in_topic: true, suppressed: false };
+    let mut conditions = String::new();
+    if excluded(mailing.kind, unsubscribed) == Some(Reason::Unsubscribed) {
+        conditions += " and c.subscribed";
+    }
+    if let Some(topic) = mailing.topic() {
+        source.args.extend([topic.id.into(), (!topic.default_subscribed).into()]);
+        let (id, subscribed) = (source.args.len() - 1, source.args.len());
+        let not = if topic.default_subscribed { "not " } else { "" };
+        conditions += &format!(
+            " and {not}exists (select 1 from topic_choices t where t.project_id = c.project_id and t.topic_id = ${id} \
+             and t.contact_id = c.id and t.subscribed = ${subscribed})"
+        );
+    }
     let sql = format!(
-        "select 1 from {} where {}{subscribed} and not exists \
-         (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email) limit 1",
+        "select 1 from {} where {}{conditions} and {NOT_SUPPRESSED} limit 1",
         source.tables, source.condition
     );
     Ok(!rx.query_uncached(sql, &source.args, |_| Ok(())).await?.is_empty())
@@ -280,9 +354,9 @@ mod tests {
         let all = Split { subscribed: 6, unsubscribed: 4 };
         let suppressed = Split { subscribed: 1, unsubscribed: 2 };
         let marketing = Counted::new(TemplateType::Marketing, all, suppressed);
-        assert_eq!(marketing, Counted { audience: 10, unsubscribed: 2, suppressed: 3 });
+        assert_eq!(marketing, Counted { audience: 10, unsubscribed: 2, not_in_topic: 0, suppressed: 3 });
         assert_eq!(marketing.recipients(), 5);
         let transactional = Counted::new(TemplateType::Transactional, all, suppressed);
-        assert_eq!(transactional, Counted { audience: 10, unsubscribed: 0, suppressed: 3 });
+        assert_eq!(transactional, Counted { audience: 10, unsubscribed: 0, not_in_topic: 0, suppressed: 3 });
     }
 }

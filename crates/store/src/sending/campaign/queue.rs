@@ -9,13 +9,14 @@
 use std::collections::HashMap;
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::campaign::excluded;
+use mailwright_core::campaign::{Recipient, excluded};
 use mailwright_core::email::{EmailStatus, Reason};
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use super::{former, ledger};
 use crate::args;
+use crate::audience::topic;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -141,6 +142,8 @@ pub async fn recheck(
     now: Timestamp,
 ) -> Result<Vec<Claimed>> {
     let mut contacts = contacts_of(tx, project, claimed.iter()).await?;
+    let of_topics = claimed.iter().map(|mail| (mail.id, mail.contact, mail.topic));
+    let outside = topic::mails_outside(tx, project, of_topics).await?;
     let mut kept = Vec::with_capacity(claimed.len());
     let mut skipped: Vec<(CampaignId, EmailId, Reason)> = Vec::new();
     let mut moved: Vec<(EmailId, EmailAddress)> = Vec::new();
@@ -156,7 +159,9 @@ pub async fn recheck(
             skipped.push((campaign, mail.id, Reason::Deleted));
             continue;
         };
-        if let Some(reason) = excluded(mail.kind, contact.subscribed, contact.suppressed) {
+        let (subscribed, suppressed) = (contact.subscribed, contact.suppressed);
+        let recipient = Recipient { subscribed, in_topic: !outside.contains(&mail.id), suppressed };
+        if let Some(reason) = excluded(mail.kind, recipient) {
             skipped.push((campaign, mail.id, reason));
             continue;
         }

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane};
-use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, WorkflowId};
+use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, TopicId, WorkflowId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
@@ -49,6 +49,8 @@ pub struct NewEmail {
     pub lane: Lane,
     /// Template it came from.
     pub template: Option<TemplateId>,
+    /// The topic that it belongs to.
+    pub topic: Option<TopicId>,
     /// The step of a workflow that it came from.
     pub step: Option<Origin>,
     /// `Message-ID` without angle brackets.
@@ -96,13 +98,14 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     tx.each(
         "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
          subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, workflow_id, \
-         step_id, execution_id, deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
+         step_id, execution_id, topic_id, deadline_at, updated_at, due_at, status, claim, attempts, in_doubt, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
          r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
-         r.created_at, r.workflow_id, r.step_id, r.execution_id, $21, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
+         r.created_at, r.workflow_id, r.step_id, r.execution_id, r.topic_id, $22, r.created_at, r.created_at, 'PENDING', 0, 0, 0, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
-         lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id}",
+         lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id, \
+         topic_id id}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -124,6 +127,7 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.workflow.into())).collect()),
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.step.into())).collect()),
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.execution.into())).collect()),
+            Arg::Ids(emails.iter().map(|e| e.topic.map(Into::into)).collect()),
             NO_DEADLINE.into(),
         ],
     )

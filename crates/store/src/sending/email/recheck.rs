@@ -1,6 +1,6 @@
 //! A last look at contacts before the mail of a workflow is handed over.
 
-use mailwright_core::campaign::excluded;
+use mailwright_core::campaign::{Recipient, excluded};
 use mailwright_core::email::{EmailStatus, Reason};
 use mailwright_core::ids::{EmailId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::time::Timestamp;
@@ -9,6 +9,7 @@ use mailwright_core::workflow::figures::Figure;
 use super::claim::Claimed;
 use super::contact_now::contacts_of;
 use super::count::move_count;
+use crate::audience::topic;
 use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -16,7 +17,7 @@ use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 
 /// Looks at the contacts of claimed mails again. Returns the mails that are still to be sent; those of contacts that
-/// unsubscribed meanwhile, where that matters, or whose address is suppressed, are skipped. What goes to somebody else
+/// unsubscribed or left the topic meanwhile, where that matters, or whose address is suppressed, are skipped. What goes to somebody else
 /// than the contact is sent, and so is what was half handed over.
 pub async fn recheck(
     tx: &mut Tx<'_>,
@@ -27,13 +28,18 @@ pub async fn recheck(
 ) -> Result<Vec<Claimed>> {
     let is_looked_at = |mail: &Claimed| mail.status == EmailStatus::Pending;
     let contacts = contacts_of(tx, project, claimed.iter().filter(|mail| is_looked_at(mail))).await?;
+    let of_topics = claimed.iter().filter(|mail| is_looked_at(mail));
+    let of_topics = of_topics.map(|mail| (mail.id, mail.contact, mail.topic));
+    let outside = topic::mails_outside(tx, project, of_topics).await?;
     let mut skipped: Vec<(EmailId, Reason)> = Vec::new();
     let mut kept = Vec::with_capacity(claimed.len());
     for mail in claimed {
         let contact = contacts.get(&mail.id).filter(|contact| contact.email == mail.recipient);
-        let reason = contact
-            .filter(|_| is_looked_at(&mail))
-            .and_then(|contact| excluded(mail.kind, contact.subscribed, contact.suppressed));
+        let reason = contact.filter(|_| is_looked_at(&mail)).and_then(|contact| {
+            let (subscribed, suppressed) = (contact.subscribed, contact.suppressed);
+            let in_topic = !outside.contains(&mail.id);
+            excluded(mail.kind, Recipient { subscribed, in_topic, suppressed })
+        });
         match reason {
             Some(reason) => skipped.push((mail.id, reason)),
             None => kept.push(mail),

@@ -40,7 +40,10 @@ use utoipa_axum::routes;
 
 use crate::account::{oauth, one_time_link, session, totp, user};
 use crate::audience::segment::members;
-use crate::audience::{bulk, contact, contact_field, event, import, segment, subscription, track};
+use crate::audience::subscription::{confirm, pages};
+use crate::audience::{
+    bulk, consent, contact, contact_field, event, import, segment, subscription, topic, track,
+};
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
     enrolment, execution, fields as workflow_fields, list as workflows, simulation, stats, step, transition,
@@ -83,6 +86,11 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(bulk::unsubscribe))
         .routes(routes!(bulk::delete))
         .routes(routes!(bulk::status))
+        .routes(routes!(consent::list))
+        // topics
+        .routes(routes!(topic::list, topic::create))
+        .routes(routes!(topic::get, topic::update, topic::delete))
+        .routes(routes!(topic::of_contact, topic::set_of_contact))
         // templates
         .routes(routes!(template::list, template::create))
         .routes(routes!(template::get, template::update, template::delete))
@@ -205,9 +213,10 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(subscription::get))
         .routes(routes!(subscription::subscribe))
         .routes(routes!(subscription::unsubscribe))
-        .routes(routes!(subscription::unsubscribe_page, subscription::one_click))
-        .routes(routes!(subscription::subscribe_page, subscription::subscribe_form))
-        .routes(routes!(subscription::manage_page))
+        .routes(routes!(pages::unsubscribe_page, pages::one_click))
+        .routes(routes!(pages::subscribe_page, pages::subscribe_form))
+        .routes(routes!(pages::manage_page, pages::manage_form))
+        .routes(routes!(confirm::page, confirm::form))
         .routes(routes!(tracking::picture))
         .routes(routes!(tracking::link))
         // the service itself

@@ -32,6 +32,8 @@ names! {
         Field = "Field",
         /// A campaign.
         Campaign = "Campaign",
+        /// A topic.
+        Topic = "Topic",
         /// A segment.
         Segment = "Segment",
         /// A user.

@@ -124,7 +124,13 @@ mod tests {
         let asked: Vec<_> = ConsentWay::ALL.into_iter().filter(|way| way.is_asked_about()).collect();
         assert_eq!(
             asked,
-            [ConsentWay::Api, ConsentWay::Dashboard, ConsentWay::Track, ConsentWay::PublicKey, ConsentWay::Import]
+            [
+                ConsentWay::Api,
+                ConsentWay::Dashboard,
+                ConsentWay::Track,
+                ConsentWay::PublicKey,
+                ConsentWay::Import
+            ]
         );
     }
 

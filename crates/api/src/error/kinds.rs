@@ -243,7 +243,8 @@ impl ApiError {
             | Resource::Job
             | Resource::Step
             | Resource::Transition
-            | Resource::Execution => "RESOURCE_NOT_FOUND",
+            | Resource::Execution
+            | Resource::Topic => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));

@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::project::WithKeys;
-use mailwright_core::ids::ProjectId;
+use mailwright_core::ids::{ProjectId, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::project::{MAX_CAP_EMAILS, MAX_CAP_HOURS, MAX_UTM, MarketingCap, Tracking, Utm};
@@ -72,6 +72,12 @@ pub(crate) struct ProjectView {
     marketing_cap: Option<MarketingCapView>,
     /// What is added to the targets of tracked links; null for nothing.
     utm: Option<UtmView>,
+    /// Whether contacts that a request, an event or an import would subscribe have to confirm.
+    double_opt_in: bool,
+    /// The template of the mails that ask to confirm; null: the service's own words.
+    confirmation_template_id: Option<TemplateId>,
+    /// Whether the evidence of consent keeps the address of the client.
+    consent_keeps_address: bool,
     /// Your role in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -95,6 +101,9 @@ impl ProjectView {
             disabled: details.project.disabled,
             tracking: details.project.tracking,
             utm: details.utm.map(UtmView::new),
+            double_opt_in: details.project.double_opt_in,
+            confirmation_template_id: details.confirmation_template,
+            consent_keeps_address: details.project.consent_keeps_address,
             language: details.project.language,
             sending_per_second: details.sending_per_second,
             public_key_may_resubscribe: details.public_key_may_resubscribe,
@@ -202,6 +211,15 @@ pub(crate) struct ProjectChange {
     #[serde(default)]
     #[schema(value_type = Option<UtmChange>)]
     utm: Patch<UtmChange>,
+    /// Whether contacts that a request, an event or an import would subscribe have to confirm first, by the link of a
+    /// mail.
+    double_opt_in: Option<bool>,
+    /// The template of those mails, of type `TRANSACTIONAL`, with `{{confirmUrl}}`. Null: the service's own words.
+    #[serde(default)]
+    #[schema(value_type = Option<TemplateId>)]
+    confirmation_template_id: Patch<TemplateId>,
+    /// Whether the evidence of consent keeps the address of the client that changed a subscription on a page.
+    consent_keeps_address: Option<bool>,
 }
 
 /// The UTM parameters that are added to the targets of tracked links.
@@ -339,6 +357,9 @@ pub(crate) async fn update(
         timezone: body.timezone.map(|zone| zone.0),
         marketing_cap: body.marketing_cap.map(MarketingCapChange::cap),
         utm: body.utm.map(UtmChange::utm),
+        double_opt_in: body.double_opt_in,
+        confirmation_template: body.confirmation_template_id,
+        consent_keeps_address: body.consent_keeps_address,
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
 }

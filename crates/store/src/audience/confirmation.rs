@@ -83,8 +83,11 @@ pub async fn withdraw(
 
 /// Removes all requests to a contact.
 pub async fn withdraw_all(tx: &Tx<'_>, project: ProjectNumber, contact: ContactId) -> Result<()> {
-    tx.execute("delete from confirmations where project_id = $1 and contact_id = $2", args![project, contact])
-        .await?;
+    tx.execute(
+        "delete from confirmations where project_id = $1 and contact_id = $2",
+        args![project, contact],
+    )
+    .await?;
     Ok(())
 }
 
@@ -140,12 +143,7 @@ pub async fn due_projects(rx: &Rx<'_>, now: Timestamp) -> Result<Vec<ProjectNumb
 }
 
 /// Takes requests whose mails are due: the caller makes the mails in this transaction.
-pub async fn take_due(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    limit: i64,
-    now: Timestamp,
-) -> Result<Vec<Open>> {
+pub async fn take_due(tx: &Tx<'_>, project: ProjectNumber, limit: i64, now: Timestamp) -> Result<Vec<Open>> {
     tx.all(
         format!(
             "with picked as (select topic_id, contact_id from confirmations where project_id = $1 and due_at <= $2 \

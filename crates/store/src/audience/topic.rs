@@ -15,7 +15,8 @@ use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
-const COLUMNS: &str = "id, name, description, visibility, default_subscribed, double_opt_in, position, created_at, updated_at";
+const COLUMNS: &str =
+    "id, name, description, visibility, default_subscribed, double_opt_in, position, created_at, updated_at";
 
 fn read(row: &Row<'_>) -> Result<Topic> {
     Ok(Topic {
@@ -59,9 +60,8 @@ pub async fn keep(tx: &Tx<'_>, project: ProjectNumber, id: TopicId) -> Result<Op
 }
 
 async fn one(rx: &Rx<'_>, project: ProjectNumber, id: TopicId, how: &str) -> Result<Option<Topic>> {
-    let sql = format!(
-        "select {COLUMNS} from topics where project_id = $1 and id = $2 and removed_at is null{how}"
-    );
+    let sql =
+        format!("select {COLUMNS} from topics where project_id = $1 and id = $2 and removed_at is null{how}");
     Ok(rx.all(sql, args![project, id], read).await?.into_iter().next())
 }
 
@@ -81,7 +81,9 @@ pub async fn count_for_update(tx: &mut Tx<'_>, project: ProjectNumber) -> Result
 /// Stores a new topic.
 pub async fn create(tx: &Tx<'_>, project: ProjectNumber, topic: &Topic) -> Result<()> {
     tx.execute_one(
-        format!("insert into topics (project_id, {COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"),
+        format!(
+            "insert into topics (project_id, {COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
+        ),
         args![
             project,
             topic.id,
@@ -161,7 +163,8 @@ pub async fn forget(tx: &Tx<'_>, project: ProjectNumber, most: i64) -> Result<u6
         gone += tx.execute(sql, args![project, topic, most]).await?;
     }
     if gone == 0 {
-        gone = tx.execute("delete from topics where project_id = $1 and id = $2", args![project, topic]).await?;
+        gone =
+            tx.execute("delete from topics where project_id = $1 and id = $2", args![project, topic]).await?;
     }
     Ok(gone)
 }

@@ -57,6 +57,7 @@ impl App {
                 kind: campaign.kind,
                 lane: Lane::Transactional,
                 template: None,
+                topic: campaign.topic,
                 step: None,
                 at: now,
             };

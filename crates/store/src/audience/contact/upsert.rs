@@ -244,12 +244,7 @@ pub(super) fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, 
     }
 }
 
-async fn write(
-    tx: &Tx<'_>,
-    changed: Vec<(Key, State)>,
-    fields: Fields,
-    consent: Changes,
-) -> Result<()> {
+async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields, consent: Changes) -> Result<()> {
     let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
     let subscribed_again = |state: &State| {
         state.contact.subscribed && state.stored.as_ref().is_some_and(|(_, before, _)| !before)

@@ -185,7 +185,8 @@ fn joined_choices(topic: &Topic, args: &mut Vec<Arg<'static>>) -> String {
     )
 }
 
-const NOT_SUPPRESSED: &str = "not exists (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email)";
+const NOT_SUPPRESSED: &str =
+    "not exists (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email)";
 
 /// Counts the contacts of an audience who would get a mail but for their choice about its topic: those who chose
 /// otherwise than its default.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mailwright_core::email::EmailStatus;
-use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TopicId, WorkflowId};
 use mailwright_core::time::Timestamp;
 
 use super::count;
@@ -20,6 +20,18 @@ pub async fn is_to(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId, contact
         args![project, id, contact],
     )
     .await
+}
+
+/// The topic of a mail, if it was sent to a contact and has one.
+pub async fn topic_of(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    id: EmailId,
+    contact: ContactId,
+) -> Result<Option<TopicId>> {
+    let sql = "select topic_id from emails where project_id = $1 and id = $2 and contact_id = $3";
+    let found = rx.optional(sql, args![project, id, contact], |r| r.get::<Option<TopicId>>(0)).await?;
+    Ok(found.flatten())
 }
 
 /// One mail.

@@ -37,7 +37,8 @@ pub use self::insert::{NewEmail, Origin, enqueue};
 pub use self::late::conclude_late;
 pub use self::lease::{ClaimRef, Mark, extend, hold, keep_links, mark_sending, postpone, release};
 pub use self::list::{
-    Counted, List, OfStep, counted_by_cap, get, is_to, list, of_execution, times_counted_by_cap, total,
+    Counted, List, OfStep, counted_by_cap, get, is_to, list, of_execution, times_counted_by_cap, topic_of,
+    total,
 };
 pub use self::recheck::recheck;
 pub use self::record::{Email, Illegible};

@@ -29,5 +29,6 @@ mod signin;
 mod slow_reads;
 mod subscription;
 mod templates;
+mod topics;
 mod track;
 mod workflows;

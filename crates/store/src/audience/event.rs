@@ -3,12 +3,10 @@
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::consent::Evidence;
-use mailwright_core::event::subscription_event;
 use mailwright_core::filter::{Condition, EventTest, Filter, Group, Logic};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::args;
 use crate::audience::event_day;
@@ -50,22 +48,6 @@ impl NewEvent {
             email: None,
             data: None,
             at,
-        }
-    }
-
-    /// The event of a subscription that flipped. That it ended has a reason: the way by which it came.
-    pub fn flip(
-        project: ProjectNumber,
-        contact: ContactId,
-        subscribed: bool,
-        evidence: Evidence,
-        at: Timestamp,
-    ) -> Self {
-        let reason = || json!({ "reason": evidence.way.as_str() }).to_string();
-        Self {
-            email: evidence.mail,
-            data: (!subscribed).then(reason),
-            ..Self::bare(project, subscription_event(subscribed), contact, at)
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod event_data;
 pub mod event_day;
 pub mod event_field;
 pub mod filter;
+mod flip;
 pub mod names;
 pub mod search;
 pub mod segment;

@@ -166,6 +166,10 @@ fn by_recipients(world: &World) -> Vec<Refusal> {
         ),
         world.open("post /subscribe/{id}", &[told]).refused_otherwise("the id alone opens nothing", 404),
         world.open("post /unsubscribe/{id}", &[told]).refused_otherwise("the id alone opens nothing", 404),
+        world.open("post /manage/{id}", &[told]).refused_otherwise("the id alone opens nothing", 404),
+        world.open("post /confirm/{id}", &[told]).refused_otherwise("the id alone confirms nothing", 404),
+        world.open("post /manage/{id}", &["nobody"]).refused_otherwise("no id", 404),
+        world.open("post /confirm/{id}", &["nobody"]).refused_otherwise("no id", 404),
         world.open("post /subscribe/{id}", &["nobody"]).refused_otherwise("no id", 404),
         world.open("post /unsubscribe/{id}", &["nobody"]).refused_otherwise("no id", 404),
     ]

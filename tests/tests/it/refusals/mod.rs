@@ -19,6 +19,7 @@ mod segments;
 mod sending;
 mod stale;
 mod templates;
+mod topics;
 mod workflows;
 mod world;
 
@@ -35,6 +36,7 @@ both_engines! {
             contacts::refusals(&world),
             segments::refusals(&world),
             templates::refusals(&world),
+            topics::refusals(&world),
             campaigns::refusals(&world),
             workflows::refusals(&world),
             sending::refusals(&world),

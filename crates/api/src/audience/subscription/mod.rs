@@ -32,7 +32,6 @@ pub(crate) const PATHS: [&str; 5] = ["/confirm", "/contacts/public", "/manage", 
 /// everybody.
 pub(crate) fn is_way_out(method: &Method, path: &str) -> bool {
     path.starts_with("/unsubscribe/")
-        || (path.starts_with("/manage/") && method == Method::POST)
         || (path.starts_with("/contacts/public/") && path.ends_with("/unsubscribe") && method == Method::POST)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use futures_util::future::{join, join3, join4};
 use mailwright_core::address::EmailAddress;
-use mailwright_core::consent::{ConsentWay, Evidence};
+use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
@@ -22,12 +22,9 @@ use mailwright_store::sending::idempotency::{self, Used};
 use mailwright_store::{Tx, json_text};
 
 use super::operation::Operation;
-use super::request::{Accepted, Recipient};
+use super::request::{Accepted, Recipient, WAY};
 use crate::project::key::{Stale, recheck};
 use crate::sending::idempotency::claim_all;
-
-/// The way by which a send changes subscriptions.
-pub(super) const WAY: ConsentWay = ConsentWay::Api;
 
 #[derive(Debug)]
 pub(crate) enum Refusal {

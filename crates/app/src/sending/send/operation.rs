@@ -18,8 +18,7 @@ use mailwright_store::project::api_key::KeyHash;
 use mailwright_store::sending::content::{Bytes, Content};
 use mailwright_store::sending::idempotency::Claim;
 
-use super::acceptance::WAY;
-use super::request::{Recipient, Send};
+use super::request::{Recipient, Send, WAY};
 use crate::App;
 use crate::error::{Error, Result};
 use crate::project::key::Identity;

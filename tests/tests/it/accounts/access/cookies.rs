@@ -10,7 +10,7 @@ use super::table::{Access, MEMBER, TABLE};
 use super::world::World;
 
 /// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member, a
-/// campaign on its way, or an enabled workflow and its parts.
+/// topic, a campaign on its way, or an enabled workflow and its parts.
 const REFUSED: &[&str] = &[
     "delete /projects/{id}/members/{userId}",
     "delete /workflows/{id}/executions/{executionId}",
@@ -37,6 +37,7 @@ const REFUSED: &[&str] = &[
     "post /workflows/{id}/publish",
     "post /workflows/{id}/transitions",
     "post /workflows/{id}/transitions/{transitionId}/insert-step",
+    "put /contacts/{id}/topics",
 ];
 
 both_engines! {

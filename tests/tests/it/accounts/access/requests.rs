@@ -32,6 +32,10 @@ impl World {
             ("post", "/contacts/lookup") => json!({"emails": [address]}),
             ("post", path) if path.starts_with("/contacts/bulk-") => json!({"contactIds": [UNKNOWN_ID]}),
             ("patch", "/contacts/{id}") => json!({"data": {"plan": name}}),
+            ("post", "/topics") | ("patch", "/topics/{id}") => json!({"name": name}),
+            ("put", "/contacts/{id}/topics") => {
+                json!({"topics": [{"id": UNKNOWN_ID, "subscribed": true}]})
+            }
             ("post", "/segments") => json!({"name": name, "type": "STATIC"}),
             ("patch", "/segments/{id}" | "/templates/{id}") | ("put", "/campaigns/{id}") => {
                 json!({"name": name})

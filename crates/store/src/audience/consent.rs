@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::consent::{ConsentChange, ConsentWay, Evidence, MAX_ENTRIES};
 use mailwright_core::ids::{ConsentId, ContactId, EmailId, ProjectNumber, TopicId};
+use mailwright_core::locale::Locale;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
@@ -91,11 +92,11 @@ impl Changes {
 
 /// Appends entries.
 pub async fn record(tx: &Tx<'_>, entries: &[NewConsent]) -> Result<()> {
-    if entries.is_empty() {
-        return Ok(());
-    }
     fn texts<'a>(entries: &'a [NewConsent], text: impl Fn(&'a NewConsent) -> Option<&'a str>) -> Arg<'a> {
         Arg::Texts(entries.iter().map(|entry| text(entry).map(Into::into)).collect())
+    }
+    if entries.is_empty() {
+        return Ok(());
     }
     let addresses: Vec<Option<String>> =
         entries.iter().map(|entry| entry.evidence.client.map(|address| address.to_string())).collect();
@@ -116,7 +117,7 @@ pub async fn record(tx: &Tx<'_>, entries: &[NewConsent]) -> Result<()> {
             Arg::Ids(entries.iter().map(|entry| entry.topic.as_ref().map(|(id, _)| (*id).into())).collect()),
             texts(entries, |entry| entry.topic.as_ref().map(|(_, name)| name.as_str())),
             Arg::Ids(entries.iter().map(|entry| entry.evidence.mail.map(Into::into)).collect()),
-            texts(entries, |entry| entry.evidence.language.map(|locale| locale.tag())),
+            texts(entries, |entry| entry.evidence.language.map(Locale::tag)),
             Arg::Texts(addresses.iter().map(|address| address.as_deref().map(Into::into)).collect()),
             Arg::Ints(entries.iter().map(|entry| Some(entry.at.0)).collect()),
         ],

@@ -104,18 +104,15 @@ impl App {
             let mail = sent_to(tx, number, id, because_of).await?;
             let opt_out = OptOut::open(tx, number, mail).await?;
             let evidence = who.evidence(act, mail);
-            let is_changed = match &left {
-                Some(left) => {
-                    if !contact::hold(tx, number, id).await? {
-                        return Err(Error::not_found(Resource::Contact, id));
-                    }
-                    choose(tx, number, id, &[(&left.topic, false)], evidence, now).await?
+            let is_changed = if let Some(left) = &left {
+                if !contact::hold(tx, number, id).await? {
+                    return Err(Error::not_found(Resource::Contact, id));
                 }
-                None => {
-                    let change = Change { subscribed: Some(false), ..Change::default() };
-                    let changed = contact::change(tx, number, id, &change, evidence, now).await?;
-                    changed.ok_or_else(|| Error::not_found(Resource::Contact, id))?.flip.is_some()
-                }
+                choose(tx, number, id, &[(&left.topic, false)], evidence, now).await?
+            } else {
+                let change = Change { subscribed: Some(false), ..Change::default() };
+                let changed = contact::change(tx, number, id, &change, evidence, now).await?;
+                changed.ok_or_else(|| Error::not_found(Resource::Contact, id))?.flip.is_some()
             };
             if is_changed {
                 let topic = left.as_ref().map(|left| &left.topic);

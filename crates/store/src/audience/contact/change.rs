@@ -150,12 +150,16 @@ pub async fn subscribe(
     let concerned: Vec<_> = rows.iter().filter(|(_, _, before, _)| *before != subscribed).collect();
     let mut consent = Changes::default();
     if asks && subscribed {
-        concerned.iter().for_each(|(id, ..)| consent.ask(project, *id, evidence, now));
+        for (id, ..) in concerned {
+            consent.ask(project, *id, evidence, now);
+        }
         consent.save(tx).await?;
         return Ok(rows.into_iter().map(|(id, ..)| Found { id, flipped: false }).collect());
     }
     let flips = concerned;
-    flips.iter().for_each(|(id, ..)| consent.flip((project, *id), subscribed, false, evidence, now));
+    for (id, ..) in &flips {
+        consent.flip((project, *id), subscribed, false, evidence, now);
+    }
     let changed = tx
         .each(
             "update contacts set subscribed = $4, updated_at = $5, revision = contacts.revision + 1 \

@@ -48,6 +48,7 @@ impl MarketingCapView {
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(crate) struct ProjectView {
     id: ProjectId,
     name: String,

@@ -48,7 +48,7 @@ use crate::automation::{
 };
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
-use crate::feedback::{heat, hit, sns, tracking};
+use crate::feedback::{heat, hit, received, sns, tracking};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -126,6 +126,9 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(email::list))
         .routes(routes!(email::get))
         .routes(routes!(hit::list))
+        .routes(routes!(received::list))
+        .routes(routes!(received::get))
+        .routes(routes!(received::raw))
         .routes(routes!(mailbox::list, mailbox::clear))
         .routes(routes!(mailbox::get, mailbox::delete))
         .routes(routes!(mailbox::raw))

@@ -26,6 +26,8 @@ names! {
         Project = "Project",
         /// A mail.
         Email = "Email",
+        /// A file of a mail that came in.
+        Attachment = "Attachment",
         /// A captured mail.
         CapturedEmail = "Captured email",
         /// A custom field.

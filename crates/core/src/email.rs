@@ -22,6 +22,8 @@ names_in_json! {
         Bounced = "BOUNCED",
         /// The recipient called it spam.
         Complained = "COMPLAINED",
+        /// It came in from outside.
+        Received = "RECEIVED",
         /// The mail cannot be sent, for another reason than an address that does not exist.
         Failed = "FAILED",
         /// It is not sent, for a reason known before it was handed over.
@@ -40,6 +42,8 @@ names_in_json! {
         Campaign = "CAMPAIGN",
         /// A workflow step.
         Workflow = "WORKFLOW",
+        /// Somebody wrote to an address at a sender domain.
+        Inbound = "INBOUND",
     }
 }
 
@@ -70,7 +74,8 @@ impl RecipientState {
             | EmailStatus::Opened
             | EmailStatus::Clicked
             | EmailStatus::Complained => Self::Accepted,
-            EmailStatus::Skipped => Self::Skipped,
+            // no campaign has a mail that came in
+            EmailStatus::Skipped | EmailStatus::Received => Self::Skipped,
             EmailStatus::Bounced | EmailStatus::Failed => Self::Failed,
             EmailStatus::InDoubt => Self::InDoubt,
         }

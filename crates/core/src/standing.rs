@@ -95,7 +95,8 @@ fn height(status: EmailStatus) -> u8 {
         | EmailStatus::Sending
         | EmailStatus::Failed
         | EmailStatus::Skipped
-        | EmailStatus::InDoubt => 0,
+        | EmailStatus::InDoubt
+        | EmailStatus::Received => 0,
         EmailStatus::Sent => 1,
         EmailStatus::Delivered => 2,
         EmailStatus::Opened => 3,

@@ -14,6 +14,7 @@ mod emails;
 mod events;
 mod feedback;
 mod idempotency;
+mod inbound;
 mod invariants;
 mod keeping_time;
 mod locks;

@@ -232,6 +232,7 @@ impl ApiError {
             Resource::Domain
             | Resource::Project
             | Resource::Email
+            | Resource::Attachment
             | Resource::CapturedEmail
             | Resource::Field
             | Resource::Segment

@@ -145,6 +145,7 @@ impl App {
                 let told = json!({
                     "name": change.name, "tracking": change.tracking, "language": change.language,
                     "publicKeyMayResubscribe": change.public_key_may_resubscribe,
+                    "replyTracking": change.reply_tracking,
                 });
                 let told = match change.sending_per_second {
                     Patch::Absent => given(told),

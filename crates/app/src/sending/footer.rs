@@ -14,12 +14,18 @@ use mailwright_mail::text::end_of_what_is_seen;
 pub(crate) struct Footers {
     /// Whose mails these are.
     pub(crate) project: Project,
+    /// Whether answers to them come back to an address that names the mail.
+    pub(crate) reply_tracking: bool,
     footers: [OnceLock<Footer>; Locale::ALL.len()],
 }
 
 impl Footers {
-    pub(crate) fn new(project: &Project) -> Self {
-        Self { project: project.clone(), footers: [const { OnceLock::new() }; Locale::ALL.len()] }
+    pub(crate) fn new(project: &Project, reply_tracking: bool) -> Self {
+        Self {
+            project: project.clone(),
+            reply_tracking,
+            footers: [const { OnceLock::new() }; Locale::ALL.len()],
+        }
     }
 
     /// The footer for a recipient whose `locale` is this. The first mail in a language makes it for all others.
@@ -76,14 +82,17 @@ mod tests {
     use super::*;
 
     fn footers(name: &str, language: &str) -> Footers {
-        Footers::new(&Project {
-            number: ProjectNumber(1),
-            id: ProjectId::new(Timestamp(0), rand::random()),
-            name: name.to_owned(),
-            language: language.to_owned(),
-            disabled: false,
-            tracking: Tracking::Enabled,
-        })
+        Footers::new(
+            &Project {
+                number: ProjectNumber(1),
+                id: ProjectId::new(Timestamp(0), rand::random()),
+                name: name.to_owned(),
+                language: language.to_owned(),
+                disabled: false,
+                tracking: Tracking::Enabled,
+            },
+            false,
+        )
     }
 
     fn with_footer(footers: &Footers, locale: Option<&str>, html: &str) -> String {

@@ -74,7 +74,7 @@ impl Mail {
     pub fn state(&self) -> State {
         match self.before.status {
             EmailStatus::Pending | EmailStatus::Sending => State::TooEarly,
-            EmailStatus::Skipped => State::Never,
+            EmailStatus::Skipped | EmailStatus::Received => State::Never,
             EmailStatus::Sent
             | EmailStatus::Delivered
             | EmailStatus::Opened

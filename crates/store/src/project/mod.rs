@@ -159,14 +159,18 @@ pub struct Sending {
     pub project: Project,
     /// Most mails a second; `None` for the instance's setting.
     pub per_second: Option<i64>,
+    /// Whether answers come back to an address that names the mail.
+    pub reply_tracking: bool,
 }
 
 /// The settings of a project that sending needs.
 pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Sending>> {
     rx.optional(
-        format!("select {COLUMNS}, p.sending_per_second from projects p where p.number = $1"),
+        format!(
+            "select {COLUMNS}, p.sending_per_second, p.reply_tracking from projects p where p.number = $1"
+        ),
         args![number],
-        |r| Ok(Sending { project: read(r)?, per_second: r.get(WIDTH)? }),
+        |r| Ok(Sending { project: read(r)?, per_second: r.get(WIDTH)?, reply_tracking: r.get(WIDTH + 1)? }),
     )
     .await
 }
@@ -191,6 +195,8 @@ pub struct Details {
     pub public_key_may_resubscribe: bool,
     /// What is added to the targets of tracked links.
     pub utm: Option<Utm>,
+    /// Whether answers come back to an address that names the mail.
+    pub reply_tracking: bool,
     /// What its workflows need.
     pub automation: Automation,
     /// When it was created.
@@ -202,7 +208,7 @@ pub struct Details {
 const DETAILS: &str = "p.created_at, p.updated_at, (select k.token from api_keys k \
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
      order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe, \
-     p.timezone, p.marketing_cap, p.marketing_cap_hours, {json_out p.utm}";
+     p.timezone, p.marketing_cap, p.marketing_cap_hours, {json_out p.utm}, p.reply_tracking";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
@@ -214,6 +220,7 @@ fn read_details(row: &Row<'_>) -> Result<Details> {
         public_key_may_resubscribe: row.get(WIDTH + 4)?,
         automation: automation::read(row, WIDTH + 5)?,
         utm: row.get::<Option<Json>>(WIDTH + 8)?.as_ref().map(Utm::from_json),
+        reply_tracking: row.get(WIDTH + 9)?,
     })
 }
 
@@ -236,7 +243,7 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> 
         ),
         args![user, limit, offset],
         |r| {
-            const ROLE: usize = WIDTH + 9;
+            const ROLE: usize = WIDTH + 10;
             Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
         },
     )
@@ -305,6 +312,8 @@ pub struct Change {
     pub marketing_cap: Patch<MarketingCap>,
     /// What is added to the targets of tracked links; null for nothing.
     pub utm: Patch<Utm>,
+    /// Whether answers come back to an address that names the mail.
+    pub reply_tracking: Option<bool>,
 }
 
 /// Changes settings.
@@ -323,7 +332,7 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
          timezone = case when $9 then $10 else timezone end, \
          marketing_cap = case when $11 then $12 else marketing_cap end, \
          marketing_cap_hours = case when $11 then $13 else marketing_cap_hours end, \
-         utm = case when $14 then {json $15} else utm end \
+         utm = case when $14 then {json $15} else utm end, reply_tracking = coalesce($16, reply_tracking) \
          where number = $1 and retired_at is null",
         args![
             number,
@@ -341,6 +350,7 @@ pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now
             cap.map(|cap| i64::from(cap.hours)),
             change.utm != Patch::Absent,
             utm,
+            change.reply_tracking,
         ],
     )
     .await

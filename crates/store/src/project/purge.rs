@@ -69,9 +69,9 @@ pub async fn reset(tx: &mut Tx<'_>, old: ProjectNumber, now: Timestamp) -> Resul
     let new = tx
         .one(
             "insert into projects (id, name, language, tracking, sending_per_second, bootstrap_name, \
-             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, disabled_at, \
+             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, reply_tracking, disabled_at, \
              created_at, updated_at) select $2, name, language, tracking, sending_per_second, bootstrap_name, \
-             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, null, \
+             public_key_may_resubscribe, timezone, marketing_cap, marketing_cap_hours, webhook_secret, utm, reply_tracking, null, \
              created_at, $3 \
              from projects where number = $1 returning number",
             args![old, found.id, now],

@@ -14,6 +14,7 @@ use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::delivery::mailbox;
+use crate::feedback::inbound;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
@@ -72,8 +73,9 @@ pub async fn delete(
     }
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
+    let received = inbound::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
-    let most = events.len().max(emails.len()).max(kept).max(captured).max(executions) as i64;
+    let most = events.len().max(emails.len()).max(kept).max(captured).max(received).max(executions) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);

@@ -108,6 +108,7 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 22, name: "inviters", sql: include_str!("../../../migrations/0022_inviters.sql") },
     Migration { number: 23, name: "workflows", sql: include_str!("../../../migrations/0023_workflows.sql") },
     Migration { number: 24, name: "feedback", sql: include_str!("../../../migrations/0024_feedback.sql") },
+    Migration { number: 27, name: "inbound", sql: include_str!("../../../migrations/0027_inbound.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

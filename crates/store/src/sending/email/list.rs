@@ -86,12 +86,15 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Resul
         });
     };
     let filter = list.status.map(|s| format!(" and status = '{}'", s.as_str())).unwrap_or_default();
-    rx.one(
-        format!("select count(*) from emails where project_id = $1 and contact_id = $2{filter}"),
-        args![project, contact],
-        |r| r.get(0),
-    )
-    .await
+    let text = format!("select count(*) from emails where project_id = $1 and contact_id = $2{filter}");
+    let sent: i64 = rx.one(text, args![project, contact], |r| r.get(0)).await?;
+    let received = if list.status.is_none_or(|status| status == EmailStatus::Received) {
+        let text = "select count(*) from inbound_mails where project_id = $1 and contact_id = $2";
+        rx.one(text, args![project, contact], |r| r.get(0)).await?
+    } else {
+        0
+    };
+    Ok(sent + received)
 }
 
 async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {

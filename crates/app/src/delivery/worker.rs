@@ -126,11 +126,12 @@ impl Delivery {
             return Ok(None);
         }
         let address = mail.reply_to.as_ref().unwrap_or(&mail.from);
+        let comes_here = |key: &DomainKey| key.receives || self.app.takes_unproven_mail();
         let receives = if address.domain() == mail.from.domain() {
-            key.receives
+            comes_here(key)
         } else {
             match self.signing_key(mail.project, address.domain()).await? {
-                Signing::Key(key) => key.receives,
+                Signing::Key(key) => comes_here(&key),
                 Signing::Withheld(_) | Signing::Removed => false,
             }
         };

@@ -94,9 +94,10 @@ impl App {
         let Some(name) = DomainName::parse(domain) else { return Ok(Vec::new()) };
         let (leaves, now, per_day) =
             (self.mail_leaves(), self.clock().now(), self.settings().inbound.per_day);
+        let has_record = way == Way::Smtp && !self.takes_unproven_mail();
         let found = self.read(body!(async |rx| {
             let mut found = Vec::new();
-            for project in origin::receivers(rx, name.as_str(), way == Way::Smtp).await? {
+            for project in origin::receivers(rx, name.as_str(), has_record).await? {
                 let domain = domain::by_name(rx, project, &name).await?;
                 if domain.is_some_and(|domain| domain.may_send(leaves)) {
                     let has_room = inbound::taken(rx, project, now).await? < per_day;

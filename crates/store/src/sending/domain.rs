@@ -153,14 +153,13 @@ pub async fn signing_key(
     .await
 }
 
-/// Stores a new domain. `receives`: whether mail for it is taken before its records are looked up. Fails with a conflict on `name` when the project has it already.
+/// Stores a new domain. Fails with a conflict on `name` when the project has it already.
 pub async fn create(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     domain: &Domain,
     private_key: &[u8],
     check_at: Timestamp,
-    receives: bool,
 ) -> Result<()> {
     tx.execute_one(
         "insert into domains (project_id, id, name, verified, selector, key_type, public_key, private_key, last_check, \
@@ -183,8 +182,8 @@ pub async fn create(
     )
     .await?;
     tx.execute_one(
-        "insert into domain_names (name, project_id, receives) values ($1, $2, $3)",
-        args![&domain.name, project, receives],
+        "insert into domain_names (name, project_id) values ($1, $2)",
+        args![&domain.name, project],
     )
     .await
 }
@@ -334,7 +333,7 @@ mod tests {
         let project = ProjectNumber(1);
         let done = db.write(body!(async |tx| {
             let new = Domain { selector: "new".into(), public_key: "p2".into(), ..old.clone() };
-            create(tx, project, &old, b"1", NOW, false).await?;
+            create(tx, project, &old, b"1", NOW).await?;
             assert!(renew(tx, project, &new, b"2", "old").await?);
             assert!(!renew(tx, project, &new, b"3", "old").await?, "somebody else was first");
             let found = checked(tx, project, (old.id, "old"), None, true, &json!([]), NOW).await?;

@@ -97,14 +97,13 @@ impl App {
             updated_at: now,
         };
         let (stored, check_at) = (domain.clone(), now.plus(self.settings().domains.check_interval));
-        let receives = self.takes_unproven_mail();
         let actor = actor.clone();
         let created = self.write(body!(async |tx| {
             // another process may have added some meanwhile
             if store::count_for_update(tx, project).await? >= MOST_DOMAINS {
                 return Err(too_many());
             }
-            store::create(tx, project, &stored, &sealed, check_at, receives).await?;
+            store::create(tx, project, &stored, &sealed, check_at).await?;
             let entry = Entry::new(Action::DomainAdded, stored.name.to_string());
             Ok(audit::record(tx, project, &actor, &entry, now).await?)
         }));
@@ -132,11 +131,7 @@ impl App {
     ) -> Result<DomainWithRecords> {
         let (last_check, proven, receives) = if matches!(self.transport(), Transport::Capture) {
             // this proves nothing: once mail leaves, a domain without findings has to be proved anew
-            (
-                if domain.verified { domain.last_check.clone() } else { Value::Null },
-                true,
-                Some(self.takes_unproven_mail()),
-            )
+            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true, None)
         } else {
             // a domain that has no findings was verified without a check, while mail was captured
             let was_proven = domain.may_send(true);
@@ -171,7 +166,7 @@ impl App {
     }
 
     /// Whether mail for a domain is taken of which nothing was looked up.
-    fn takes_unproven_mail(&self) -> bool {
+    pub(crate) fn takes_unproven_mail(&self) -> bool {
         matches!(self.transport(), Transport::Capture) && self.settings().inbound_host().is_some()
     }
 

@@ -67,6 +67,7 @@ pub(crate) struct ReceivedAttachment {
 #[derive(Debug, ToSchema)]
 #[schema(rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what is stored")]
+#[expect(clippy::struct_field_names, reason = "the names of the event")]
 pub(crate) struct VerdictsView {
     spam_verdict: Option<String>,
     virus_verdict: Option<String>,

@@ -16,7 +16,7 @@ pub(crate) struct Footers {
     pub(crate) project: Project,
     /// Whether answers to them come back to an address that names the mail.
     pub(crate) reply_tracking: bool,
-    footers: [OnceLock<Footer>; Locale::ALL.len()],
+    by_locale: [OnceLock<Footer>; Locale::ALL.len()],
 }
 
 impl Footers {
@@ -24,14 +24,14 @@ impl Footers {
         Self {
             project: project.clone(),
             reply_tracking,
-            footers: [const { OnceLock::new() }; Locale::ALL.len()],
+            by_locale: [const { OnceLock::new() }; Locale::ALL.len()],
         }
     }
 
     /// The footer for a recipient whose `locale` is this. The first mail in a language makes it for all others.
     pub(crate) fn footer(&self, locale: Option<&str>) -> &Footer {
         let locale = Locale::resolve(locale, &self.project.language);
-        self.footers[locale as usize].get_or_init(|| Footer::new(&self.project.name, locale))
+        self.by_locale[locale as usize].get_or_init(|| Footer::new(&self.project.name, locale))
     }
 }
 

@@ -85,9 +85,8 @@ both_engines! {
         bring_ok(&mut session, "bob@example.com", &[&forged], &message("bob@example.com", "forged")).await;
         assert_eq!(answered(&app).await, Value::Null);
         // where mail for the address does not come here, or where the address is too long, it stays
-        for plain in ["help@example.org", "the-whole-newsletter-team@acme.test"] {
-            let to = format!("{}@example.com", &plain[..8]);
-            let (_, mail) = sent(&app, &to, &json!({"reply": plain})).await;
+        for (to, plain) in [("c@example.com", "help@example.org"), ("d@example.com", "the-whole-newsletter-team@acme.test")] {
+            let (_, mail) = sent(&app, to, &json!({"reply": plain})).await;
             assert_eq!(reply_to(&mail), plain);
         }
         set_reply_tracking(&app, false).await;

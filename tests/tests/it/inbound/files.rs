@@ -47,7 +47,7 @@ both_engines! {
         ] {
             app.get(&unknown).send().await.assert_status(404);
         }
-        app.get(&path("raw")).bearer(app.public_key()).send().await.assert_status(403);
+        app.get(&path("raw")).bearer(app.public_key()).send().await.assert_status(401);
 
         app.advance(Duration::from_hours(29 * 24)).await;
         app.get(&path("raw")).send().await.assert_status(200);

@@ -49,7 +49,7 @@ async fn bring(session: &mut MailIn, from: &str, to: &[&str], message: &str) -> 
     assert!(reply.starts_with("354"), "{reply}");
     let lines = message.replace("\r\n", "\n").replace("\n.", "\n..").replace('\n', "\r\n");
     session.raw(lines.as_bytes()).await;
-    session.command("\r\n.").await
+    session.command(if message.ends_with('\n') { "." } else { "\r\n." }).await
 }
 
 /// The same for a message that is taken.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::ids::{ProjectId, ProjectNumber};
@@ -156,7 +157,9 @@ async fn store(
         // one in ten has unsubscribed
         let subscription =
             Subscription { given: Some(number % 10 != 9), default_for_new: true, preserve_existing: false };
-        let upserted = contacts.upsert(Upsert { project, email, subscription, patch }, *at);
+        let evidence = Evidence::by(ConsentWay::Api);
+        let upsert = Upsert { project, email, subscription, patch, evidence, asks: false };
+        let upserted = contacts.upsert(upsert, *at);
         ids.push(upserted.contact.id.into());
     }
     let mut deltas = Deltas::default();

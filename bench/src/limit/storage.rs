@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::ids::{EventId, ProjectNumber};
@@ -102,7 +103,9 @@ async fn run(tx: &mut Tx<'_>, calls: &[Call]) -> mailwright_store::Result<Vec<()
     let mut contacts = Contacts::load(tx, calls.iter().map(|call| (call.project, &call.email))).await?;
     let mut events = Vec::with_capacity(calls.len());
     for call in calls {
-        let upsert = Upsert { project: call.project, email: &call.email, subscription, patch: &call.patch };
+        let evidence = Evidence::by(ConsentWay::Track);
+        let (project, email, patch) = (call.project, &call.email, &call.patch);
+        let upsert = Upsert { project, email, subscription, patch, evidence, asks: false };
         let contact = contacts.upsert(upsert, call.at).contact.id;
         events.push(NewEvent {
             id: EventId::new(call.at, rand::random()),

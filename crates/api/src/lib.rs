@@ -40,9 +40,10 @@ use utoipa_axum::routes;
 
 use crate::account::{oauth, one_time_link, session, totp, user};
 use crate::audience::segment::members;
+use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
-    bulk, contact, contact_field, event, import, segment, subscription, suppression, track,
+    bulk, consent, contact, contact_field, event, import, segment, subscription, suppression, topic, track,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
@@ -51,7 +52,7 @@ use crate::automation::{
 };
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
-use crate::feedback::{heat, hit, sns, tracking};
+use crate::feedback::{heat, hit, received, sns, tracking};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -86,6 +87,11 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(bulk::unsubscribe))
         .routes(routes!(bulk::delete))
         .routes(routes!(bulk::status))
+        .routes(routes!(consent::list))
+        // topics
+        .routes(routes!(topic::list, topic::create))
+        .routes(routes!(topic::get, topic::update, topic::delete))
+        .routes(routes!(topic::of_contact, topic::set_of_contact))
         // templates
         .routes(routes!(template::list, template::create))
         .routes(routes!(template::get, template::update, template::delete))
@@ -141,6 +147,9 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(email::list))
         .routes(routes!(email::get))
         .routes(routes!(hit::list))
+        .routes(routes!(received::list))
+        .routes(routes!(received::get))
+        .routes(routes!(received::raw))
         .routes(routes!(mailbox::list, mailbox::clear))
         .routes(routes!(mailbox::get, mailbox::delete))
         .routes(routes!(mailbox::raw))
@@ -220,9 +229,10 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(subscription::get))
         .routes(routes!(subscription::subscribe))
         .routes(routes!(subscription::unsubscribe))
-        .routes(routes!(subscription::unsubscribe_page, subscription::one_click))
-        .routes(routes!(subscription::subscribe_page, subscription::subscribe_form))
-        .routes(routes!(subscription::manage_page))
+        .routes(routes!(pages::unsubscribe_page, pages::one_click))
+        .routes(routes!(pages::subscribe_page, pages::subscribe_form))
+        .routes(routes!(pages::manage_page, pages::manage_form))
+        .routes(routes!(confirm::page, confirm::form))
         .routes(routes!(sns::notify))
         .routes(routes!(tracking::picture))
         .routes(routes!(tracking::link))

@@ -26,12 +26,16 @@ names! {
         Project = "Project",
         /// A mail.
         Email = "Email",
+        /// A file of a mail that came in.
+        Attachment = "Attachment",
         /// A captured mail.
         CapturedEmail = "Captured email",
         /// A custom field.
         Field = "Field",
         /// A campaign.
         Campaign = "Campaign",
+        /// A topic.
+        Topic = "Topic",
         /// A segment.
         Segment = "Segment",
         /// A user.

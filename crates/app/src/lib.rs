@@ -31,7 +31,7 @@ pub use delivery::Transport;
 pub use error::{Error, Resource, Result, SignInRefusal};
 pub use mailwright_store::project::api_key::KeyKind;
 
-use crate::audience::segment;
+use crate::audience::{confirmation, segment};
 use crate::background::runner::every;
 use crate::background::tasks::Tasks;
 use crate::background::{job, job_kinds, maintenance};
@@ -120,6 +120,7 @@ impl App {
         feedback::start(self, tasks);
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
+        confirmation::start(self, tasks);
         automation::start(self, tasks);
         maintenance::start(self, tasks);
         job::start(self, tasks, job_kinds::open);

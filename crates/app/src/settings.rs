@@ -245,6 +245,10 @@ pub struct InboundSettings {
     pub host: Option<String>,
     /// The domain that bounces return to; `None` where they return to the sender.
     pub return_path: Option<String>,
+    /// How long messages are kept as they came.
+    pub keep: Duration,
+    /// Most mails that a project takes on a day (UTC).
+    pub per_day: i64,
     /// Notifications of Amazon SNS.
     pub sns: SnsSettings,
 }

@@ -89,6 +89,12 @@ names! {
         FieldDeleted = "field.deleted",
         /// A template was deleted.
         TemplateDeleted = "template.deleted",
+        /// A topic was created.
+        TopicCreated = "topic.created",
+        /// A topic was changed.
+        TopicUpdated = "topic.updated",
+        /// A topic was deleted.
+        TopicDeleted = "topic.deleted",
         /// A campaign was sent.
         CampaignSent = "campaign.sent",
         /// A campaign was scheduled.

@@ -32,6 +32,9 @@ pub struct BulkProgress {
     pub unchanged: u64,
     /// Ids that are no contact of the project.
     pub failed: u64,
+    /// Whether a member of the project asked for it, and not a key.
+    #[serde(default)]
+    pub by_member: bool,
 }
 
 /// A contact that a bulk operation could not change.

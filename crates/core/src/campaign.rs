@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::address::EmailAddress;
 use crate::email::{EmailSource, Reason, RecipientState};
-use crate::ids::{CampaignId, SegmentId};
+use crate::ids::{CampaignId, SegmentId, TopicId};
 use crate::names::names_in_json;
 use crate::template::TemplateType;
 use crate::time::Timestamp;
@@ -101,6 +101,8 @@ pub struct Campaign {
     pub kind: TemplateType,
     /// Whether its mails are tracked; `None` leaves it to the project.
     pub tracking: Option<bool>,
+    /// The topic that it belongs to.
+    pub topic: Option<TopicId>,
     /// Its status.
     pub status: CampaignStatus,
     /// Its audience.
@@ -135,12 +137,27 @@ impl Campaign {
     }
 }
 
+/// How a contact stands to a mail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recipient {
+    /// Whether the contact is subscribed.
+    pub subscribed: bool,
+    /// Whether the contact is in the topic of the mail, if that has one.
+    pub in_topic: bool,
+    /// Whether the address is suppressed.
+    pub suppressed: bool,
+}
+
 /// Why a contact gets no mail of this kind, if it does not. An address that refuses mail never gets any.
-pub fn excluded(kind: TemplateType, subscribed: bool, suppressed: bool) -> Option<Reason> {
-    if suppressed {
+pub fn excluded(kind: TemplateType, recipient: Recipient) -> Option<Reason> {
+    if recipient.suppressed {
         return Some(Reason::Suppressed);
     }
-    (kind.needs_subscription() && !subscribed).then_some(Reason::Unsubscribed)
+    match (kind.needs_subscription(), recipient.subscribed, recipient.in_topic) {
+        (true, false, _) => Some(Reason::Unsubscribed),
+        (true, true, false) => Some(Reason::NotInTopic),
+        (true, true, true) | (false, ..) => None,
+    }
 }
 
 /// The sums of a campaign: how many contacts its audience had, and how many mails are in each state.
@@ -248,20 +265,21 @@ mod tests {
     #[test]
     fn who_gets_no_mail_and_why() {
         use TemplateType::{Headless, Marketing, Transactional};
-        for (kind, subscribed, suppressed, expected) in [
-            (Marketing, true, false, None),
-            (Marketing, false, false, Some(Reason::Unsubscribed)),
-            (Marketing, false, true, Some(Reason::Suppressed)),
-            (Headless, false, false, Some(Reason::Unsubscribed)),
-            (Headless, true, true, Some(Reason::Suppressed)),
-            (Transactional, false, false, None),
-            (Transactional, true, true, Some(Reason::Suppressed)),
+        for (kind, subscribed, in_topic, suppressed, expected) in [
+            (Marketing, true, true, false, None),
+            (Marketing, false, true, false, Some(Reason::Unsubscribed)),
+            (Marketing, false, false, false, Some(Reason::Unsubscribed)),
+            (Marketing, true, false, false, Some(Reason::NotInTopic)),
+            (Marketing, false, true, true, Some(Reason::Suppressed)),
+            (Marketing, true, false, true, Some(Reason::Suppressed)),
+            (Headless, false, true, false, Some(Reason::Unsubscribed)),
+            (Headless, true, false, false, Some(Reason::NotInTopic)),
+            (Headless, true, true, true, Some(Reason::Suppressed)),
+            (Transactional, false, false, false, None),
+            (Transactional, true, true, true, Some(Reason::Suppressed)),
         ] {
-            assert_eq!(
-                excluded(kind, subscribed, suppressed),
-                expected,
-                "{kind:?} {subscribed} {suppressed}"
-            );
+            let recipient = Recipient { subscribed, in_topic, suppressed };
+            assert_eq!(excluded(kind, recipient), expected, "{kind:?} {recipient:?}");
         }
     }
 

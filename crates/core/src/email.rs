@@ -22,6 +22,8 @@ names_in_json! {
         Bounced = "BOUNCED",
         /// The recipient called it spam.
         Complained = "COMPLAINED",
+        /// It came in from outside.
+        Received = "RECEIVED",
         /// The mail cannot be sent, for another reason than an address that does not exist.
         Failed = "FAILED",
         /// It is not sent, for a reason known before it was handed over.
@@ -42,6 +44,8 @@ names_in_json! {
         Campaign = "CAMPAIGN",
         /// A workflow step.
         Workflow = "WORKFLOW",
+        /// Somebody wrote to an address at a sender domain.
+        Inbound = "INBOUND",
     }
 }
 
@@ -72,7 +76,8 @@ impl RecipientState {
             | EmailStatus::Opened
             | EmailStatus::Clicked
             | EmailStatus::Complained => Self::Accepted,
-            EmailStatus::Skipped | EmailStatus::Suppressed => Self::Skipped,
+            // no campaign has a mail that came in
+            EmailStatus::Skipped | EmailStatus::Suppressed | EmailStatus::Received => Self::Skipped,
             EmailStatus::Bounced | EmailStatus::Failed => Self::Failed,
             EmailStatus::InDoubt => Self::InDoubt,
         }
@@ -84,6 +89,8 @@ names_in_json! {
     pub enum Reason {
         /// The contact is not subscribed.
         Unsubscribed = "unsubscribed",
+        /// The contact is not in the topic of the mail.
+        NotInTopic = "not_in_topic",
         /// The address is on a list of addresses that get no mail, or fits a rule.
         Suppressed = "suppressed",
         /// The contact was removed.

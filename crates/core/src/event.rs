@@ -34,6 +34,11 @@ pub const CONTACT_UNSUBSCRIBED: &str = "contact.unsubscribed";
 pub const EMAIL_SENT: &str = "email.sent";
 /// A mail was refused for good.
 pub const EMAIL_BOUNCE: &str = "email.bounce";
+/// A mail came in for an address at a sender domain.
+pub const EMAIL_RECEIVED: &str = "email.received";
+
+/// The recipient opted out by a link of a mail.
+pub const EMAIL_UNSUBSCRIBE: &str = "email.unsubscribe";
 
 /// The event that goes with what became of a mail (reference 6.1).
 pub fn event_of(activity: Activity) -> &'static str {

@@ -185,6 +185,10 @@ macro_rules! with_ids {
             WebhookId,
             /// A rule that keeps mail from addresses.
             SuppressionRuleId,
+            /// A topic that people subscribe to.
+            TopicId,
+            /// An entry of the evidence of a contact's consent.
+            ConsentId,
         }
     };
 }

@@ -119,6 +119,10 @@ pub struct Project {
     pub disabled: bool,
     /// Which mails are tracked.
     pub tracking: Tracking,
+    /// Whether contacts whom somebody else subscribes have to confirm.
+    pub double_opt_in: bool,
+    /// Whether the evidence of consent keeps the address of the client.
+    pub consent_keeps_address: bool,
 }
 
 impl Project {

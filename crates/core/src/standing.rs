@@ -96,7 +96,8 @@ fn height(status: EmailStatus) -> u8 {
         | EmailStatus::Failed
         | EmailStatus::Skipped
         | EmailStatus::Suppressed
-        | EmailStatus::InDoubt => 0,
+        | EmailStatus::InDoubt
+        | EmailStatus::Received => 0,
         EmailStatus::Sent => 1,
         EmailStatus::Delivered => 2,
         EmailStatus::Opened => 3,

@@ -1,7 +1,7 @@
 //! Saved templates. Their language is [`crate::template_language`].
 
 use crate::address::EmailAddress;
-use crate::ids::TemplateId;
+use crate::ids::{TemplateId, TopicId};
 use crate::names::names_in_json;
 use crate::time::Timestamp;
 
@@ -50,6 +50,8 @@ pub struct Template {
     pub kind: TemplateType,
     /// Whether its mails are tracked; `None` leaves it to the project.
     pub tracking: Option<bool>,
+    /// The topic that its mails belong to.
+    pub topic: Option<TopicId>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -64,6 +64,11 @@ impl Dns {
             .expect("only TLS, which is not compiled in, can fail here")
     }
 
+    /// The resolver, for whoever asks with it for more than records.
+    pub(crate) fn resolver(&self) -> &TokioResolver {
+        &self.0
+    }
+
     /// The TXT records of a name, the strings of each joined (RFC 7208 section 3.3); invalid UTF-8 is replaced.
     pub async fn txt(&self, name: &str) -> Result<Vec<String>, DnsError> {
         self.records(name, RecordType::TXT, |data| match data {

@@ -1,14 +1,16 @@
 //! Messages: MIME, plain text from HTML, DKIM, SMTP in both directions, DNS and domain checks, and what comes back of mails:
-//! reports, automatic answers, notifications of Amazon SNS.
+//! reports, automatic answers, notifications of Amazon SNS, mail that comes in.
 //!
 //! Invariants: no SQL and no HTTP here; the time is a parameter; every read from the network is bounded in size and in
 //! time; no value from a caller can start a header line or an SMTP command.
 
+pub mod authentication;
 pub mod dkim;
 pub mod dns;
 pub mod domain;
 mod lines;
 pub mod message;
+pub mod received;
 pub mod report;
 pub mod smtp;
 pub mod smtp_server;

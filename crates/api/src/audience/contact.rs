@@ -99,7 +99,8 @@ pub(crate) async fn list(
 #[derive(Debug, Deserialize, ToSchema)]
 pub(crate) struct UpsertRequest {
     email: Email,
-    /// True by default for new contacts; existing ones keep their state when omitted.
+    /// True by default for new contacts; existing ones keep their state when omitted. Where the project wants double
+    /// opt-in, a contact that it would subscribe is asked to confirm, and is not subscribed until then.
     subscribed: Option<bool>,
     data: Option<DataObject>,
 }
@@ -144,11 +145,11 @@ struct UpsertMeta {
     ))]
 pub(crate) async fn upsert(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     Body(body): Body<UpsertRequest>,
 ) -> Result<(StatusCode, Json<UpsertedView>), Failure> {
     let data = body.data.unwrap_or_default().0;
-    let upserted = app.upsert_contact(&project, body.email.0, body.subscribed, data).await?;
+    let upserted = app.upsert_contact(&project, &caller.actor, body.email.0, body.subscribed, data).await?;
     let status = if upserted.is_new { StatusCode::CREATED } else { StatusCode::OK };
     let meta = UpsertMeta { is_new: upserted.is_new, is_update: !upserted.is_new };
     Ok((status, Json(UpsertedView { contact: upserted.contact.into(), meta })))
@@ -196,7 +197,7 @@ impl Payload for UpdateRequest {
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn update(
     State(app): State<App>,
-    ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
+    ProjectAccess(project, caller, _): ProjectAccess<WriteContacts>,
     PathText(id): PathText,
     Body(body): Body<UpdateRequest>,
 ) -> Result<Json<ContactView>, Failure> {
@@ -206,7 +207,7 @@ pub(crate) async fn update(
         subscribed: body.subscribed,
         data: body.data.map(|data| data.0),
     };
-    Ok(Json(app.update_contact(&project, id, patch).await?.into()))
+    Ok(Json(app.update_contact(&project, &caller.actor, id, patch).await?.into()))
 }
 
 /// Delete a contact

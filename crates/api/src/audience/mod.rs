@@ -1,6 +1,7 @@
 //! The audience of a project: contacts and their data, events, segments, subscriptions.
 
 pub(crate) mod bulk;
+pub(crate) mod consent;
 pub(crate) mod contact;
 pub(crate) mod contact_field;
 pub(crate) mod event;
@@ -8,4 +9,5 @@ pub(crate) mod import;
 pub(crate) mod segment;
 pub(crate) mod subscription;
 pub(crate) mod suppression;
+pub(crate) mod topic;
 pub(crate) mod track;

@@ -21,6 +21,8 @@ fn a_remembered_key_is_not_printed() {
         language: "en".into(),
         disabled: false,
         tracking: mailwright_core::project::Tracking::Enabled,
+        double_opt_in: false,
+        consent_keeps_address: false,
     };
     let caller = Identity {
         kind: KeyKind::Secret,

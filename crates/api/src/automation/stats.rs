@@ -27,6 +27,8 @@ pub(crate) struct MailFigures {
     clicked: i64,
     bounced: i64,
     complained: i64,
+    /// Mails by whose link the recipient opted out.
+    unsubscribed: i64,
     /// Mails that could not be sent.
     unsent: i64,
 }
@@ -45,6 +47,7 @@ impl MailFigures {
             clicked: of(figures, Figure::Clicked),
             bounced: of(figures, Figure::Bounced),
             complained: of(figures, Figure::Complained),
+            unsubscribed: of(figures, Figure::Unsubscribed),
             unsent: of(figures, Figure::Unsent),
         }
     }

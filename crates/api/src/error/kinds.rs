@@ -232,6 +232,7 @@ impl ApiError {
             Resource::Domain
             | Resource::Project
             | Resource::Email
+            | Resource::Attachment
             | Resource::CapturedEmail
             | Resource::Field
             | Resource::Segment
@@ -245,7 +246,8 @@ impl ApiError {
             | Resource::Transition
             | Resource::Execution
             | Resource::Suppression
-            | Resource::SuppressionRule => "RESOURCE_NOT_FOUND",
+            | Resource::SuppressionRule
+            | Resource::Topic => "RESOURCE_NOT_FOUND",
         };
         let error = Self::new(StatusCode::NOT_FOUND, code, format!("{} not found.", resource.as_str()))
             .details(json!({ "resource": resource.as_str(), "id": id }));

@@ -2,5 +2,6 @@
 
 pub(crate) mod heat;
 pub(crate) mod hit;
+pub(crate) mod received;
 pub(crate) mod sns;
 pub(crate) mod tracking;

@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod invitation;
 pub(crate) mod key;
+mod marketing_cap;
 pub(crate) mod member;
 mod utm;
 
@@ -11,10 +12,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::project::WithKeys;
-use mailwright_core::ids::ProjectId;
+use mailwright_core::ids::{ProjectId, TemplateId};
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
-use mailwright_core::project::{MAX_CAP_EMAILS, MAX_CAP_HOURS, MarketingCap, Tracking};
+use mailwright_core::project::Tracking;
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
@@ -22,6 +23,7 @@ use mailwright_store::project::{Change, Details};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use self::marketing_cap::{MarketingCapChange, MarketingCapView};
 use self::utm::{UtmChange, UtmView};
 use crate::account::user::Done;
 use crate::auth::needs::{ManageKeys, ManageProject, ReadProject};
@@ -34,22 +36,10 @@ use crate::schema::{Body, Payload, WholeNumber};
 /// Most mails a second that a project can ask for.
 pub(crate) const MOST_PER_SECOND: i64 = 100_000;
 
-/// How many marketing mails a contact gets in a period, those of campaigns and workflows together.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-pub(crate) struct MarketingCapView {
-    emails: u32,
-    hours: u32,
-}
-
-impl MarketingCapView {
-    fn new(cap: MarketingCap) -> Self {
-        Self { emails: cap.emails, hours: cap.hours }
-    }
-}
-
 /// A project.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub(crate) struct ProjectView {
     id: ProjectId,
     name: String,
@@ -74,6 +64,14 @@ pub(crate) struct ProjectView {
     marketing_cap: Option<MarketingCapView>,
     /// What is added to the targets of tracked links; null for nothing.
     utm: Option<UtmView>,
+    /// Whether contacts that a request, an event or an import would subscribe have to confirm.
+    double_opt_in: bool,
+    /// The template of the mails that ask to confirm; null: the service's own words.
+    confirmation_template_id: Option<TemplateId>,
+    /// Whether the evidence of consent keeps the address of the client.
+    consent_keeps_address: bool,
+    /// Whether answers come back to an address that names the mail.
+    reply_tracking: bool,
     /// Your role in the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<Role>,
@@ -97,6 +95,10 @@ impl ProjectView {
             disabled: details.project.disabled,
             tracking: details.project.tracking,
             utm: details.utm.map(UtmView::new),
+            double_opt_in: details.project.double_opt_in,
+            confirmation_template_id: details.confirmation_template,
+            consent_keeps_address: details.project.consent_keeps_address,
+            reply_tracking: details.reply_tracking,
             language: details.project.language,
             sending_per_second: details.sending_per_second,
             public_key_may_resubscribe: details.public_key_may_resubscribe,
@@ -204,34 +206,18 @@ pub(crate) struct ProjectChange {
     #[serde(default)]
     #[schema(value_type = Option<UtmChange>)]
     utm: Patch<UtmChange>,
-}
-
-/// A new cap on marketing mails.
-#[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
-pub(crate) struct MarketingCapChange {
-    /// The most mails, 1 to 1,000.
-    #[schema(value_type = i64)]
-    emails: WholeNumber,
-    /// The period in hours, 1 to 8,760.
-    #[schema(value_type = i64)]
-    hours: WholeNumber,
-}
-
-impl MarketingCapChange {
-    fn cap(self) -> MarketingCap {
-        let number = |number: WholeNumber| u32::try_from(number.0).unwrap_or(1);
-        MarketingCap { emails: number(self.emails), hours: number(self.hours) }
-    }
-}
-
-/// The issue of a number that is not from 1 to `most`.
-fn range(field: &str, number: WholeNumber, most: u32) -> Option<Issue> {
-    let (code, text) = match number.0 {
-        ..1 => ("too_small", "Must be at least 1.".to_owned()),
-        found if found > i64::from(most) => ("too_big", format!("Must be at most {most}.")),
-        _ => return None,
-    };
-    Some(Issue::new(field, code, text).received(number.0.to_string()))
+    /// Whether contacts that a request, an event or an import would subscribe have to confirm first, by the link of a
+    /// mail.
+    double_opt_in: Option<bool>,
+    /// The template of those mails, of type `TRANSACTIONAL`, with `{{confirmUrl}}`. Null: the service's own words.
+    #[serde(default)]
+    #[schema(value_type = Option<TemplateId>)]
+    confirmation_template_id: Patch<TemplateId>,
+    /// Whether the evidence of consent keeps the address of the client that changed a subscription on a page.
+    consent_keeps_address: Option<bool>,
+    /// Whether the reply address of mails names the mail (`help+r<token>@example.com`), so that answers are matched to it,
+    /// where mail for its domain comes here.
+    reply_tracking: Option<bool>,
 }
 
 impl Payload for ProjectChange {
@@ -257,8 +243,7 @@ impl Payload for ProjectChange {
             issues.push(Issue::new("timezone", "custom", text).received(clip(&zone.0)));
         }
         if let Patch::Value(cap) = self.marketing_cap {
-            issues.extend(range("marketingCap.emails", cap.emails, MAX_CAP_EMAILS));
-            issues.extend(range("marketingCap.hours", cap.hours, MAX_CAP_HOURS));
+            issues.extend(cap.issues());
         }
         if let Patch::Value(utm) = &self.utm {
             issues.extend(utm.issues());
@@ -287,6 +272,10 @@ pub(crate) async fn update(
         timezone: body.timezone.map(|zone| zone.0),
         marketing_cap: body.marketing_cap.map(MarketingCapChange::cap),
         utm: body.utm.map(UtmChange::utm),
+        double_opt_in: body.double_opt_in,
+        confirmation_template: body.confirmation_template_id,
+        consent_keeps_address: body.consent_keeps_address,
+        reply_tracking: body.reply_tracking,
     };
     Ok(Json(ProjectView::new(app.update_project(&project, &caller.actor, change).await?, None)))
 }

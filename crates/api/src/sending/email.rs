@@ -18,6 +18,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::ReadMail;
 use crate::envelope::{CursorPage, Time};
 use crate::error::{ApiError, ErrorEnvelope, Result};
+use crate::feedback::received::InboundView;
 use crate::params::{self, Params, PathText, RowLimit};
 
 /// One mail to one recipient.
@@ -25,7 +26,8 @@ use crate::params::{self, Params, PathText, RowLimit};
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EmailView {
     id: EmailId,
-    contact_id: ContactId,
+    /// The contact that the mail is for, or that wrote one that came in; null where that is no contact.
+    contact_id: Option<ContactId>,
     /// Address of the recipient.
     to: String,
     to_name: Option<String>,
@@ -124,13 +126,13 @@ impl From<&Email> for EmailView {
 
 /// List mails
 ///
-/// Newest first. A mail whose record is damaged is left out.
+/// Newest first, those that were sent and those that came in (`INBOUND`). A mail whose record is damaged is left out.
 #[utoipa::path(get, path = "/emails", tag = "Emails", operation_id = "listEmails", security(("secretKey" = []), ("session" = [])),
     params(
         ("limit" = inline(Option<RowLimit>), Query, description = "Rows per page"),
         ("cursor" = Option<String>, Query, description = "The `cursor` of the previous page"),
         ("status" = Option<EmailStatus>, Query, description = "Only mails with this status"),
-        ("contactId" = Option<ContactId>, Query, description = "Only mails to this contact"),
+        ("contactId" = Option<ContactId>, Query, description = "Only mails to this contact, and those that it wrote"),
     ),
     responses((status = 200, body = CursorPage<EmailView>), (status = 400, description = "Invalid cursor or filter", body = ErrorEnvelope)))]
 pub(crate) async fn list(
@@ -167,6 +169,9 @@ pub(crate) struct EmailWithAttempts {
     /// The last 50 attempts, oldest first.
     #[schema(value_type = Vec<AttemptView>)]
     attempts: Value,
+    /// What more is known of a mail that came in; missing for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inbound: Option<InboundView>,
 }
 
 /// One attempt to hand a mail over.
@@ -198,7 +203,7 @@ pub(crate) struct AttemptView {
 
 /// Get a mail
 ///
-/// The answer has every attempt, with the reply of the mail server.
+/// The answer has every attempt, with the reply of the mail server, and of a mail that came in its text.
 #[utoipa::path(get, path = "/emails/{id}", tag = "Emails", operation_id = "getEmail", security(("secretKey" = []), ("session" = [])),
     params(("id" = String, Path)),
     responses((status = 200, body = EmailWithAttempts), (status = 404, body = ErrorEnvelope)))]
@@ -207,6 +212,7 @@ pub(crate) async fn get(
     ProjectAccess(project, ..): ProjectAccess<ReadMail>,
     PathText(id): PathText,
 ) -> Result<Json<EmailWithAttempts>> {
-    let email = app.email(&project, params::id(&id, Resource::Email)?).await?;
-    Ok(Json(EmailWithAttempts { email: EmailView::from(&email), attempts: email.log }))
+    let (email, inbound) = app.email(&project, params::id(&id, Resource::Email)?).await?;
+    let inbound = inbound.map(InboundView::from);
+    Ok(Json(EmailWithAttempts { email: EmailView::from(&email), attempts: email.log, inbound }))
 }

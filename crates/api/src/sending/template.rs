@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use mailwright_app::sending::template::Fields;
 use mailwright_app::{App, Resource};
-use mailwright_core::ids::{ProjectId, TemplateId};
+use mailwright_core::ids::{ProjectId, TemplateId, TopicId};
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
@@ -40,6 +40,8 @@ pub(crate) struct TemplateView {
     r#type: TemplateType,
     /// Whether opens and clicks of its mails are tracked; null leaves it to the project.
     tracking: Option<bool>,
+    /// The topic that its mails belong to.
+    topic_id: Option<TopicId>,
     project_id: ProjectId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
@@ -60,6 +62,7 @@ impl TemplateView {
             reply_to: template.reply_to.map(|to| to.to_string()),
             r#type: template.kind,
             tracking: template.tracking,
+            topic_id: template.topic,
             project_id: project.id,
             created_at: template.created_at,
             updated_at: template.updated_at,
@@ -129,6 +132,8 @@ pub(crate) struct CreateRequest {
     r#type: Option<TemplateType>,
     /// Whether opens and clicks of its mails are tracked. Left out or null: what the project says.
     tracking: Option<bool>,
+    /// The topic that its mails belong to: contacts that are not in it do not get them.
+    topic_id: Option<TopicId>,
 }
 
 /// Most bytes of a body with a template in it.
@@ -149,6 +154,7 @@ impl Payload for CreateRequest {
         (status = 201, body = TemplateView),
         (status = 400, description = "`from` is missing (`LegacyError`), or the content has an error in the template language, with line and column (`ErrorEnvelope`)", body = LegacyError),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
+        (status = 404, description = "The topic does not exist", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -165,6 +171,7 @@ pub(crate) async fn create(
         reply_to: body.reply_to.map(|email| email.0).into(),
         kind: body.r#type,
         tracking: body.tracking.into(),
+        topic: body.topic_id.into(),
     };
     let template = app.create_template(&project, fields).await?;
     Ok((StatusCode::CREATED, Json(TemplateView::new(template, &project))))
@@ -210,6 +217,10 @@ pub(crate) struct UpdateRequest {
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     tracking: Patch<bool>,
+    /// null takes it out of its topic.
+    #[serde(default)]
+    #[schema(value_type = Option<TopicId>)]
+    topic_id: Patch<TopicId>,
 }
 
 impl Payload for UpdateRequest {
@@ -241,6 +252,7 @@ pub(crate) async fn update(
         reply_to: body.reply_to.map(|email| email.0),
         kind: body.r#type,
         tracking: body.tracking,
+        topic: body.topic_id,
     };
     let template = app.update_template(&project, id, fields).await?;
     Ok(Json(TemplateView::new(template, &project)))

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::bulk::{BulkProgress, ContactFailure, MAX_CONTACTS, Operation};
-use mailwright_core::event::subscription_event;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::ids::{ContactId, JobId, ProjectNumber};
 use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
-use mailwright_store::Tx;
-use mailwright_store::audience::contact::{self, Deleted};
+use mailwright_store::audience::contact::{self, Deleted, Wish};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::background::job::{self as store, ClaimRef, Progress};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project::audit::Entry;
+use mailwright_store::{Tx, project};
 use serde_json::{Value, json};
 
 use crate::App;
@@ -59,7 +59,8 @@ impl App {
         }
         let mut seen = HashSet::new();
         let ids: Vec<_> = ids.into_iter().filter(|id| seen.insert(*id)).collect();
-        let progress = BulkProgress { total: ids.len() as u64, ..BulkProgress::default() };
+        let by_member = matches!(actor, Actor::User { .. });
+        let progress = BulkProgress { total: ids.len() as u64, by_member, ..BulkProgress::default() };
         let input = ids.iter().flat_map(|id| *id.as_uuid().as_bytes()).collect();
         let kind = match operation {
             Operation::Subscribe => JobKind::SubscribeContacts,
@@ -147,8 +148,8 @@ impl Batch for Selection {
     ) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
         Box::pin(async move {
             let fates = match self.operation {
-                Operation::Subscribe => subscribe(tx, self.project, &self.ids, true, now).await?,
-                Operation::Unsubscribe => subscribe(tx, self.project, &self.ids, false, now).await?,
+                Operation::Subscribe => self.subscribe(tx, true, now).await?,
+                Operation::Unsubscribe => self.subscribe(tx, false, now).await?,
                 Operation::Delete => delete(tx, self.project, &self.ids, now).await?,
             };
             let count = |fate: ItemResult| fates.iter().filter(|found| **found == fate).count() as u64;
@@ -160,6 +161,7 @@ impl Batch for Selection {
             store::add_failures(tx, claim, self.before.failed, &failures.collect::<Vec<_>>()).await?;
             let counts = BulkProgress {
                 total: self.before.total,
+                by_member: self.before.by_member,
                 done: self.before.done + fates.len() as u64,
                 succeeded: self.before.succeeded + count(ItemResult::Changed),
                 unchanged: self.before.unchanged + count(ItemResult::Unchanged),
@@ -180,29 +182,34 @@ enum ItemResult {
     Unknown,
 }
 
-/// Sets subscriptions, with an event for each that flips.
-async fn subscribe(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    ids: &[ContactId],
-    subscribed: bool,
-    now: Timestamp,
-) -> mailwright_store::Result<Vec<ItemResult>> {
-    let mut deltas = Deltas::default();
-    let found = contact::subscribe(tx, project, ids, subscribed, now, &mut deltas).await?;
-    let flipped = found.iter().filter(|contact| contact.flipped);
-    let events: Vec<_> = flipped
-        .map(|contact| NewEvent::bare(project, subscription_event(subscribed), contact.id, now))
-        .collect();
-    event::append(tx, &events, &mut deltas).await?;
-    deltas.save(tx).await?;
-    let found: HashMap<_, _> = found.into_iter().map(|contact| (contact.id, contact.flipped)).collect();
-    let fate = |id| match found.get(id) {
-        Some(true) => ItemResult::Changed,
-        Some(false) => ItemResult::Unchanged,
-        None => ItemResult::Unknown,
-    };
-    Ok(ids.iter().map(fate).collect())
+impl Selection {
+    /// Sets subscriptions, with an event for each that flips. Who is asked to confirm is unchanged until then.
+    async fn subscribe(
+        &self,
+        tx: &mut Tx<'_>,
+        subscribed: bool,
+        now: Timestamp,
+    ) -> mailwright_store::Result<Vec<ItemResult>> {
+        let (project, ids) = (self.project, &self.ids);
+        let way = if self.before.by_member { ConsentWay::Dashboard } else { ConsentWay::Api };
+        let evidence = Evidence::by(way);
+        let double_opt_in = project::get(tx, project).await?.is_some_and(|project| project.double_opt_in);
+        let wish = Wish { subscribed, evidence, asks: contact::asks(double_opt_in, evidence) };
+        let mut deltas = Deltas::default();
+        let found = contact::subscribe(tx, project, ids, wish, now, &mut deltas).await?;
+        let flipped = found.iter().filter(|contact| contact.flipped);
+        let events: Vec<_> =
+            flipped.map(|contact| NewEvent::flip(project, contact.id, subscribed, evidence, now)).collect();
+        event::append(tx, &events, &mut deltas).await?;
+        deltas.save(tx).await?;
+        let found: HashMap<_, _> = found.into_iter().map(|contact| (contact.id, contact.flipped)).collect();
+        let fate = |id| match found.get(id) {
+            Some(true) => ItemResult::Changed,
+            Some(false) => ItemResult::Unchanged,
+            None => ItemResult::Unknown,
+        };
+        Ok(ids.iter().map(fate).collect())
+    }
 }
 
 /// Removes contacts, as many of them as this transaction finishes: one with a long history takes several.

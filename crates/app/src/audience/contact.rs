@@ -3,9 +3,9 @@
 use futures_util::future::{join, join3};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
+use mailwright_core::consent::Evidence;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{self, Data, DataPatch};
-use mailwright_core::event::subscription_event;
 use mailwright_core::excess::{Excess, MAX_LOADED};
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::patch::Patch;
@@ -22,6 +22,7 @@ use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::{Door, Error as StoreError, Load, Tx};
 
 use crate::App;
+use crate::audience::consent;
 use crate::audience::locale::check_locale;
 use crate::audience::track;
 use crate::error::{Error, Resource, Result};
@@ -33,6 +34,8 @@ pub(crate) struct Operation {
     project: ProjectNumber,
     email: EmailAddress,
     subscription: Subscription,
+    evidence: Evidence,
+    asks: bool,
     patch: DataPatch,
     at: Timestamp,
 }
@@ -64,14 +67,18 @@ impl App {
     pub async fn upsert_contact(
         &self,
         project: &Project,
+        actor: &Actor,
         email: EmailAddress,
         subscribed: Option<bool>,
         data: Data,
     ) -> Result<Upserted> {
         check_locale(&data)?;
+        let evidence = consent::by(actor);
         let operation = Operation {
             project: project.number,
             subscription: Subscription { given: subscribed, default_for_new: true, preserve_existing: false },
+            asks: store::asks(project.double_opt_in, evidence),
+            evidence,
             patch: DataPatch::new(data),
             at: self.0.clock.now(),
             email,
@@ -138,9 +145,11 @@ impl App {
     pub async fn update_contact(
         &self,
         project: &Project,
+        actor: &Actor,
         id: ContactId,
         patch: ContactPatch,
     ) -> Result<Contact> {
+        let evidence = consent::by(actor);
         if let Patch::Value(data) = &patch.data {
             check_locale(data)?;
         }
@@ -152,15 +161,16 @@ impl App {
                 Patch::Value(data) => DataPatch::new(data),
                 Patch::Absent | Patch::Null => DataPatch::default(),
             },
+            asks: store::asks(project.double_opt_in, evidence),
         };
         let (number, now) = (project.number, self.0.clock.now());
         let updated = self.write(body!(async |tx| {
             let change = change.clone();
 
-            let updated = store::change(tx, number, id, &change, now).await?;
+            let updated = store::change(tx, number, id, &change, evidence, now).await?;
             let updated = updated.ok_or_else(|| Error::not_found(Resource::Contact, id))?;
             if let Some(subscribed) = updated.flip {
-                let flip = NewEvent::bare(number, subscription_event(subscribed), id, now);
+                let flip = NewEvent::flip(number, id, subscribed, evidence, now);
                 let mut deltas = Deltas::default();
                 event::append(tx, &[flip], &mut deltas).await?;
                 deltas.save(tx).await?;
@@ -249,15 +259,13 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
             email: &operation.email,
             subscription: operation.subscription,
             patch: &operation.patch,
+            evidence: operation.evidence,
+            asks: operation.asks,
         };
         let upserted = contacts.upsert(upsert, operation.at);
         if let Some(subscribed) = upserted.flip {
-            events.push(NewEvent::bare(
-                operation.project,
-                subscription_event(subscribed),
-                upserted.contact.id,
-                operation.at,
-            ));
+            let (contact, evidence) = (upserted.contact.id, operation.evidence);
+            events.push(NewEvent::flip(operation.project, contact, subscribed, evidence, operation.at));
         }
         outcomes.push(Ok(upserted));
     }

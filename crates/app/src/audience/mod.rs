@@ -1,6 +1,8 @@
 //! The audience of a project: contacts and their data, events, segments, subscriptions.
 
 pub mod bulk;
+pub(crate) mod confirmation;
+pub mod consent;
 pub mod contact;
 pub mod contact_field;
 pub mod event;
@@ -10,6 +12,7 @@ pub(crate) mod locale;
 pub mod segment;
 pub mod subscription;
 pub mod suppression;
+pub mod topic;
 pub mod track;
 
 use mailwright_store::audience::email_search_cache::EmailSearchCaches;

@@ -9,13 +9,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use futures_util::future::join4;
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{Data, DataPatch};
-use mailwright_core::event::subscription_event;
 use mailwright_core::excess::{Excess, MAX_LOADED};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::contact::{Contacts, Upsert, asks};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::event_field::{self, EventField};
 use mailwright_store::audience::names::{Names, Wanted};
@@ -74,6 +74,7 @@ pub(crate) struct Operation {
     email: EmailAddress,
     event: String,
     subscription: Subscription,
+    double_opt_in: bool,
     patch: DataPatch,
     event_data: Option<String>,
     /// Keys of the data that may be new to the project.
@@ -116,6 +117,7 @@ impl App {
                 default_for_new: true,
                 preserve_existing: track.preserve_existing_subscription,
             },
+            double_opt_in: project.double_opt_in,
             // the event keeps its data as it was sent, wrappers and nulls included
             event_data: track.data.as_ref().map(json_text),
             patch: DataPatch::new(track.data.unwrap_or_default()),
@@ -229,8 +231,17 @@ fn apply(
     if subscription.given == Some(true) && !caller.may_resubscribe {
         subscription.preserve_existing = true;
     }
+    let way = if caller.is_public { ConsentWay::PublicKey } else { ConsentWay::Track };
+    let evidence = Evidence::by(way);
     let upserted = contacts.upsert(
-        Upsert { project: operation.project, email: &operation.email, subscription, patch: &operation.patch },
+        Upsert {
+            project: operation.project,
+            email: &operation.email,
+            subscription,
+            patch: &operation.patch,
+            evidence,
+            asks: asks(operation.double_opt_in, evidence),
+        },
         operation.at,
     );
     if caller.is_public {
@@ -245,7 +256,7 @@ fn apply(
     events.push(event);
     // after the event that caused it, which has the earlier id
     if let Some(subscribed) = upserted.flip {
-        events.push(NewEvent::bare(operation.project, subscription_event(subscribed), contact, operation.at));
+        events.push(NewEvent::flip(operation.project, contact, subscribed, evidence, operation.at));
     }
     tracked
 }

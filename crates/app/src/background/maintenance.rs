@@ -214,6 +214,7 @@ impl App {
             {}
             self.forget_feedback(number, now).await?;
             self.forget_suppressions(number, now).await?;
+            self.forget_topics(number).await?;
             while search::build_step(&self.0.db, number, now).await? {}
             // many are counted in several rounds, so that the other projects have their turn
             let mut steps = 0;

@@ -3,10 +3,10 @@
 
 use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::EmailSource;
-use mailwright_core::event::CONTACT_UNSUBSCRIBED;
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, EventId, ProjectNumber, TemplateId};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
@@ -118,15 +118,16 @@ async fn unsubscribe(
         }
         let subscription =
             Subscription { given: Some(false), default_for_new: false, preserve_existing: false };
-        let upsert = Upsert { project: entry.project, email: entry.recipient, subscription, patch: &none };
+        let way = match cause {
+            Cause::Bounce => ConsentWay::Bounce,
+            Cause::Complaint => ConsentWay::Complaint,
+        };
+        let (project, evidence) = (entry.project, Evidence::by(way).because_of(Some(entry.email)));
+        let upsert =
+            Upsert { project, email: entry.recipient, subscription, patch: &none, evidence, asks: false };
         let upserted = contacts.upsert(upsert, entry.at);
-        if upserted.flip.is_some() {
-            events.push(NewEvent {
-                id: EventId::new(entry.at, rand::random()),
-                email: Some(entry.email),
-                data: Some(json!({ "reason": cause.as_str() }).to_string()),
-                ..NewEvent::bare(entry.project, CONTACT_UNSUBSCRIBED, upserted.contact.id, entry.at)
-            });
+        if let Some(subscribed) = upserted.flip {
+            events.push(NewEvent::flip(project, upserted.contact.id, subscribed, evidence, entry.at));
         }
     }
     contacts.save(tx, deltas).await

@@ -293,9 +293,13 @@ impl Delivery {
         if let Some(footers) = self.known_footers.get(&number, now) {
             return Ok(Some(footers));
         }
-        let found = self.app.read(body!(async |rx| project::get(rx, number).await)).await?;
-        let Some(project) = found else { return Ok(None) };
-        let footers = Arc::new(Footers::new(&project));
+        let found = self.app.read(body!(async |rx| {
+            let Some(project) = project::get(rx, number).await? else { return Ok(None) };
+            let sending = project::sending(rx, number).await?;
+            Ok(Some((project, sending.is_some_and(|sending| sending.reply_tracking))))
+        }));
+        let Some((project, reply_tracking)) = found.await? else { return Ok(None) };
+        let footers = Arc::new(Footers::new(&project, reply_tracking));
         self.known_footers.put(number, Arc::clone(&footers), now);
         Ok(Some(footers))
     }

@@ -34,6 +34,8 @@ pub(super) struct DomainKey {
     pub(super) return_path: Option<String>,
     /// The name under the domain that tracked links have, where the domain has one.
     pub(super) tracking: Option<String>,
+    /// Whether mail for the domain comes here.
+    pub(super) receives: bool,
 }
 
 #[derive(Clone)]
@@ -91,7 +93,13 @@ fn open(
         |purpose, label: &str| has_record(&stored.last_check, purpose).then(|| format!("{label}.{domain}"));
     let return_path = found(Purpose::ReturnPath, &settings.return_path_label);
     let tracking = found(Purpose::Tracking, &settings.tracking_label);
-    Ok(Signing::Key(Arc::new(DomainKey { selector: stored.selector, key, return_path, tracking })))
+    Ok(Signing::Key(Arc::new(DomainKey {
+        selector: stored.selector,
+        key,
+        return_path,
+        tracking,
+        receives: stored.receives,
+    })))
 }
 
 #[cfg(test)]
@@ -111,6 +119,7 @@ mod tests {
                 kind: kind.into(),
                 private_key: private_key.clone(),
                 may_send: true,
+                receives: true,
                 last_check: json!([{ "purpose": "return_path", "status": "found" }]),
             };
             let settings = DomainSettings {

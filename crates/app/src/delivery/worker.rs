@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{Lane, Reason};
 use mailwright_store::Error as StoreError;
 use mailwright_store::delivery::mailbox::Captured;
@@ -17,11 +18,12 @@ use super::message::Message;
 use super::outcome::{self, Circumstances, Via};
 use super::render_pool::Urgency;
 use super::sender::Sender;
-use super::signing::Signing;
+use super::signing::{DomainKey, Signing};
 use super::{Delivery, Transport, claim_ref};
 use crate::error::{Error, Result};
 use crate::sending::content::Prepared;
 use crate::sending::domain::Obstacle;
+use crate::sending::footer::Footers;
 use crate::sending::render::render;
 
 /// Pause before a mail is tried again that could not be prepared because the database did not answer.
@@ -85,6 +87,7 @@ impl Delivery {
                 return Err(never(Reason::Sender, &format!("The sender's domain {domain} was removed.")));
             }
         };
+        let reply_to = self.reply_address(&footers, mail, &key).await?;
         let date = mail.first_attempt_at.unwrap_or(mail.created_at);
         let (app, mail) = (self.app.clone(), Arc::clone(mail));
         let printed = self.render_pool.run(Urgency::of(lane), mail.project, move || {
@@ -96,6 +99,7 @@ impl Delivery {
                 &content,
                 &app.link_tag(mail.project, mail.contact)?,
                 app.tracked_address(&footers.project, &mail, &content, key.tracking.as_deref()),
+                reply_to.as_ref(),
             )
             .map_err(|_| unrenderable(&outgrown(content.room)))?;
             let signature = key
@@ -108,6 +112,30 @@ impl Delivery {
         });
         // a mail that makes it panic would do so the next time
         printed.await.unwrap_or_else(|| Err(unrenderable("The mail cannot be rendered.")))
+    }
+
+    /// The address that names the mail, to which answers come back; `None` where they go to that of the sender. `key` is
+    /// that of the sender's domain.
+    async fn reply_address(
+        &self,
+        footers: &Footers,
+        mail: &Claimed,
+        key: &DomainKey,
+    ) -> Result<Option<EmailAddress>, Unprepared> {
+        if !footers.reply_tracking {
+            return Ok(None);
+        }
+        let address = mail.reply_to.as_ref().unwrap_or(&mail.from);
+        let comes_here = |key: &DomainKey| key.receives || self.app.takes_unproven_mail();
+        let receives = if address.domain() == mail.from.domain() {
+            comes_here(key)
+        } else {
+            match self.signing_key(mail.project, address.domain()).await? {
+                Signing::Key(key) => comes_here(&key),
+                Signing::Withheld(_) | Signing::Removed => false,
+            }
+        };
+        Ok(if receives { self.app.reply_address(mail, address) } else { None })
     }
 
     /// The content of a mail. Content that is missing or cannot be read is a permanent error.

@@ -1,16 +1,23 @@
-//! Mail that comes in by SMTP: for the addresses that bounces return to, and for those that take reports.
+//! Mail that comes in by SMTP: for the addresses that bounces return to, for those that take reports, and for sender
+//! domains whose MX record points here.
 //!
 //! Only addresses that are expected are taken, so that nobody can use the listener to bounce mail to others. A message
 //! is answered when what it says is on disk; while the database is away, its sender is told to try again.
 
+use std::sync::Arc;
+use std::time::Instant;
+
 use mailwright_core::ids::{EmailId, ProjectNumber};
-use mailwright_mail::report::{Incoming, MAX_READ, Original, read};
+use mailwright_mail::authentication::{self, Origin};
+use mailwright_mail::received::Received;
+use mailwright_mail::report::{Facts, Incoming, MAX_READ, Original, read};
 use mailwright_mail::smtp_server::{Envelope, Path, Receiver, Refusal, Verdict};
 use mailwright_store::body;
 use mailwright_store::feedback::origin;
 use sha2::{Digest, Sha256};
 
 use super::news::News;
+use super::received::{Message, Taken, Way};
 use super::report::{happening, original};
 use crate::App;
 use crate::error::Result;
@@ -44,13 +51,15 @@ impl Receiver for Inbound {
     async fn recipient(&self, _: &Envelope, recipient: &Path) -> Verdict {
         match self.addressed(recipient) {
             Some(_) => Verdict::Accept,
-            None => Verdict::Refuse(Refusal::unknown_recipient()),
+            None => self.mailbox(recipient).await,
         }
     }
 
     async fn message(&self, envelope: Envelope, content: Vec<u8>) -> Verdict {
         let addressed: Vec<Addressed> =
             envelope.recipients.iter().filter_map(|path| self.addressed(path)).collect();
+        let others: Vec<&Path> =
+            envelope.recipients.iter().filter(|path| self.addressed(path).is_none()).collect();
         // no more than its beginning is read, and so no more tells it from others
         let beginning = &content[..content.len().min(MAX_READ)];
         let report = read(beginning);
@@ -59,6 +68,16 @@ impl Receiver for Inbound {
             if let Err(error) = self.take(addressed, &report, &name).await {
                 tracing::warn!(%error, "a message that came in could not be recorded, its sender has to try again");
                 return Verdict::Later;
+            }
+        }
+        if !others.is_empty() {
+            match self.receive(&envelope, &others, &report, content).await {
+                Ok(Verdict::Accept) => {}
+                Ok(refused) => return refused,
+                Err(error) => {
+                    tracing::warn!(%error, "a message that came in could not be stored, its sender has to try again");
+                    return Verdict::Later;
+                }
             }
         }
         self.0.metrics().inbound(kind(&report));
@@ -78,6 +97,65 @@ impl Inbound {
             domain.is_empty() || ours.iter().flatten().any(|ours| ours.eq_ignore_ascii_case(domain));
         let takes_reports = REPORTS.iter().any(|name| name.eq_ignore_ascii_case(path.local()));
         (is_ours && takes_reports).then_some(Addressed::Reports)
+    }
+
+    /// Whether a mail for a sender domain is taken.
+    async fn mailbox(&self, recipient: &Path) -> Verdict {
+        match self.0.receivers(recipient.domain(), Way::Smtp).await {
+            Ok(receivers) if receivers.is_empty() => Verdict::Refuse(Refusal::unknown_recipient()),
+            Ok(receivers) if receivers.iter().all(|receiver| !receiver.has_room) => Verdict::Refuse(full()),
+            Ok(_) => Verdict::Accept,
+            Err(error) => {
+                tracing::warn!(%error, "a recipient could not be looked up, its sender has to try again");
+                Verdict::Later
+            }
+        }
+    }
+
+    /// Stores a message for the projects that have the domains of its recipients.
+    async fn receive(
+        &self,
+        envelope: &Envelope,
+        recipients: &[&Path],
+        report: &Incoming,
+        content: Vec<u8>,
+    ) -> Result<Verdict> {
+        let began = Instant::now();
+        let app = &self.0;
+        let recipients: Vec<(&str, &str)> =
+            recipients.iter().map(|path| (path.local(), path.domain())).collect();
+        let projects = app.addressees(&recipients, Way::Smtp).await?;
+        let mail_from = envelope.mail_from.as_ref().map(ToString::to_string);
+        let origin = Origin {
+            client: envelope.client,
+            client_name: &envelope.client_name,
+            mail_from: mail_from.as_deref(),
+            our_name: app.settings().inbound_host().unwrap_or("localhost"),
+        };
+        let verdicts = authentication::verify(&app.0.dns, origin, &content).await;
+        let mut mail = Received::parse(&content);
+        mail.from = mail.from.or_else(|| mail_from.clone());
+        let facts = Facts::read(&content);
+        let is_of_machine = !matches!(report, Incoming::Other) || facts.is_automatic() || facts.is_loop();
+        let message = Arc::new(Message {
+            hash: Sha256::digest(&content).into(),
+            raw: Some(content),
+            mail,
+            verdicts,
+            is_automatic: mail_from.is_none() || is_of_machine,
+            answers: facts.answers,
+            processing_millis: began.elapsed().as_millis() as u64,
+        });
+        let mut best = None;
+        for (project, addressees) in projects {
+            best = best.max(Some(app.take_received(project, &message, addressees).await?));
+        }
+        Ok(match best {
+            Some(Taken::Stored | Taken::Known) => Verdict::Accept,
+            Some(Taken::Full) => Verdict::Refuse(full()),
+            // the domain was removed since its address was taken
+            None => Verdict::Refuse(Refusal::unknown_recipient()),
+        })
     }
 
     /// Records what a message says of the mail that it is about.
@@ -130,6 +208,11 @@ impl App {
         }));
         found.await
     }
+}
+
+/// No project takes more mails for the address today (RFC 5321 section 4.2.3).
+fn full() -> Refusal {
+    Refusal::new(452, (2, 2), "No more mail is taken for this address today")
 }
 
 /// The name of a kind of message in the metrics.

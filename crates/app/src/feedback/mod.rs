@@ -18,11 +18,14 @@ mod judging_again;
 mod machine_lists;
 mod mail_links;
 pub mod news;
+mod received;
+mod received_mail;
 mod recorder;
 mod redirect;
 mod report;
 mod return_path;
 mod sns;
+mod sns_received;
 mod token;
 pub(crate) mod tracked;
 mod unknown_bounces;
@@ -49,10 +52,11 @@ use crate::error::Result;
 use crate::http_client::HttpClient;
 use crate::secret::InstanceSecret;
 use crate::sending::content::{Link, Prepared};
+use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
-use mailwright_store::feedback::{hit, link, receipt};
+use mailwright_store::feedback::{hit, inbound as received_store, link, receipt};
 use mailwright_store::sending::email::Claimed;
 use mailwright_store::{Coalescer, Db, body};
 use quick_cache::sync::Cache;
@@ -61,6 +65,8 @@ use quick_cache::sync::Cache;
 const RECEIPTS: Duration = Duration::from_hours(14 * 24);
 /// Rows that are removed in one transaction.
 const FORGET: i64 = 500;
+/// Messages that are, which may be large.
+const FORGET_MESSAGES: i64 = 20;
 /// Contents whose links are kept in memory.
 const CONTENTS: usize = 2_000;
 
@@ -68,6 +74,7 @@ const CONTENTS: usize = 2_000;
 pub(crate) struct State {
     token_key: TokenKey,
     return_path: ReturnPath,
+    replies: ReturnPath,
     recorder: Recorder,
     /// The links of contents.
     links: Cache<(ProjectNumber, Vec<u8>), Arc<Vec<Link>>>,
@@ -84,6 +91,7 @@ impl State {
         Self {
             token_key: TokenKey::tracking(secret),
             return_path: ReturnPath::new(secret),
+            replies: ReturnPath::of_replies(secret),
             recorder: Recorder::default(),
             links: Cache::new(CONTENTS),
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
@@ -109,13 +117,14 @@ impl App {
     pub(crate) async fn forget_feedback(&self, project: ProjectNumber, now: Timestamp) -> Result<()> {
         let settings = &self.settings().tracking;
         let (hits, links) = (now.minus(settings.hits), now.minus(settings.links));
-        let receipts = now.minus(RECEIPTS);
+        let (receipts, messages) = (now.minus(RECEIPTS), now.minus(self.settings().inbound.keep));
         loop {
             let forgotten = self.write_in_background(body!(async |tx| {
                 let hits = hit::forget(tx, project, hits, FORGET).await?;
                 let receipts = receipt::forget(tx, project, receipts, FORGET).await?;
                 let links = link::forget(tx, project, links, FORGET).await?;
-                Ok(hits + receipts + links)
+                let messages = received_store::forget(tx, project, messages, FORGET_MESSAGES).await?;
+                Ok(hits + receipts + links + messages)
             }));
             if forgotten.await? == 0 {
                 return Ok(());
@@ -140,6 +149,13 @@ impl App {
         let path = format!("/t/{token}/");
         let base_url = &self.settings().base_url;
         Some(host.map_or_else(|| base_url.link(&path), |host| base_url.under(host).link(&path)))
+    }
+
+    /// The address that names a mail, to which answers to it come back instead of to `address`; `None` where that is too
+    /// long for it.
+    pub(crate) fn reply_address(&self, mail: &Claimed, address: &EmailAddress) -> Option<EmailAddress> {
+        let local = self.0.feedback.replies.tagged(address.local(), mail.project, mail.id)?;
+        EmailAddress::parse(&format!("{local}@{}", address.domain()))
     }
 
     /// The envelope's sender of a mail (VERP): bounces that return to it name the mail. `host` is the name that the

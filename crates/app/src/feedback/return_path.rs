@@ -1,8 +1,9 @@
-//! The addresses that bounces return to (VERP): each names the mail that it is of, signed, so that nobody can make up a
-//! bounce of a mail that did not reach them.
+//! The addresses that bounces return to (VERP), and those that answers come back to: each names the mail that it is of,
+//! signed, so that nobody can make up a bounce of a mail that did not reach them.
 //!
-//! The local part is `b` and 48 characters of Base32 in small letters: some hosts change the case of local parts, and 64
-//! characters are the most that one has (RFC 5321 section 4.5.3.1.1).
+//! The local part of a return path is `b` and 48 characters of Base32 in small letters: some hosts change the case of local parts, and 64
+//! characters are the most that one has (RFC 5321 section 4.5.3.1.1). That of a reply address is the one that the sender
+//! wrote, with `+r` and as many characters behind it.
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
 
@@ -11,8 +12,13 @@ use crate::secret::InstanceSecret;
 
 /// Purpose under which the addresses are signed.
 const PURPOSE: &str = "return path";
-/// What local parts begin with.
+/// Purpose under which reply addresses are signed.
+const REPLIES: &str = "reply address";
+/// What local parts begin with, and what reply addresses have behind the sign.
 const PREFIX: char = 'b';
+const REPLY_PREFIX: char = 'r';
+/// The longest local part.
+const MAX_LOCAL: usize = 64;
 /// Base32 (RFC 4648 section 6) in small letters.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// Bits of a character.
@@ -20,18 +26,39 @@ const BITS: usize = 5;
 
 /// What the addresses are made and read with.
 #[derive(Debug)]
-pub(crate) struct ReturnPath(TokenKey);
+pub(crate) struct ReturnPath {
+    key: TokenKey,
+    prefix: char,
+}
 
 impl ReturnPath {
     pub(crate) fn new(secret: &InstanceSecret) -> Self {
-        Self(TokenKey::new(secret, PURPOSE))
+        Self { key: TokenKey::new(secret, PURPOSE), prefix: PREFIX }
+    }
+
+    /// What reply addresses are made and read with.
+    pub(crate) fn of_replies(secret: &InstanceSecret) -> Self {
+        Self { key: TokenKey::new(secret, REPLIES), prefix: REPLY_PREFIX }
+    }
+
+    /// The local part of an address to which answers to a mail come back; `None` where the sender's is too long for it.
+    pub(crate) fn tagged(&self, local: &str, project: ProjectNumber, mail: EmailId) -> Option<String> {
+        let tagged = format!("{local}+{}", self.local_part(project, mail));
+        (tagged.len() <= MAX_LOCAL).then_some(tagged)
+    }
+
+    /// The local part that the sender wrote, and the mail that an address names to which answers come back.
+    pub(crate) fn untagged<'l>(&self, local: &'l str) -> Option<(&'l str, ProjectNumber, EmailId)> {
+        let (local, tag) = local.rsplit_once('+')?;
+        let (project, mail) = self.read(tag)?;
+        (!local.is_empty()).then_some((local, project, mail))
     }
 
     /// The local part of the address to which bounces of a mail return.
     pub(crate) fn local_part(&self, project: ProjectNumber, mail: EmailId) -> String {
-        let token = self.0.sign(project, mail);
+        let token = self.key.sign(project, mail);
         let mut local = String::with_capacity(1 + (TOKEN * 8).div_ceil(BITS));
-        local.push(PREFIX);
+        local.push(self.prefix);
         let (mut buffer, mut bits) = (0_u32, 0);
         for byte in token {
             buffer = (buffer << 8) | u32::from(byte);
@@ -46,7 +73,7 @@ impl ReturnPath {
 
     /// The mail whose bounces return to a local part; `None` for one that is not ours. Case does not matter.
     pub(crate) fn read(&self, local: &str) -> Option<(ProjectNumber, EmailId)> {
-        let rest = local.strip_prefix([PREFIX, PREFIX.to_ascii_uppercase()])?;
+        let rest = local.strip_prefix([self.prefix, self.prefix.to_ascii_uppercase()])?;
         if rest.len() * BITS != TOKEN * 8 {
             return None;
         }
@@ -62,7 +89,7 @@ impl ReturnPath {
                 place += 1;
             }
         }
-        self.0.verify(token)
+        self.key.verify(token)
     }
 }
 
@@ -93,8 +120,16 @@ mod tests {
             assert_eq!(return_path.read(std::str::from_utf8(&forged).unwrap()), None, "{at}");
             forged[at] = before;
         }
+        let replies = ReturnPath::of_replies(&secret);
+        let tagged = replies.tagged("help", ProjectNumber(7), mail).unwrap();
+        assert_eq!(replies.untagged(&tagged), Some(("help", ProjectNumber(7), mail)));
+        assert_eq!(replies.tagged("newsletter-team", ProjectNumber(7), mail), None, "too long");
+        for other in ["help", "help+x", "+", &format!("help+{local}"), &tagged[4..]] {
+            assert_eq!(replies.untagged(other), None, "{other}");
+        }
+        assert_eq!(return_path.read(&tagged[5..]), None);
         // the token of a link opens nothing here
         let link = TokenKey::tracking(&secret);
-        assert_eq!(link.verify(return_path.0.sign(ProjectNumber(7), mail)), None);
+        assert_eq!(link.verify(return_path.key.sign(ProjectNumber(7), mail)), None);
     }
 }

@@ -196,6 +196,9 @@ impl App {
             // what anybody publishes there
             Err(_) => return Ok(SnsAnswer::Ignored("The message is no event of SES.")),
         };
+        if let What::Received(received) = &news.what {
+            return self.take_received_by_ses(&news.mail, received).await;
+        }
         let at = news.at.unwrap_or(envelope.published_at);
         let Some(what) = Recordable::of(&news) else {
             return Ok(SnsAnswer::Ignored("Events of this type are not recorded."));

@@ -8,10 +8,12 @@ pub mod member;
 pub mod rate_limit;
 
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
+use mailwright_core::ids::{ProjectId, ProjectNumber, TemplateId, UserId};
+use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Role};
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::{Clock, Timestamp};
 use mailwright_store::account::user::{self, User};
 use mailwright_store::automation::workflow;
@@ -21,7 +23,7 @@ use mailwright_store::project::api_key::{self};
 use mailwright_store::project::audit::Entry;
 use mailwright_store::project::purge;
 use mailwright_store::project::{self as store, Change, Details};
-use mailwright_store::sending::{campaign, domain};
+use mailwright_store::sending::{campaign, domain, template};
 use mailwright_store::{Db, Error as StoreError, Tx};
 use serde_json::{Value, json};
 
@@ -138,6 +140,9 @@ impl App {
             .write(body!(async |tx| {
                 let number = locked(tx, number, id).await?;
                 still_may(tx, number, &actor, Capability::ManageProject).await?;
+                if let Patch::Value(template) = change.confirmation_template {
+                    check_confirmation(tx, number, template).await?;
+                }
                 store::change(tx, number, &change, now).await?;
                 if change.timezone != Patch::Absent {
                     schedule::plan_again(tx, number, now).await?;
@@ -145,6 +150,8 @@ impl App {
                 let told = json!({
                     "name": change.name, "tracking": change.tracking, "language": change.language,
                     "publicKeyMayResubscribe": change.public_key_may_resubscribe,
+                    "doubleOptIn": change.double_opt_in, "consentKeepsAddress": change.consent_keeps_address,
+                    "replyTracking": change.reply_tracking,
                 });
                 let told = match change.sending_per_second {
                     Patch::Absent => given(told),
@@ -162,6 +169,11 @@ impl App {
                     Patch::Value(cap) => {
                         with(told, "marketingCap", json!({ "emails": cap.emails, "hours": cap.hours }))
                     }
+                };
+                let told = match change.confirmation_template {
+                    Patch::Absent => told,
+                    Patch::Null => with(told, "confirmationTemplateId", Value::Null),
+                    Patch::Value(id) => with(told, "confirmationTemplateId", id.to_string().into()),
                 };
                 let entry = Entry::of_project(Action::ProjectUpdated).with(told);
                 store::audit::record(tx, number, &actor, &entry, now).await?;
@@ -285,4 +297,15 @@ async fn locked(tx: &mut Tx<'_>, number: ProjectNumber, id: ProjectId) -> Result
 
 fn gone() -> Error {
     Error::NotFound { resource: Resource::Project, id: String::new() }
+}
+
+/// Refuses a template for the mails that ask to confirm that the project does not have, or that is marketing.
+async fn check_confirmation(tx: &mut Tx<'_>, number: ProjectNumber, id: TemplateId) -> Result<()> {
+    let found = template::get(tx, number, id).await?;
+    let found = found.ok_or_else(|| Error::not_found(Resource::Template, id))?;
+    if found.kind == TemplateType::Transactional {
+        return Ok(());
+    }
+    let text = "Must be a template of type TRANSACTIONAL: who is asked has not agreed to marketing mail.";
+    Err(Error::Invalid(vec![Issue::new("confirmationTemplateId", "custom", text).received(id.to_string())]))
 }

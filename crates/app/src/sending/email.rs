@@ -3,15 +3,18 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use mailwright_core::email::EmailStatus;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_store::Door;
 use mailwright_store::body;
+use mailwright_store::feedback::inbound;
 use mailwright_store::sending::email::{self as store, Illegible, List};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
+pub use mailwright_store::feedback::inbound::Inbound;
 pub use mailwright_store::sending::email::Email;
 
 /// A page of mails.
@@ -77,23 +80,52 @@ impl App {
                 door,
                 body!(async |rx| {
                     let total = if list.after.is_none() { store::total(rx, number, list).await? } else { 0 };
-                    Ok((store::list(rx, number, List { limit: list.limit + 1, ..list }).await?, total))
+                    let list = List { limit: list.limit + 1, ..list };
+                    let sent = if list.status == Some(EmailStatus::Received) {
+                        Vec::new()
+                    } else {
+                        store::list(rx, number, list).await?
+                    };
+                    let received = if list.status.is_none_or(|status| status == EmailStatus::Received) {
+                        inbound::list(rx, number, list.contact, list.after, list.limit).await?
+                    } else {
+                        Vec::new()
+                    };
+                    Ok((merged(sent, received), total))
                 }),
             )
             .await?;
         let has_more = emails.len() > list.limit;
         emails.truncate(list.limit);
-        let id = |row: &std::result::Result<Email, Illegible>| {
-            row.as_ref().map_or_else(|row| row.id, |email| email.id)
-        };
-        let next = emails.last().filter(|_| has_more).map(id);
+        let next = emails.last().filter(|_| has_more).map(id_of);
         Ok(Page { emails: self.legible(number, emails), next, total })
     }
 
-    /// One mail.
-    pub async fn email(&self, project: &Project, id: EmailId) -> Result<Email> {
+    /// One mail, and what more is known of one that came in.
+    pub async fn email(&self, project: &Project, id: EmailId) -> Result<(Email, Option<Inbound>)> {
         let number = project.number;
-        let found = self.read(body!(async |rx| store::get(rx, number, id).await)).await?;
-        found.ok_or_else(|| Error::not_found(Resource::Email, id))
+        let found = self.read(body!(async |rx| {
+            match store::get(rx, number, id).await? {
+                Some(email) => Ok(Some((email, None))),
+                None => Ok(inbound::get(rx, number, id).await?.map(|(email, mail)| (email, Some(mail)))),
+            }
+        }));
+        found.await?.ok_or_else(|| Error::not_found(Resource::Email, id))
     }
+}
+
+/// A row of a list, which may be damaged.
+type Row = std::result::Result<Email, Illegible>;
+
+fn id_of(row: &Row) -> EmailId {
+    row.as_ref().map_or_else(|row| row.id, |email| email.id)
+}
+
+/// The mails that were sent with those that came in, newest first.
+fn merged(mut sent: Vec<Row>, received: Vec<Email>) -> Vec<Row> {
+    if !received.is_empty() {
+        sent.extend(received.into_iter().map(Ok));
+        sent.sort_by_key(|row| std::cmp::Reverse(id_of(row)));
+    }
+    sent
 }

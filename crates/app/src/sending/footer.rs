@@ -14,18 +14,24 @@ use mailwright_mail::text::end_of_what_is_seen;
 pub(crate) struct Footers {
     /// Whose mails these are.
     pub(crate) project: Project,
-    footers: [OnceLock<Footer>; Locale::ALL.len()],
+    /// Whether answers to them come back to an address that names the mail.
+    pub(crate) reply_tracking: bool,
+    by_locale: [OnceLock<Footer>; Locale::ALL.len()],
 }
 
 impl Footers {
-    pub(crate) fn new(project: &Project) -> Self {
-        Self { project: project.clone(), footers: [const { OnceLock::new() }; Locale::ALL.len()] }
+    pub(crate) fn new(project: &Project, reply_tracking: bool) -> Self {
+        Self {
+            project: project.clone(),
+            reply_tracking,
+            by_locale: [const { OnceLock::new() }; Locale::ALL.len()],
+        }
     }
 
     /// The footer for a recipient whose `locale` is this. The first mail in a language makes it for all others.
     pub(crate) fn footer(&self, locale: Option<&str>) -> &Footer {
         let locale = Locale::resolve(locale, &self.project.language);
-        self.footers[locale as usize].get_or_init(|| Footer::new(&self.project.name, locale))
+        self.by_locale[locale as usize].get_or_init(|| Footer::new(&self.project.name, locale))
     }
 }
 
@@ -40,7 +46,7 @@ pub(crate) struct Footer {
 impl Footer {
     fn new(project: &str, locale: Locale) -> Self {
         let (tag, texts) = (locale.tag(), locale.texts());
-        let reason = html(texts.footer_reason, Values { project, email: "" });
+        let reason = html(texts.footer_reason, Values { project, email: "", topic: "" });
         Self {
             before_unsubscribe: format!(
                 "<div lang=\"{tag}\" style=\"margin-top:24px;padding-top:16px;border-top:1px solid #d8d8d8;\
@@ -76,14 +82,19 @@ mod tests {
     use super::*;
 
     fn footers(name: &str, language: &str) -> Footers {
-        Footers::new(&Project {
-            number: ProjectNumber(1),
-            id: ProjectId::new(Timestamp(0), rand::random()),
-            name: name.to_owned(),
-            language: language.to_owned(),
-            disabled: false,
-            tracking: Tracking::Enabled,
-        })
+        Footers::new(
+            &Project {
+                number: ProjectNumber(1),
+                id: ProjectId::new(Timestamp(0), rand::random()),
+                name: name.to_owned(),
+                language: language.to_owned(),
+                disabled: false,
+                tracking: Tracking::Enabled,
+                double_opt_in: false,
+                consent_keeps_address: false,
+            },
+            false,
+        )
     }
 
     fn with_footer(footers: &Footers, locale: Option<&str>, html: &str) -> String {

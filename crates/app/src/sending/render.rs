@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use mailwright_core::address::EmailAddress;
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::EmailSource;
 use mailwright_core::ids::{ContactId, ProjectId};
@@ -60,7 +61,7 @@ impl Links {
 pub(crate) struct Outgrown;
 
 /// Renders a mail for its recipient. `tag` is what links to the recipient's pages carry, `tracked` is what the addresses of
-/// tracked links begin with, if the mail is tracked.
+/// tracked links begin with, if the mail is tracked. `reply_to` is where answers go, if not to the mail's own reply address.
 pub(crate) fn render(
     base_url: &BaseUrl,
     footers: &Footers,
@@ -68,6 +69,7 @@ pub(crate) fn render(
     content: &Prepared,
     tag: &str,
     tracked: Option<String>,
+    reply_to: Option<&EmailAddress>,
 ) -> Result<Rendered, Outgrown> {
     let links = Links::new(base_url, mail, tag);
     let contact = mail.contact.to_string();
@@ -122,7 +124,9 @@ pub(crate) fn render(
     let message = Message {
         from: Mailbox { name: Some(from_name), address: mail.from.to_string() },
         to: Mailbox { name: mail.recipient_name.clone(), address: mail.recipient.to_string() },
-        reply_to: mail.reply_to.as_ref().map(|to| Mailbox { name: None, address: to.to_string() }),
+        reply_to: reply_to
+            .or(mail.reply_to.as_ref())
+            .map(|to| Mailbox { name: None, address: to.to_string() }),
         subject: &subject,
         html: &html,
         text: text.as_deref(),

@@ -62,7 +62,7 @@ impl App {
 
     /// One such mail, with its HTML.
     pub async fn suppressed_email(&self, project: &Project, id: EmailId) -> Result<Suppressed> {
-        let email = self.email(project, id).await?;
+        let (email, _) = self.email(project, id).await?;
         if email.status != EmailStatus::Suppressed {
             return Err(Error::not_found(Resource::Email, id));
         }
@@ -79,12 +79,13 @@ impl App {
         with_body: bool,
     ) -> Result<Suppressed> {
         let gone = |email| Ok(Suppressed { email, subject: None, body: None });
-        let (Some(source), Some(recipient)) = (source, email.recipient.as_deref()) else {
+        let recipient = email.contact.zip(email.recipient.as_deref());
+        let (Some(source), Some((contact, recipient))) = (source, recipient) else {
             return gone(email);
         };
         let content = self.0.sending.contents.get(project, &source.content_hash).await?;
         let Some(content) = content else { return gone(email) };
-        let (subject, body) = preview(email.contact, recipient, &source.variables, &content, with_body);
+        let (subject, body) = preview(contact, recipient, &source.variables, &content, with_body);
         Ok(Suppressed { email, subject, body })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
-use mailwright_core::ids::{ProjectNumber, TemplateId};
+use mailwright_core::ids::{ProjectNumber, TemplateId, TopicId};
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::project::Project;
@@ -19,6 +19,7 @@ use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::template::{self as store, List};
 
 use crate::App;
+use crate::audience::topic::keep_topic;
 use crate::error::{Error, Resource, Result};
 use crate::sending::domain::{check_may_send, required_sender};
 
@@ -46,6 +47,8 @@ pub struct Fields {
     pub kind: Option<TemplateType>,
     /// Whether its mails are tracked; null leaves it to the project.
     pub tracking: Patch<bool>,
+    /// The topic that its mails belong to; null for none.
+    pub topic: Patch<TopicId>,
 }
 
 impl Fields {
@@ -68,6 +71,7 @@ impl Fields {
         self.reply_to.apply(&mut template.reply_to);
         set(&mut template.kind, self.kind);
         self.tracking.apply(&mut template.tracking);
+        self.topic.apply(&mut template.topic);
     }
 }
 
@@ -111,6 +115,7 @@ impl App {
             if check_sender {
                 check_may_send(tx, number, &template.from, leaves).await?;
             }
+            keep_topic(tx, number, template.topic).await?;
             store::update(tx, number, &template).await?;
             Ok(template)
         }))
@@ -142,6 +147,7 @@ impl App {
             if check_sender {
                 check_may_send(tx, number, &template.from, leaves).await?;
             }
+            keep_topic(tx, number, template.topic).await?;
             store::create(tx, number, &template).await?;
             Ok(template)
         }))
@@ -219,6 +225,7 @@ fn blank(from: EmailAddress, now: Timestamp) -> Template {
         reply_to: None,
         kind: TemplateType::Marketing,
         tracking: None,
+        topic: None,
         created_at: now,
         updated_at: now,
     }

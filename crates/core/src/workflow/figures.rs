@@ -44,6 +44,8 @@ names_in_json! {
         Bounced = "bounced",
         /// Mails that the recipient called spam.
         Complained = "complained",
+        /// Mails by whose link the recipient opted out.
+        Unsubscribed = "unsubscribed",
     }
 }
 
@@ -51,7 +53,7 @@ impl Figure {
     /// The figure of a mail that came to a status when it was handed over; `None` for one that still waits.
     pub fn of_mail(status: EmailStatus) -> Option<Self> {
         match status {
-            EmailStatus::Pending | EmailStatus::Sending => None,
+            EmailStatus::Pending | EmailStatus::Sending | EmailStatus::Received => None,
             EmailStatus::Sent
             | EmailStatus::Delivered
             | EmailStatus::Opened

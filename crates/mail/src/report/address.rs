@@ -67,7 +67,7 @@ fn kept(text: &str) -> Option<String> {
 }
 
 /// The address of a field that holds one, such as `From` or `Return-Path`; none when that is `<>`.
-pub(super) fn first(field: &str) -> Option<String> {
+pub(crate) fn first(field: &str) -> Option<String> {
     // what stands in angle brackets, since a name may hold an address too
     let bracketed = field.split('<').skip(1).find_map(|rest| found(rest.split('>').next()?).next());
     bracketed.or_else(|| found(field).next()).map(|found| found.address.to_owned())

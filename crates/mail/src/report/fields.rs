@@ -14,23 +14,23 @@ const MAX_VALUE: usize = 8 * 1024;
 
 /// One field: its name, and its value as it stands there, with the line ends of its folds.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Field<'a> {
-    pub(super) name: &'a [u8],
+pub(crate) struct Field<'a> {
+    pub(crate) name: &'a [u8],
     value: &'a [u8],
 }
 
 impl Field<'_> {
-    pub(super) fn is(&self, name: &str) -> bool {
+    pub(crate) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
     /// The value in one line: see [`one_line`]. Its first 8 KiB.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         one_line(&String::from_utf8_lossy(&self.value[..self.value.len().min(MAX_VALUE)]))
     }
 
     /// The value with its encoded words decoded (RFC 2047).
-    pub(super) fn decoded(&self) -> String {
+    pub(crate) fn decoded(&self) -> String {
         let text = self.text();
         if !text.contains("=?") {
             return text;
@@ -43,7 +43,7 @@ impl Field<'_> {
 
 /// A text in one line: runs of white space, control characters, and characters that are invisible or turn the
 /// direction of writing around become one space; there is none at either end.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_whitespace() || c.is_control() || is_hidden(c) {
@@ -60,7 +60,7 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// The header of a message or of a part of one.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Head<'a> {
+pub(crate) struct Head<'a> {
     fields: Vec<Field<'a>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Head<'a> {
     ///
     /// A line that is no field ends the header, as an empty one does, and belongs to the body: broken senders leave the
     /// empty line out. The line `From ` of a mailbox file is skipped.
-    pub(super) fn split(entity: &'a [u8]) -> (Self, &'a [u8]) {
+    pub(crate) fn split(entity: &'a [u8]) -> (Self, &'a [u8]) {
         let mut head = Self::default();
         let mut rest = entity;
         // where the value of the last field begins, when it is among those that are kept
@@ -97,25 +97,25 @@ impl<'a> Head<'a> {
     }
 
     /// The fields with a name, in their order.
-    pub(super) fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b Field<'a>> {
+    pub(crate) fn all<'b>(&'b self, name: &'b str) -> impl Iterator<Item = &'b Field<'a>> {
         self.fields.iter().filter(move |field| field.is(name))
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&Field<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Field<'a>> {
         self.fields.iter().find(|field| field.is(name))
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
     /// The value of the first field with a name, in one line; `None` when it is empty, too.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.get(name).map(Field::text).filter(|text| !text.is_empty())
     }
 
     /// Whether a mailing list or a sender of newsletters says that the mail is one of many.
-    pub(super) fn is_bulk(&self) -> bool {
+    pub(crate) fn is_bulk(&self) -> bool {
         ["list-id", "list-unsubscribe", "list-post"].iter().any(|name| self.has(name))
     }
 }
@@ -123,7 +123,7 @@ impl<'a> Head<'a> {
 /// The fields in a report, in their order, each with whether it is the first after an empty line, or of all.
 ///
 /// Reports come with empty lines in odd places, and with lines that are no fields; neither ends them.
-pub(super) fn in_groups(report: &[u8]) -> impl Iterator<Item = (bool, Field<'_>)> {
+pub(crate) fn in_groups(report: &[u8]) -> impl Iterator<Item = (bool, Field<'_>)> {
     let mut rest = report;
     let groups = std::iter::from_fn(move || {
         if rest.is_empty() {

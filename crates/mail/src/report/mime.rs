@@ -27,28 +27,34 @@ const MAX_BOUNDARY: usize = 256;
 
 /// A message, its multiparts opened.
 #[derive(Debug)]
-pub(super) struct Message<'a> {
-    pub(super) head: Head<'a>,
+pub(crate) struct Message<'a> {
+    pub(crate) head: Head<'a>,
     /// The `report-type` of the first `multipart/report`, lower case.
-    pub(super) report_type: Option<String>,
+    pub(crate) report_type: Option<String>,
     /// The parts that are no multiparts, in their order, at most 100.
-    pub(super) leaves: Vec<Leaf<'a>>,
+    pub(crate) leaves: Vec<Leaf<'a>>,
 }
 
 /// A part that is no multipart.
 #[derive(Debug)]
-pub(super) struct Leaf<'a> {
+pub(crate) struct Leaf<'a> {
     /// Type and subtype, lower case, such as `text/plain`.
-    pub(super) media: String,
+    pub(crate) media: String,
     charset: Option<String>,
     encoding: Option<String>,
     body: &'a [u8],
+    /// The file's name, from `Content-Disposition` or else from `Content-Type`.
+    pub(crate) name: Option<String>,
+    /// The word of `Content-Disposition`, lower case.
+    pub(crate) disposition: Option<String>,
+    /// `Content-ID`, as it stands there.
+    pub(crate) content_id: Option<String>,
     /// Whether it stands in a `multipart/report`.
-    pub(super) is_in_report: bool,
+    pub(crate) is_in_report: bool,
 }
 
 impl<'a> Message<'a> {
-    pub(super) fn parse(raw: &'a [u8]) -> Self {
+    pub(crate) fn parse(raw: &'a [u8]) -> Self {
         let (head, body) = Head::split(raw);
         let mut tree = Tree { report_type: None, leaves: Vec::new() };
         tree.add(&head, body, 0, false);
@@ -56,12 +62,12 @@ impl<'a> Message<'a> {
     }
 
     /// The first leaf with one of the types.
-    pub(super) fn leaf(&self, media: &[&str]) -> Option<&Leaf<'a>> {
+    pub(crate) fn leaf(&self, media: &[&str]) -> Option<&Leaf<'a>> {
         self.leaves.iter().find(|leaf| media.contains(&&*leaf.media))
     }
 
     /// What a person reads first, at most `limit` bytes: the first plain text, otherwise the first HTML as text.
-    pub(super) fn words(&self, limit: usize) -> String {
+    pub(crate) fn words(&self, limit: usize) -> String {
         let plain = self.leaf(&["text/plain"]).map(|leaf| leaf.text(limit));
         plain.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| {
             self.leaf(&["text/html"]).map(|leaf| html_to_text(&leaf.text(limit))).unwrap_or_default()
@@ -71,7 +77,7 @@ impl<'a> Message<'a> {
 
 impl<'a> Leaf<'a> {
     /// The content without its transfer encoding, at most `limit` bytes. What cannot be decoded stays as it is.
-    pub(super) fn content(&self, limit: usize) -> Cow<'a, [u8]> {
+    pub(crate) fn content(&self, limit: usize) -> Cow<'a, [u8]> {
         let part = |limit: usize| &self.body[..self.body.len().min(limit)];
         let decoded = match self.encoding.as_deref() {
             Some("base64") => base64_decode(base64_alphabet(part(limit.saturating_mul(2)))),
@@ -88,7 +94,7 @@ impl<'a> Leaf<'a> {
     }
 
     /// The content as text, of at most `limit` bytes of content. Lines end with `\n`.
-    pub(super) fn text(&self, limit: usize) -> String {
+    pub(crate) fn text(&self, limit: usize) -> String {
         let content = self.content(limit);
         let decoder = self.charset.as_deref().filter(|_| !content.is_empty());
         let text = match decoder.and_then(|charset| charset_decoder(charset.as_bytes())) {
@@ -133,7 +139,11 @@ impl<'a> Tree<'a> {
             }
         }
         let is_multipart = kind.media.starts_with("multipart/");
+        let (disposition, filename) = disposition(head.get("content-disposition"));
         self.leaves.push(Leaf {
+            name: filename.or(kind.name),
+            disposition,
+            content_id: head.text("content-id"),
             // without its delimiters it is text that somebody may read
             media: if is_multipart { "text/plain".to_owned() } else { kind.media },
             charset: kind.charset,
@@ -150,7 +160,17 @@ struct Kind {
     /// Only that of a multipart.
     boundary: Option<String>,
     charset: Option<String>,
+    name: Option<String>,
     report_type: Option<String>,
+}
+
+/// The word of a `Content-Disposition`, lower case, and the name that it gives the file.
+fn disposition(field: Option<&Field<'_>>) -> (Option<String>, Option<String>) {
+    let Some(text) = field.map(Field::text) else { return (None, None) };
+    let line = format!("{}\n", &text[..text.floor_char_boundary(MAX_CONTENT_TYPE)]);
+    let value = MessageStream::new(line.as_bytes()).parse_content_type();
+    let Some(value) = value.as_content_type() else { return (None, None) };
+    (Some(value.ctype().to_ascii_lowercase()), value.attribute("filename").map(str::to_owned))
 }
 
 impl Kind {
@@ -160,7 +180,7 @@ impl Kind {
         let value = MessageStream::new(line.as_bytes()).parse_content_type();
         let Some(value) = value.as_content_type().filter(|value| value.c_subtype.is_some()) else {
             let media = "text/plain".to_owned();
-            return Self { media, boundary: None, charset: None, report_type: None };
+            return Self { media, boundary: None, charset: None, name: None, report_type: None };
         };
         let attribute = |name: &str| value.attribute(name).map(str::to_owned);
         let media = format!("{}/{}", value.ctype(), value.subtype().unwrap_or_default()).to_ascii_lowercase();
@@ -168,6 +188,7 @@ impl Kind {
         Self {
             boundary: attribute("boundary").filter(is_boundary).filter(|_| media.starts_with("multipart/")),
             charset: attribute("charset"),
+            name: attribute("name"),
             report_type: attribute("report-type").map(|text| text.to_ascii_lowercase()),
             media,
         }

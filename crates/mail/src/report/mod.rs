@@ -18,14 +18,14 @@
 //! deep. Every list and text in what is returned has the bound that its documentation says. The time is linear in what
 //! is looked at, and nothing in a message makes this panic.
 
-mod address;
+pub(crate) mod address;
 mod automatic;
 mod codes;
 mod facts;
 mod feedback;
-mod fields;
+pub(crate) mod fields;
 mod incoming;
-mod mime;
+pub(crate) mod mime;
 mod notice;
 mod original;
 mod phrases;

@@ -161,6 +161,8 @@ pub(super) struct Inbound {
     connections: usize,
     connections_per_client: usize,
     message_mb: usize,
+    keep_days: u64,
+    mails_per_day: i64,
 }
 
 /// Where mail comes in.
@@ -226,7 +228,8 @@ impl Inbound {
             name => Some(domain("RETURN_PATH", name)?),
         };
         let host = self.host(of_base_url).filter(|_| !self.listen.is_empty());
-        Ok(InboundSettings { host, return_path, sns })
+        let keep = Duration::from_hours(24 * self.keep_days);
+        Ok(InboundSettings { host, return_path, keep, per_day: self.mails_per_day, sns })
     }
 }
 

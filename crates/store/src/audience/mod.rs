@@ -1,5 +1,7 @@
 //! The audience of a project: contacts and their data, events, segments, filters, suppressions.
 
+pub mod confirmation;
+pub mod consent;
 pub mod contact;
 pub mod contact_field;
 pub mod email_search_cache;
@@ -8,8 +10,10 @@ pub mod event_data;
 pub mod event_day;
 pub mod event_field;
 pub mod filter;
+mod flip;
 pub mod names;
 pub mod search;
 pub mod segment;
 pub mod suppression;
+pub mod topic;
 pub(crate) mod touched;

@@ -75,7 +75,7 @@ impl Mail {
     pub fn state(&self) -> State {
         match self.before.status {
             EmailStatus::Pending | EmailStatus::Sending => State::TooEarly,
-            EmailStatus::Skipped | EmailStatus::Suppressed => State::Never,
+            EmailStatus::Skipped | EmailStatus::Suppressed | EmailStatus::Received => State::Never,
             EmailStatus::Sent
             | EmailStatus::Delivered
             | EmailStatus::Opened

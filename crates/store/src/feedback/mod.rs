@@ -2,6 +2,7 @@
 
 pub mod heat;
 pub mod hit;
+pub mod inbound;
 pub mod link;
 pub mod mail;
 pub mod origin;

@@ -16,6 +16,19 @@ pub async fn projects_of_domain(rx: &Rx<'_>, domain: &str) -> Result<Vec<Project
     .await
 }
 
+/// Most projects that get the mail for one domain.
+const MOST_RECEIVERS: i64 = 50;
+
+/// The projects that have a sender domain, at most 50. `receives`: only those whose MX record points here.
+pub async fn receivers(rx: &Rx<'_>, domain: &str, receives: bool) -> Result<Vec<ProjectNumber>> {
+    rx.all(
+        "select project_id from domain_names where name = $1 and (receives or not $2) order by project_id limit $3",
+        args![domain, receives, MOST_RECEIVERS],
+        |r| r.get(0),
+    )
+    .await
+}
+
 /// Whether a project has a mail.
 pub async fn has_mail(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<bool> {
     rx.exists("select 1 from emails where project_id = $1 and id = $2", args![project, id]).await

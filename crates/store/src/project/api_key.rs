@@ -10,7 +10,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
-use crate::project;
+use crate::project::{self, WIDTH};
 
 names! {
     /// Which endpoints a key opens.
@@ -54,15 +54,15 @@ pub async fn find(rx: &Rx<'_>, hashes: &[KeyHash]) -> Result<Vec<Found>> {
         ),
         &[Arg::Blobs(hashes.iter().map(|h| Some(h.as_slice().into())).collect())],
         |r| {
-            let kind = kind(&r.get::<String>(8)?);
+            let kind = kind(&r.get::<String>(WIDTH + 2)?);
             Ok(Found {
                 project: project::read(r)?,
-                hash: r.get(6)?,
-                id: r.get(7)?,
-                may_resubscribe: kind == KeyKind::Secret || r.get(11)?,
+                hash: r.get(WIDTH)?,
+                id: r.get(WIDTH + 1)?,
+                may_resubscribe: kind == KeyKind::Secret || r.get(WIDTH + 5)?,
                 kind,
-                name: r.get(9)?,
-                scopes: scopes(r.get(10)?),
+                name: r.get(WIDTH + 3)?,
+                scopes: scopes(r.get(WIDTH + 4)?),
             })
         },
     )

@@ -9,25 +9,27 @@ pub mod automation;
 pub mod member;
 pub mod purge;
 pub mod rate_limit;
+mod settings;
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::ids::{ProjectId, ProjectNumber, UserId};
-use mailwright_core::patch::Patch;
-use mailwright_core::project::{self, MarketingCap, Project, Tracking, Utm};
+use mailwright_core::ids::{ProjectId, ProjectNumber, TemplateId, UserId};
+use mailwright_core::project::{self, Project, Tracking, Utm};
 use mailwright_core::role::Role;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
 use self::automation::Automation;
+pub use self::settings::{Change, change};
 use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
-pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at, p.tracking";
+pub(crate) const COLUMNS: &str = "p.number, p.id, p.name, p.language, p.disabled_at, p.tracking, \
+     p.double_opt_in, p.consent_keeps_address";
 
 /// How many columns [`COLUMNS`] has.
-const WIDTH: usize = 6;
+pub(crate) const WIDTH: usize = 8;
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Project> {
     read_at(row, 0)
@@ -42,6 +44,8 @@ pub(crate) fn read_at(row: &Row<'_>, first: usize) -> Result<Project> {
         language: row.get(first + 3)?,
         disabled: row.get::<Option<i64>>(first + 4)?.is_some(),
         tracking: row.named(first + 5, "projects.tracking", Tracking::from_name)?,
+        double_opt_in: row.get(first + 6)?,
+        consent_keeps_address: row.get(first + 7)?,
     })
 }
 
@@ -159,14 +163,18 @@ pub struct Sending {
     pub project: Project,
     /// Most mails a second; `None` for the instance's setting.
     pub per_second: Option<i64>,
+    /// Whether answers come back to an address that names the mail.
+    pub reply_tracking: bool,
 }
 
 /// The settings of a project that sending needs.
 pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Sending>> {
     rx.optional(
-        format!("select {COLUMNS}, p.sending_per_second from projects p where p.number = $1"),
+        format!(
+            "select {COLUMNS}, p.sending_per_second, p.reply_tracking from projects p where p.number = $1"
+        ),
         args![number],
-        |r| Ok(Sending { project: read(r)?, per_second: r.get(WIDTH)? }),
+        |r| Ok(Sending { project: read(r)?, per_second: r.get(WIDTH)?, reply_tracking: r.get(WIDTH + 1)? }),
     )
     .await
 }
@@ -176,6 +184,12 @@ pub async fn utm(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Utm>> 
     let sql = "select {json_out utm} from projects where number = $1";
     let stored = rx.optional(sql, args![number], |r| r.get::<Option<Json>>(0)).await?.flatten();
     Ok(stored.as_ref().map(Utm::from_json))
+}
+
+/// The template of the mails in which a project asks to confirm; `None` for the service's own text.
+pub async fn confirmation_template(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<TemplateId>> {
+    let sql = "select confirmation_template_id from projects where number = $1";
+    Ok(rx.optional(sql, args![number], |r| r.get::<Option<TemplateId>>(0)).await?.flatten())
 }
 
 /// A project as its settings show it.
@@ -191,6 +205,10 @@ pub struct Details {
     pub public_key_may_resubscribe: bool,
     /// What is added to the targets of tracked links.
     pub utm: Option<Utm>,
+    /// The template of the mails that ask to confirm; `None` for the service's own text.
+    pub confirmation_template: Option<TemplateId>,
+    /// Whether answers come back to an address that names the mail.
+    pub reply_tracking: bool,
     /// What its workflows need.
     pub automation: Automation,
     /// When it was created.
@@ -202,7 +220,8 @@ pub struct Details {
 const DETAILS: &str = "p.created_at, p.updated_at, (select k.token from api_keys k \
      where k.project_id = p.number and k.kind = 'public' and k.name is null and k.revoked_at is null \
      order by k.created_at limit 1), p.sending_per_second, p.public_key_may_resubscribe, \
-     p.timezone, p.marketing_cap, p.marketing_cap_hours, {json_out p.utm}";
+     p.timezone, p.marketing_cap, p.marketing_cap_hours, {json_out p.utm}, \
+     p.confirmation_template_id, p.reply_tracking";
 
 fn read_details(row: &Row<'_>) -> Result<Details> {
     Ok(Details {
@@ -214,6 +233,8 @@ fn read_details(row: &Row<'_>) -> Result<Details> {
         public_key_may_resubscribe: row.get(WIDTH + 4)?,
         automation: automation::read(row, WIDTH + 5)?,
         utm: row.get::<Option<Json>>(WIDTH + 8)?.as_ref().map(Utm::from_json),
+        confirmation_template: row.get(WIDTH + 9)?,
+        reply_tracking: row.get(WIDTH + 10)?,
     })
 }
 
@@ -236,7 +257,7 @@ pub async fn of_user(rx: &mut Rx<'_>, user: UserId, limit: i64, offset: i64) -> 
         ),
         args![user, limit, offset],
         |r| {
-            const ROLE: usize = WIDTH + 9;
+            const ROLE: usize = WIDTH + 11;
             Ok((read_details(r)?, role(&r.get::<String>(ROLE)?, ROLE)?))
         },
     )
@@ -284,66 +305,6 @@ pub async fn system(tx: &mut Tx<'_>, name: &str, now: Timestamp) -> Result<Proje
     )
     .await?;
     tx.one(format!("select {COLUMNS} from projects p where p.id = $1"), args![project::system()], read).await
-}
-
-/// Changes of settings; a setting that is `None` stays.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Change {
-    /// Name.
-    pub name: Option<String>,
-    /// Which mails are tracked.
-    pub tracking: Option<Tracking>,
-    /// Language of public pages and footers.
-    pub language: Option<String>,
-    /// Most mails a second; null for the instance's setting.
-    pub sending_per_second: Patch<i64>,
-    /// Whether an event with the public key may subscribe a contact again.
-    pub public_key_may_resubscribe: Option<bool>,
-    /// The zone of dates without an offset; null for UTC.
-    pub timezone: Patch<String>,
-    /// How many marketing mails a contact gets; null for as many as there are.
-    pub marketing_cap: Patch<MarketingCap>,
-    /// What is added to the targets of tracked links; null for nothing.
-    pub utm: Patch<Utm>,
-}
-
-/// Changes settings.
-pub async fn change(tx: &mut Tx<'_>, number: ProjectNumber, change: &Change, now: Timestamp) -> Result<()> {
-    let (mut rate, mut zone, mut cap, mut utm) = (None, None, None, None);
-    change.sending_per_second.apply(&mut rate);
-    change.timezone.clone().apply(&mut zone);
-    change.marketing_cap.apply(&mut cap);
-    change.utm.clone().apply(&mut utm);
-    let utm = utm.map_or(Arg::Null, |utm| Arg::Json(utm.to_json().to_string().into()));
-    tx.execute_one(
-        "update projects set name = coalesce($2, name), tracking = coalesce($3, tracking), \
-         language = coalesce($4, language), updated_at = $5, \
-         sending_per_second = case when $6 then $7 else sending_per_second end, \
-         public_key_may_resubscribe = coalesce($8, public_key_may_resubscribe), \
-         timezone = case when $9 then $10 else timezone end, \
-         marketing_cap = case when $11 then $12 else marketing_cap end, \
-         marketing_cap_hours = case when $11 then $13 else marketing_cap_hours end, \
-         utm = case when $14 then {json $15} else utm end \
-         where number = $1 and retired_at is null",
-        args![
-            number,
-            change.name.as_deref(),
-            change.tracking.map(Tracking::as_str),
-            change.language.as_deref(),
-            now,
-            change.sending_per_second != Patch::Absent,
-            rate,
-            change.public_key_may_resubscribe,
-            change.timezone != Patch::Absent,
-            zone,
-            change.marketing_cap != Patch::Absent,
-            cap.map(|cap| i64::from(cap.emails)),
-            cap.map(|cap| i64::from(cap.hours)),
-            change.utm != Patch::Absent,
-            utm,
-        ],
-    )
-    .await
 }
 
 /// The current number of the project that had this number before it was reset; `None` if the project was deleted.

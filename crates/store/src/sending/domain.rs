@@ -120,6 +120,8 @@ pub struct StoredKey {
     pub may_send: bool,
     /// What the last check of its records found.
     pub last_check: Json,
+    /// Whether mail for the domain comes here.
+    pub receives: bool,
 }
 
 /// The DKIM key of a domain. `leaves`: whether mail leaves the machine.
@@ -133,7 +135,8 @@ pub async fn signing_key(
         concat!(
             "select selector, key_type, private_key, {json_out last_check}, ",
             may_send!("$3"),
-            " from domains where project_id = $1 and name = $2"
+            ", (select n.receives from domain_names n where n.name = $2 and n.project_id = $1) \
+             from domains where project_id = $1 and name = $2"
         ),
         args![project, name, leaves],
         |r| {
@@ -143,6 +146,7 @@ pub async fn signing_key(
                 private_key: r.get(2)?,
                 last_check: r.get(3)?,
                 may_send: r.get(4)?,
+                receives: r.get::<Option<bool>>(5)?.unwrap_or_default(),
             })
         },
     )
@@ -185,22 +189,32 @@ pub async fn create(
 }
 
 /// Stores what a check found of the key with a selector, unless the domain has another key by now. A domain that the
-/// operator vouches for stays verified.
+/// operator vouches for stays verified. `receives`: whether mail for it comes here; `None` when that is not known.
 pub async fn checked(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     (id, selector): (DomainId, &str),
+    receives: Option<bool>,
     verified: bool,
     last_check: &Json,
     now: Timestamp,
 ) -> Result<Option<Domain>> {
-    tx.execute(
-        "update domains set updated_at = case when verified = ($3 or vouched) then updated_at else $5 end, \
-         verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2 and selector = $6",
-        args![project, id, verified, last_check, now, selector],
-    )
-    .await?;
-    get(tx, project, id).await
+    let stored = tx
+        .execute(
+            "update domains set updated_at = case when verified = ($3 or vouched) then updated_at else $5 end, \
+             verified = ($3 or vouched), last_check = {json $4} where project_id = $1 and id = $2 and selector = $6",
+            args![project, id, verified, last_check, now, selector],
+        )
+        .await?;
+    let domain = get(tx, project, id).await?;
+    if let (Some(domain), Some(receives), 1..) = (&domain, receives, stored) {
+        tx.execute(
+            "update domain_names set receives = $3 where name = $1 and project_id = $2 and receives <> $3",
+            args![&domain.name, project, receives],
+        )
+        .await?;
+    }
+    Ok(domain)
 }
 
 /// Gives a domain the key, and the state, that `domain` has, in the place of the key with the selector `old`. False
@@ -322,9 +336,9 @@ mod tests {
             create(tx, project, &old, b"1", NOW).await?;
             assert!(renew(tx, project, &new, b"2", "old").await?);
             assert!(!renew(tx, project, &new, b"3", "old").await?, "somebody else was first");
-            let found = checked(tx, project, (old.id, "old"), true, &json!([]), NOW).await?;
+            let found = checked(tx, project, (old.id, "old"), None, true, &json!([]), NOW).await?;
             assert_eq!(found, Some(new));
-            let found = checked(tx, project, (old.id, "new"), true, &json!([]), NOW).await?;
+            let found = checked(tx, project, (old.id, "new"), Some(true), true, &json!([]), NOW).await?;
             assert!(found.is_some_and(|found| found.verified));
             Ok::<_, Error>(())
         }));

@@ -11,7 +11,7 @@ use crate::database::error::{Error, Result};
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 
-const COLUMNS: &str = "id, name, description, subject, body, from_address, from_name, reply_to, type, created_at, updated_at, tracking";
+const COLUMNS: &str = "id, name, description, subject, body, from_address, from_name, reply_to, type, created_at, updated_at, tracking, topic_id";
 
 fn read(row: &Row<'_>) -> Result<Template> {
     let kind: String = row.get(8)?;
@@ -32,6 +32,7 @@ fn read(row: &Row<'_>) -> Result<Template> {
         created_at: row.get(9)?,
         updated_at: row.get(10)?,
         tracking: row.get(11)?,
+        topic: row.get(12)?,
     })
 }
 
@@ -124,7 +125,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
     tx.execute_one(
         format!(
             "insert into templates (project_id, search, {COLUMNS}) \
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
         ),
         args![
             project,
@@ -141,6 +142,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
             template.created_at,
             template.updated_at,
             template.tracking,
+            template.topic,
         ],
     )
     .await
@@ -150,7 +152,8 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
 pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template) -> Result<()> {
     tx.execute_one(
         "update templates set search = $3, name = $4, description = $5, subject = $6, body = $7, from_address = $8, \
-         from_name = $9, reply_to = $10, type = $11, updated_at = $12, tracking = $13 where project_id = $1 and id = $2",
+         from_name = $9, reply_to = $10, type = $11, updated_at = $12, tracking = $13, \
+         topic_id = $14 where project_id = $1 and id = $2",
         args![
             project,
             template.id,
@@ -165,6 +168,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, template: &Template
             template.kind.as_str(),
             template.updated_at,
             template.tracking,
+            template.topic,
         ],
     )
     .await

@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailSource, Lane};
@@ -61,6 +62,7 @@ fn mail(contact: ContactId) -> NewEmail {
         kind: TemplateType::Transactional,
         lane: Lane::Transactional,
         template: None,
+        topic: None,
         step: None,
         message_id: format!("{id}@acme.test"),
         suppression: None,
@@ -97,7 +99,8 @@ async fn mail_that_arrives_makes_it_begin_anew(database: TestDatabase) {
         let mut contacts = Contacts::load(tx, std::iter::once((PROJECT, &ada()))).await?;
         let subscription =
             Subscription { given: Some(true), default_for_new: true, preserve_existing: false };
-        let upsert = Upsert { project: PROJECT, email: &ada(), subscription, patch: &none };
+        let (email, evidence) = (&ada(), Evidence::by(ConsentWay::Api));
+        let upsert = Upsert { project: PROJECT, email, subscription, patch: &none, evidence, asks: false };
         let contact = contacts.upsert(upsert, NOW).contact.id;
         contacts.save(tx, &mut deltas).await?;
         email::enqueue(tx, &[mail(contact)], &mut deltas).await?;

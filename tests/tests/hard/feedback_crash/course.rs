@@ -66,33 +66,33 @@ impl Mail {
     pub(super) fn read(received: &Received) -> Self {
         let to = received.rcpt_to.first().expect("a recipient").clone();
         let raw = String::from_utf8(received.data.clone()).expect("7-bit");
-        let (head, body) = raw.split_once("\r\n\r\n").expect("a head and a body");
+        let (head, content) = raw.split_once("\r\n\r\n").expect("a head and a body");
         let unfolded = head.replace("\r\n\t", " ").replace("\r\n ", " ");
         let wanted =
             |line: &&str| ["from:", "message-id:"].iter().any(|name| line.to_lowercase().starts_with(name));
-        let lines: Vec<&str> = unfolded.split("\r\n").filter(wanted).collect();
+        let fields: Vec<&str> = unfolded.split("\r\n").filter(wanted).collect();
         let id_line =
-            lines.iter().find(|line| line.to_lowercase().starts_with("message-id:")).expect("a Message-ID");
+            fields.iter().find(|line| line.to_lowercase().starts_with("message-id:")).expect("a Message-ID");
         let id = id_line.split(['<', '@']).nth(1).expect("an id").to_owned();
-        let body = body.replace("=\r\n", "");
-        let mut paths: Vec<String> = body.split("/t/").skip(1).map(path).collect();
+        let content = content.replace("=\r\n", "");
+        let mut paths: Vec<String> = content.split("/t/").skip(1).map(path).collect();
         paths.sort();
         paths.dedup();
         let (pictures, links): (Vec<String>, Vec<String>) =
             paths.into_iter().partition(|path| path.ends_with("/o.gif"));
         let [picture] = pictures.try_into().expect("one picture");
         assert!(links.len() > TARGETS.len(), "{links:?}");
-        let held = match answer(&to) {
-            Answer::Delay(held) => held,
+        let pause = match answer(&to) {
+            Answer::Delay(pause) => pause,
             _ => Duration::ZERO,
         };
         Self {
             id,
             return_path: received.mail_from.clone(),
-            head: lines.join("\n"),
+            head: fields.join("\n"),
             picture,
             links,
-            held_until: received.at + held,
+            held_until: received.at + pause,
             to,
         }
     }

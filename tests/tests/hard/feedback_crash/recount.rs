@@ -166,7 +166,7 @@ impl Recount {
 
     /// Clicks on the links of campaigns.
     fn links(&mut self, hits: &[Value], campaigns: &BTreeMap<Option<String>, Option<String>>) {
-        let mut people = BTreeMap::new();
+        let mut people = std::collections::BTreeSet::new();
         for hit in hits {
             let mail = id(&hit["email_id"]);
             let (Some(Some(campaign)), Some(link)) = (campaigns.get(&mail), hit["link"].as_i64()) else {
@@ -175,12 +175,12 @@ impl Recount {
             let link = format!("{campaign}:{}", link % OWN);
             if hit["class"] == "human" {
                 self.add("link", &format!("{link}:clicks"), 1);
-                people.insert((link, mail), ());
+                people.insert((link, mail));
             } else {
                 self.add("link", &format!("{link}:machines"), 1);
             }
         }
-        for (link, _) in people.into_keys() {
+        for (link, _) in people {
             self.add("link", &format!("{link}:people"), 1);
         }
     }

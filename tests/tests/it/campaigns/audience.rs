@@ -39,7 +39,7 @@ both_engines! {
             let unsubscribed = 2 - expected.len();
             let audience = json!({
                 "audience": 2, "recipients": expected.len(),
-                "excluded": {"unsubscribed": unsubscribed, "suppressed": 0},
+                "excluded": {"unsubscribed": unsubscribed, "notInTopic": 0, "suppressed": 0},
             });
             assert_eq!(read(&app, &path(&campaign, "/audience")).await, audience, "{kind}");
             send(&app, &campaign).await;
@@ -67,7 +67,7 @@ both_engines! {
         let campaign = draft(&app, &filter("data.number", "greaterThan", &json!(26))).await;
         assert_eq!(campaign["totalRecipients"], 3);
         let counted = read(&app, &path(&campaign, "/audience")).await;
-        let excluded = json!({"unsubscribed": 0, "suppressed": 0});
+        let excluded = json!({"unsubscribed": 0, "notInTopic": 0, "suppressed": 0});
         assert_eq!(counted, json!({"audience": 3, "recipients": 3, "excluded": excluded}));
         send(&app, &campaign).await;
         assert_eq!(settled(&app, &campaign).await["equation"]["audience"], 3);
@@ -126,7 +126,7 @@ both_engines! {
         let campaign = draft(&app, &json!({"type": "TRANSACTIONAL"})).await;
         assert_eq!(campaign["totalRecipients"], 0);
         let counted = read(&app, &path(&campaign, "/audience")).await;
-        assert_eq!(counted["excluded"], json!({"unsubscribed": 0, "suppressed": 1}));
+        assert_eq!(counted["excluded"], json!({"unsubscribed": 0, "notInTopic": 0, "suppressed": 1}));
         app.post(&path(&campaign, "/send")).send().await.assert_error(400, "BAD_REQUEST");
         contacts(&app, "a", 1).await;
         send(&app, &campaign).await;

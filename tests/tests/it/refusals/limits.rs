@@ -50,6 +50,7 @@ pub(crate) async fn check_full(world: &World, seen: &mut Seen) {
         keys(world),
         segments(world),
         rules(world),
+        topics(world),
         workflows(world),
         domains(world),
         fields(world),
@@ -133,6 +134,13 @@ fn rules(world: &World) -> (Filler, Vec<Refusal>) {
     let refusals = vec![create.refused("too many rules", 409, "CONFLICT")];
     let changes = [("id", "{id}"), ("created_at", "7")];
     (Filler::copies(&world.app, ("suppression_rules", columns), &changes, 99), refusals)
+}
+
+fn topics(world: &World) -> (Filler, Vec<Refusal>) {
+    let columns = "project_id, id, name, visibility, default_subscribed, double_opt_in, position, created_at, updated_at";
+    let create = world.key("post /topics", &[]).json(&json!({"name": "New"}));
+    let refusals = vec![create.refused("too many topics", 409, "CONFLICT")];
+    (Filler::copies(&world.app, ("topics", columns), &[("id", "{id}"), ("created_at", "7")], 48), refusals)
 }
 
 fn workflows(world: &World) -> (Filler, Vec<Refusal>) {
@@ -268,6 +276,13 @@ async fn subscriptions(world: &World, seen: &mut Seen) {
         unsubscribe.request.clone().send().await.assert_status(200);
         subscribe.request.clone().send().await.assert_status(200);
     }
+    let topic = world.id("free topic");
+    let choose = |chosen: &str| world.open("post /manage/{id}", &[world.id("bob")]).form(chosen);
+    let (leave, join) = (format!("shown={topic}"), format!("shown={topic}&topic={topic}"));
+    choose(&leave).request.send().await.assert_status(200);
+    let joins = choose(&join).refused("changed too often", 429, "RATE_LIMIT_EXCEEDED");
+    seen.begin_anew(world).await;
+    seen.check(world, vec![joins]).await;
     unsubscribe.request.send().await.assert_status(200);
     seen.begin_anew(world).await;
     seen.check(

@@ -20,6 +20,7 @@ mod sending;
 mod stale;
 mod suppressions;
 mod templates;
+mod topics;
 mod workflows;
 mod world;
 
@@ -37,6 +38,7 @@ both_engines! {
             segments::refusals(&world),
             suppressions::refusals(&world),
             templates::refusals(&world),
+            topics::refusals(&world),
             campaigns::refusals(&world),
             workflows::refusals(&world),
             sending::refusals(&world),

@@ -1,6 +1,7 @@
 //! Refusals about projects and their keys.
 
 use mailwright_testkit::{OWNER, Value, json};
+use mailwright_tests::UNKNOWN_ID;
 use mailwright_tests::browser::Browser;
 
 use super::refusal::Refusal;
@@ -38,6 +39,14 @@ fn settings(world: &World) -> Vec<Refusal> {
             422,
             "VALIDATION_ERROR",
         ),
+        patch(&world.owner, project, json!({"doubleOptIn": true, "confirmationTemplateId": UNKNOWN_ID}))
+            .refused("no template", 404, "TEMPLATE_NOT_FOUND"),
+        patch(
+            &world.owner,
+            project,
+            json!({"name": "Changed", "confirmationTemplateId": world.id("marketing")}),
+        )
+        .refused("a marketing template", 422, "VALIDATION_ERROR"),
         cap(json!({"emails": 0, "hours": 24})).refused("a cap of no mails", 422, "VALIDATION_ERROR"),
         cap(json!({"emails": 1, "hours": 8761})).refused("a cap for too long", 422, "VALIDATION_ERROR"),
         cap(json!({"emails": 1})).refused("a cap without a period", 422, "VALIDATION_ERROR"),

@@ -229,6 +229,7 @@ fn body(operation: &Operation) -> Value {
         name if name.contains("/segments/") && name.ends_with("/members") => {
             json!({"emails": ["new@example.com"]})
         }
+        name if name.ends_with("/topics") => json!({"topics": [{"id": UNKNOWN_ID, "subscribed": true}]}),
         name if name.ends_with("/members") || name.ends_with("/test") => json!({"email": "new@example.com"}),
         name if name.ends_with("/steps") || name.ends_with("/insert-step") => {
             let config = json!({"amount": 1, "unit": "days"});

@@ -1,7 +1,7 @@
 //! Refusals about templates.
 
 use mailwright_testkit::{Value, json};
-use mailwright_tests::{with, without};
+use mailwright_tests::{UNKNOWN_ID, with, without};
 
 use super::refusal::Refusal;
 use super::world::World;
@@ -25,6 +25,8 @@ pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
             403,
             "INTERNAL_SERVER_ERROR",
         ),
+        post(json!({"topicId": UNKNOWN_ID})).refused("no topic", 404, "RESOURCE_NOT_FOUND"),
+        patch(json!({"topicId": UNKNOWN_ID})).refused("no topic", 404, "RESOURCE_NOT_FOUND"),
         post(json!({"type": "LETTER"})).refused("no type", 422, "VALIDATION_ERROR"),
         patch(json!({"body": "{% if name %}Hi"})).refused(
             "an error in the language",

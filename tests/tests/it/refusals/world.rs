@@ -225,6 +225,11 @@ impl World {
         self.app.post(&path).json(&listed).send().await.assert_status(200);
         let path = format!("/segments/{}/compute", self.id("tracked"));
         self.app.post(&path).send().await.assert_status(200);
+        for (name, position) in [("topic", 1), ("free topic", 2)] {
+            self.make(name, "/topics", json!({"name": name, "position": position})).await;
+        }
+        let of_topic = json!({"name": "T", "subject": "T", "body": "T", "from": self.app.from(), "topicId": self.id("topic")});
+        self.make("of a topic", "/templates", of_topic).await;
         for (name, kind) in [("marketing", "MARKETING"), ("template", "TRANSACTIONAL")] {
             let content = json!({"subject": "Hi {{name}}", "body": "<p>Hi</p>", "from": self.app.from()});
             self.make(name, "/templates", with(content, &json!({"name": name, "type": kind}))).await;

@@ -24,7 +24,8 @@ pub(crate) struct SuppressedEmailView {
     id: EmailId,
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
-    contact_id: ContactId,
+    #[schema(required = true)]
+    contact_id: Option<ContactId>,
     /// Address of the recipient.
     recipient_address: String,
     /// The subject, with variables.

@@ -6,13 +6,14 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 17] = [
+const GROUPS: [(&str, &str, &str); 18] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
         "Contacts",
         "The people whom a project writes to, their custom fields, imports and bulk operations.",
     ),
+    ("Topics", "Topics", "What people can subscribe to, and who is in it."),
     ("Templates", "Templates", "Subjects, bodies and senders to be used again."),
     ("Campaigns", "Campaigns", "One mail to many contacts, now or at a time, and what became of it."),
     ("Workflows", "Workflows", "What contacts are led through, step by step, when something happens."),

@@ -99,8 +99,9 @@ fn of_mail() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Requests that are about contacts, segments and events.
+/// Requests that are about contacts, segments, topics and events.
 fn of_audience() -> Vec<(&'static str, Value)> {
+    let topic = "01a20000-0000-7000-8000-000000000003";
     let condition = json!({
         "logic": "AND",
         "groups": [{ "filters": [{ "field": "data.plan", "operator": "equals", "value": "pro" }] }],
@@ -121,6 +122,10 @@ fn of_audience() -> Vec<(&'static str, Value)> {
         ("UpdateContactRequest", json!({ "subscribed": false, "data": { "plan": null } })),
         ("DataObject", json!({ "name": "Ada", "plan": "pro" })),
         ("OneClick", json!({ "List-Unsubscribe": "One-Click" })),
+        ("TopicsForm", json!({ "shown": [topic], "topic": [topic] })),
+        ("CreateTopicRequest", json!({ "name": "Product news", "description": "What is new, once a month" })),
+        ("UpdateTopicRequest", json!({ "doubleOptIn": true })),
+        ("SetContactTopicsRequest", json!({ "topics": [{ "id": topic, "subscribed": true }] })),
         ("FilterTree", condition.clone()),
         ("CreateSegmentRequest", json!({ "name": "Customers on Pro", "condition": condition })),
         ("UpdateSegmentRequest", json!({ "name": "Customers on Pro", "trackMembership": true })),

@@ -2,7 +2,7 @@
 
 use mailwright_core::campaign::AudienceType;
 use mailwright_core::email::Reason;
-use mailwright_core::ids::SegmentId;
+use mailwright_core::ids::{SegmentId, TopicId};
 use mailwright_core::patch::Patch;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -34,6 +34,8 @@ pub(crate) struct CreateCampaignRequest {
     pub(super) r#type: Option<TemplateType>,
     /// Whether opens and clicks of its mails are tracked. Left out or null: what the project says.
     pub(super) tracking: Option<bool>,
+    /// The topic that it belongs to: contacts that are not in it do not get it.
+    pub(super) topic_id: Option<TopicId>,
     pub(super) audience_type: AudienceType,
     /// Required for an audience of type `SEGMENT`.
     pub(super) segment_id: Option<SegmentId>,
@@ -72,6 +74,10 @@ pub(crate) struct UpdateCampaignRequest {
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub(super) tracking: Patch<bool>,
+    /// null takes it out of its topic.
+    #[serde(default)]
+    #[schema(value_type = Option<TopicId>)]
+    pub(super) topic_id: Patch<TopicId>,
     pub(super) audience_type: Option<AudienceType>,
     pub(super) segment_id: Option<SegmentId>,
     /// A filter tree.

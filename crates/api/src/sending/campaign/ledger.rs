@@ -36,7 +36,9 @@ pub(crate) struct LedgerTotal {
 pub(crate) struct LedgerEntry {
     /// Id of the mail, for `/emails/{id}`.
     email_id: EmailId,
-    contact_id: ContactId,
+    /// Always there: the mails of campaigns are for contacts.
+    #[schema(value_type = ContactId)]
+    contact_id: Option<ContactId>,
     /// Address of the recipient; null if the contact was deleted, or if the key may not read contacts.
     email: Option<String>,
     state: RecipientState,

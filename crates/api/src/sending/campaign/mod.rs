@@ -74,7 +74,7 @@ pub(crate) async fn list(
         (status = 201, body = Success<CampaignView>),
         (status = 400, description = "The content has an error in the template language, with line and column", body = ErrorEnvelope),
         (status = 403, description = "The sender's domain is not verified", body = ErrorEnvelope),
-        (status = 404, description = "The segment does not exist", body = ErrorEnvelope),
+        (status = 404, description = "The segment or the topic does not exist", body = ErrorEnvelope),
         (status = 422, description = "Validation failed", body = ErrorEnvelope)))]
 pub(crate) async fn create(
     State(app): State<App>,
@@ -91,6 +91,7 @@ pub(crate) async fn create(
         reply_to: body.reply_to.map(|email| email.0).into(),
         kind: body.r#type,
         tracking: body.tracking.into(),
+        topic: body.topic_id.into(),
         audience: Some(body.audience_type),
         segment: body.segment_id,
         condition: body.audience_condition,
@@ -140,6 +141,7 @@ pub(crate) async fn update(
         reply_to: body.reply_to.map(|email| email.0),
         kind: body.r#type,
         tracking: body.tracking,
+        topic: body.topic_id,
         audience: body.audience_type,
         segment: body.segment_id,
         condition: body.audience_condition,

@@ -5,6 +5,7 @@ use axum::extract::State;
 use mailwright_app::App;
 use mailwright_core::campaign::rate;
 use mailwright_core::email::RecipientState;
+use mailwright_store::sending::campaign::audience::Counted;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -76,9 +77,12 @@ pub(crate) async fn stats(
 
 /// Who gets no mail of a campaign, and why.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Excluded {
     /// Contacts that are not subscribed.
     unsubscribed: i64,
+    /// Contacts that are subscribed and not in the topic of the campaign.
+    not_in_topic: i64,
     /// Contacts whose address refused mail for good, or complained.
     suppressed: i64,
 }
@@ -107,6 +111,7 @@ pub(crate) async fn audience(
     PathText(id): PathText,
 ) -> Result<Json<CampaignAudience>> {
     let counted = app.campaign_audience(&project, params::uuid(&id)?).await?;
-    let excluded = Excluded { unsubscribed: counted.unsubscribed, suppressed: counted.suppressed };
+    let Counted { unsubscribed, not_in_topic, suppressed, .. } = counted;
+    let excluded = Excluded { unsubscribed, not_in_topic, suppressed };
     Ok(Json(CampaignAudience { audience: counted.audience, recipients: counted.recipients(), excluded }))
 }

@@ -3,7 +3,7 @@
 use mailwright_app::sending::campaign::Overview;
 use mailwright_core::campaign::{AudienceType, CampaignStatus};
 use mailwright_core::email::RecipientState;
-use mailwright_core::ids::{CampaignId, EmailId, ProjectId, SegmentId};
+use mailwright_core::ids::{CampaignId, EmailId, ProjectId, SegmentId, TopicId};
 use mailwright_core::project::Project;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -33,6 +33,8 @@ pub(crate) struct CampaignView {
     r#type: TemplateType,
     /// Whether opens and clicks of its mails are tracked; null leaves it to the project.
     tracking: Option<bool>,
+    /// The topic that it belongs to.
+    topic_id: Option<TopicId>,
     status: CampaignStatus,
     audience_type: AudienceType,
     segment_id: Option<SegmentId>,
@@ -92,6 +94,7 @@ impl CampaignView {
             reply_to: campaign.reply_to.map(|to| to.to_string()),
             r#type: campaign.kind,
             tracking: campaign.tracking,
+            topic_id: campaign.topic,
             status: campaign.status,
             scheduled_for: campaign.scheduled_for,
             total_recipients,

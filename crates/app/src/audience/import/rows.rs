@@ -1,16 +1,16 @@
 //! Writing rows: the contacts that they create and update.
 
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
-use mailwright_core::event::subscription_event;
 use mailwright_core::excess::MAX_LOADED;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::import::{Row, RowFailure};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::contact::{Contacts, Upsert, asks};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::{Error as StoreError, Tx};
+use mailwright_store::{Error as StoreError, Tx, project};
 
 /// The result of writing a chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -36,6 +36,7 @@ pub(super) async fn apply(
         wanted.fields(project, row.patch.names());
     }
     let mut names = Names::load(tx, &wanted).await?;
+    let double_opt_in = project::get(tx, project).await?.is_some_and(|project| project.double_opt_in);
     let mut applied = Applied::default();
     let mut deltas = Deltas::default();
     let mut parts = vec![rows];
@@ -51,7 +52,7 @@ pub(super) async fn apply(
             }
             Err(error) => return Err(error),
         };
-        let changes = Changes { project, default_for_new, now };
+        let changes = Changes { project, default_for_new, double_opt_in, now };
         let (contacts, events) = changes.make(part, contacts, &mut names, &mut applied);
         contacts.save(tx, &mut deltas).await?;
         event::append(tx, &events, &mut deltas).await?;
@@ -64,6 +65,7 @@ pub(super) async fn apply(
 struct Changes {
     project: ProjectNumber,
     default_for_new: bool,
+    double_opt_in: bool,
     now: Timestamp,
 }
 
@@ -76,6 +78,7 @@ impl Changes {
         applied: &mut Applied,
     ) -> (Contacts, Vec<NewEvent>) {
         let (project, now) = (self.project, self.now);
+        let evidence = Evidence::by(ConsentWay::Import);
         let mut events = Vec::new();
         for row in rows {
             let fits = contacts
@@ -90,20 +93,22 @@ impl Changes {
                 default_for_new: self.default_for_new,
                 preserve_existing: false,
             };
-            let upserted =
-                contacts.upsert(Upsert { project, email: &row.email, subscription, patch: &row.patch }, now);
+            let upsert = Upsert {
+                project,
+                email: &row.email,
+                subscription,
+                patch: &row.patch,
+                evidence,
+                asks: asks(self.double_opt_in, evidence),
+            };
+            let upserted = contacts.upsert(upsert, now);
             if upserted.is_new {
                 applied.created += 1;
             } else {
                 applied.updated += 1;
             }
             if let Some(subscribed) = upserted.flip {
-                events.push(NewEvent::bare(
-                    project,
-                    subscription_event(subscribed),
-                    upserted.contact.id,
-                    now,
-                ));
+                events.push(NewEvent::flip(project, upserted.contact.id, subscribed, evidence, now));
             }
         }
         (contacts, events)

@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::time::Timestamp;
-use mailwright_store::Tx;
-use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::contact::{Contacts, Upsert, asks};
 use mailwright_store::audience::segment as store;
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::{Tx, project};
 
 use crate::App;
 use crate::error::{Error, Resource, Result};
@@ -139,13 +140,16 @@ async fn find(tx: &mut Tx<'_>, wanted: &Wanted, deltas: &mut Deltas) -> mailwrig
     let mut contacts = Contacts::load(tx, wanted.emails.iter().map(|email| (project, email))).await?;
     let (mut ids, mut missing, mut created) = (Vec::new(), BTreeSet::new(), 0);
     let none = DataPatch::default();
+    let evidence = Evidence::by(ConsentWay::Api);
+    let asks = wanted.create == Some(true)
+        && project::get(tx, project).await?.is_some_and(|project| asks(project.double_opt_in, evidence));
     for email in &wanted.emails {
         if let Some(contact) = contacts.get(project, email) {
             ids.push(contact.id);
         } else if let Some(subscribed) = wanted.create {
             let subscription =
                 Subscription { given: None, default_for_new: subscribed, preserve_existing: true };
-            let upsert = Upsert { project, email, subscription, patch: &none };
+            let upsert = Upsert { project, email, subscription, patch: &none, evidence, asks };
             ids.push(contacts.upsert(upsert, wanted.at).contact.id);
             created += 1;
         } else {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::email::{EmailSource, Lane};
-use mailwright_core::event::subscription_event;
 use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, SegmentId, TemplateId};
 use mailwright_core::template::Template;
 use mailwright_core::time::Timestamp;
@@ -92,15 +92,16 @@ async fn change_contacts(
         return Ok(());
     }
     let mut contacts = Contacts::load(tx, changes.iter().map(|change| (project, &change.email))).await?;
+    let evidence = Evidence::by(ConsentWay::Workflow);
     let mut events = Vec::new();
     for change in changes {
         let subscription =
             Subscription { given: change.subscribed, default_for_new: true, preserve_existing: false };
-        let upsert = Upsert { project, email: &change.email, subscription, patch: &change.patch };
+        let (email, patch) = (&change.email, &change.patch);
+        let upsert = Upsert { project, email, subscription, patch, evidence, asks: false };
         let upserted = contacts.upsert(upsert, change.at);
         if let Some(subscribed) = upserted.flip {
-            let name = subscription_event(subscribed);
-            events.push(NewEvent::bare(project, name, upserted.contact.id, change.at));
+            events.push(NewEvent::flip(project, upserted.contact.id, subscribed, evidence, change.at));
         }
     }
     contacts.save(tx, deltas).await?;
@@ -198,6 +199,7 @@ fn new_email(
         kind: template.kind,
         lane: Lane::Workflow,
         template: Some(template.id),
+        topic: template.topic,
         step: Some(mail.origin),
         message_id: format!("{id}@{}", template.from.domain()),
         suppression: None, // it is looked for when the mail is claimed

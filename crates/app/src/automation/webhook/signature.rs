@@ -114,6 +114,8 @@ mod tests {
             language: "en".into(),
             disabled: false,
             tracking: Tracking::Enabled,
+            double_opt_in: false,
+            consent_keeps_address: false,
         };
         let secret = |number, salt: &[u8]| Secret::derive(&instance, &project(number), salt).unwrap();
         assert_eq!(secret(1, b"").0, secret(1, b"").0);

@@ -5,10 +5,10 @@ use mailwright_core::filter::{Filter, References};
 use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
-use mailwright_store::audience::segment;
+use mailwright_store::audience::{segment, topic};
 use mailwright_store::body;
 use mailwright_store::sending::campaign as store;
-use mailwright_store::sending::campaign::audience::{self, Counted};
+use mailwright_store::sending::campaign::audience::{self, Counted, Mailing};
 use mailwright_store::{Error as StoreError, Rx};
 
 use crate::App;
@@ -22,7 +22,8 @@ impl App {
         number: ProjectNumber,
         campaign: &Campaign,
     ) -> Result<Option<Counted>> {
-        if campaign.audience != Audience::All {
+        let has_topic = campaign.topic.is_some() && campaign.kind.needs_subscription();
+        if campaign.audience != Audience::All || has_topic {
             return Ok(None);
         }
         let (kind, now) = (campaign.kind, self.0.clock.now());
@@ -35,7 +36,7 @@ impl App {
         if let Some(counted) = self.count_quickly(number, campaign).await? {
             return Ok(counted);
         }
-        let (audience, kind) = (campaign.audience.clone(), campaign.kind);
+        let (audience, mailing) = (campaign.audience.clone(), self.mailing(number, campaign).await?);
         let named = audience.clone();
         let unknown = self.read(body!(async |rx| unknown_segment(rx, number, &named).await));
         if let Some(refused) = unknown.await? {
@@ -45,7 +46,7 @@ impl App {
             number,
             body!(async |rx| {
                 let members = audience::resolve(rx, number, &audience).await?;
-                audience::count(rx, number, &members, kind, now).await
+                audience::count(rx, number, &members, &mailing, now).await
             }),
         );
         counted.await.map_err(|error| match error {
@@ -54,6 +55,15 @@ impl App {
             }
             other => other.into(),
         })
+    }
+
+    /// What decides who of its audience gets a campaign.
+    pub(super) async fn mailing(&self, number: ProjectNumber, campaign: &Campaign) -> Result<Mailing> {
+        let (kind, id) = (campaign.kind, campaign.topic);
+        let Some(id) = id else { return Ok(Mailing { kind, topic: None }) };
+        let found = self.read(body!(async |rx| topic::get(rx, number, id).await)).await?;
+        let found = found.ok_or_else(|| Error::not_found(Resource::Topic, id))?;
+        Ok(Mailing { kind, topic: Some(found) })
     }
 
     /// The campaigns that are not over and whose filter looks at a field (`email`, `data.plan`), by id and name.

@@ -3,7 +3,7 @@
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Audience, AudienceType, Campaign};
 use mailwright_core::filter::Filter;
-use mailwright_core::ids::SegmentId;
+use mailwright_core::ids::{SegmentId, TopicId};
 use mailwright_core::issue::Issue;
 use mailwright_core::patch::Patch;
 use mailwright_core::template::TemplateType;
@@ -33,6 +33,8 @@ pub struct Fields {
     pub kind: Option<TemplateType>,
     /// Whether its mails are tracked; null leaves it to the project.
     pub tracking: Patch<bool>,
+    /// The topic that it belongs to; null for none.
+    pub topic: Patch<TopicId>,
     /// Type of its audience.
     pub audience: Option<AudienceType>,
     /// The segment, for an audience of that type.
@@ -84,6 +86,7 @@ impl Fields {
         self.reply_to.apply(&mut campaign.reply_to);
         set(&mut campaign.kind, self.kind);
         self.tracking.apply(&mut campaign.tracking);
+        self.topic.apply(&mut campaign.topic);
     }
 }
 

@@ -26,6 +26,7 @@ use mailwright_store::{Door, Rx, Tx, pause};
 use serde_json::json;
 
 use crate::App;
+use crate::audience::topic::keep_topic;
 use crate::error::{Error, Resource, Result};
 use crate::sending::domain::{check_may_send, required_sender};
 
@@ -99,6 +100,7 @@ impl App {
     /// Copies a campaign, wherever it stands, into a draft.
     pub async fn duplicate_campaign(&self, project: &Project, id: CampaignId) -> Result<Overview> {
         let original = self.campaign(project, id).await?.campaign;
+        let topic = self.known_topic(project.number, original.topic).await?;
         let mut copy = Campaign {
             name: format!("{} (Copy)", original.name),
             description: original.description,
@@ -108,6 +110,7 @@ impl App {
             reply_to: original.reply_to,
             kind: original.kind,
             tracking: original.tracking,
+            topic: topic.map(|topic| topic.id),
             ..blank(original.audience, original.from, self.0.clock.now())
         };
         copy.recipients = self.count_audience(project, &copy).await?.recipients();
@@ -125,6 +128,7 @@ impl App {
             if check_sender {
                 check_may_send(tx, number, &campaign.from, leaves).await?;
             }
+            keep_topic(tx, number, campaign.topic).await?;
             store::create(tx, number, &campaign).await?;
             known(tx, number, campaign.id).await
         }))
@@ -164,7 +168,7 @@ impl App {
                 "The audience of a scheduled campaign cannot be changed. Cancel the schedule first.".into(),
             ));
         }
-        if !same_audience || after.kind != before.kind {
+        if !same_audience || after.kind != before.kind || after.topic != before.topic {
             after.recipients = self.count_audience(project, &after).await?.recipients();
         }
         after.updated_at = self.0.clock.now();
@@ -190,6 +194,7 @@ impl App {
                 if check_sender {
                     check_may_send(tx, number, &after.from, leaves).await?;
                 }
+                keep_topic(tx, number, after.topic).await?;
                 store::update(tx, number, after).await?;
                 known(tx, number, after.id).await
             })
@@ -270,6 +275,7 @@ fn blank(audience: Audience, from: EmailAddress, now: Timestamp) -> Campaign {
         reply_to: None,
         kind: TemplateType::Marketing,
         tracking: None,
+        topic: None,
         status: CampaignStatus::Draft,
         audience,
         scheduled_for: None,

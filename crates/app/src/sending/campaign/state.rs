@@ -93,17 +93,17 @@ impl App {
     }
 
     async fn count_slowly(&self, number: ProjectNumber, before: Campaign, now: Timestamp) -> Result<i64> {
-        let known = before.recipients;
+        let (known, mailing) = (before.recipients, self.mailing(number, &before).await?);
         let counted = self.read_slow(
             number,
             body!(async |rx| {
                 let members = audience::resolve(rx, number, &before.audience).await?;
                 let contacts = counter::value(rx, number, Counter::Contacts, "").await?;
                 if contacts <= COUNTED || matches!(members, audience::Members::All) {
-                    let counted = audience::count(rx, number, &members, before.kind, now).await?;
+                    let counted = audience::count(rx, number, &members, &mailing, now).await?;
                     return Ok(counted.recipients());
                 }
-                let any = audience::has_recipients(rx, number, &members, before.kind, now).await?;
+                let any = audience::has_recipients(rx, number, &members, &mailing, now).await?;
                 Ok(if any { known.max(1) } else { 0 })
             }),
         );

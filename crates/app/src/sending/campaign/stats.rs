@@ -39,6 +39,7 @@ impl App {
             CampaignStatus::Sending | CampaignStatus::Sent | CampaignStatus::Cancelled => Ok(Counted {
                 audience: ledger.audience,
                 unsubscribed: ledger.count_for(RecipientState::Skipped, Reason::Unsubscribed),
+                not_in_topic: ledger.count_for(RecipientState::Skipped, Reason::NotInTopic),
                 suppressed: ledger.count_for(RecipientState::Skipped, Reason::Suppressed),
             }),
         }

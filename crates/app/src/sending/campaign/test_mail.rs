@@ -57,6 +57,7 @@ impl App {
                 kind: campaign.kind,
                 lane: Lane::Transactional,
                 template: None,
+                topic: campaign.topic,
                 step: None,
                 suppression: None, // it is looked for when the mail is claimed
                 at: now,

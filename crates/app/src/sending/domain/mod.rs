@@ -4,6 +4,9 @@
 //! counts as not verified once mail leaves, because nothing was looked up for it (`may_send`). Each project has a DKIM
 //! key of its own for a domain, so several projects may add one name. A domain that `bootstrap` made is vouched for by
 //! the operator and stays verified.
+//!
+//! Mail for a domain is taken when its MX record points here, as the last check found that answered. Under the capture
+//! transport nothing is looked up, and mail for every domain of a project is taken that somebody brings.
 
 mod asked;
 mod recheck;
@@ -25,7 +28,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Resource, Result};
 use crate::{App, Transport};
-use records::{findings, is_proven};
+use records::{findings, is_proven, receives};
 
 pub(crate) use asked::AskedLookUps;
 pub(crate) use recheck::Rechecks;
@@ -126,14 +129,14 @@ impl App {
         project: ProjectNumber,
         domain: &Domain,
     ) -> Result<DomainWithRecords> {
-        let (last_check, proven) = if matches!(self.transport(), Transport::Capture) {
+        let (last_check, proven, receives) = if matches!(self.transport(), Transport::Capture) {
             // this proves nothing: once mail leaves, a domain without findings has to be proved anew
-            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true)
+            (if domain.verified { domain.last_check.clone() } else { Value::Null }, true, None)
         } else {
             // a domain that has no findings was verified without a check, while mail was captured
             let was_proven = domain.may_send(true);
             let checks = self.look_up(domain).await?;
-            (findings(&checks), is_proven(&checks, was_proven))
+            (findings(&checks), is_proven(&checks, was_proven), receives(&checks))
         };
         let verified = proven || domain.vouched;
         let (id, selector, now) = (domain.id, domain.selector.clone(), self.0.clock.now());
@@ -143,9 +146,16 @@ impl App {
         let stored = self
             .0
             .db
-            .write(body!(
-                async |tx| store::checked(tx, project, (id, &selector), verified, &last_check, now).await
-            ))
+            .write(body!(async |tx| store::checked(
+                tx,
+                project,
+                (id, &selector),
+                receives,
+                verified,
+                &last_check,
+                now
+            )
+            .await))
             .await?;
         let stored = stored.ok_or_else(|| Error::not_found(Resource::Domain, id))?;
         self.0.sending.domain_changes.fetch_add(u64::from(verified != domain.verified), Ordering::SeqCst);
@@ -153,6 +163,11 @@ impl App {
             self.withhold_campaigns(project, domain.name.to_string(), Obstacle::Unverified).await?;
         }
         Ok(self.with_records(stored))
+    }
+
+    /// Whether mail for a domain is taken of which nothing was looked up.
+    pub(crate) fn takes_unproven_mail(&self) -> bool {
+        matches!(self.transport(), Transport::Capture) && self.settings().inbound_host().is_some()
     }
 
     /// Removes a domain that nothing sends from.

@@ -98,6 +98,18 @@ pub(super) fn is_proven(checks: &[RecordCheck], was_proven: bool) -> bool {
     })
 }
 
+/// Whether mail for the domain comes here after a check; `None` when that could not be looked up.
+pub(super) fn receives(checks: &[RecordCheck]) -> Option<bool> {
+    let Some(check) = checks.iter().find(|check| check.record.purpose == Purpose::Inbound) else {
+        return Some(false); // nothing listens
+    };
+    match check.status {
+        RecordStatus::Found => Some(true),
+        RecordStatus::Missing | RecordStatus::Mismatch => Some(false),
+        RecordStatus::Unavailable => None,
+    }
+}
+
 pub(super) fn findings(checks: &[RecordCheck]) -> Value {
     checks
         .iter()

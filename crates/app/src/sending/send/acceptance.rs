@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::future::{join, join3, join4, try_join_all};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailSource, Lane};
-use mailwright_core::event::subscription_event;
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
-use mailwright_core::ids::{EmailId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TopicId};
 use mailwright_core::template::TemplateType;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::suppression::Look;
+use mailwright_store::audience::topic;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::content::{self};
 use mailwright_store::sending::domain;
@@ -22,7 +23,7 @@ use mailwright_store::sending::idempotency::{self, Used};
 use mailwright_store::{Tx, json_text};
 
 use super::operation::Operation;
-use super::request::{Accepted, Recipient};
+use super::request::{Accepted, Recipient, WAY};
 use crate::project::key::{Stale, recheck};
 use crate::sending::idempotency::claim_all;
 
@@ -33,6 +34,7 @@ pub(crate) enum Refusal {
     DomainUnknown,
     DomainUnverified,
     Unsubscribed(EmailAddress),
+    NotInTopic(EmailAddress),
     Excess(Excess),
 }
 
@@ -62,13 +64,14 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     )
     .await;
     let (stale, holders, domains, mut contacts, mut names) = (stale?, holders?, domains?, contacts?, names?);
+    let topics = topics(tx, operations, &contacts).await?;
     let mut out = Accepting { looks: looks?, ..Accepting::default() };
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
         let outcome = match (stale, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
             (Some(stale), None) => Err(Refusal::Stale(stale)),
-            (None, None) => check(operation, &domains, &contacts)
+            (None, None) => check(operation, &domains, &contacts, &topics)
                 .and_then(|()| fit(operation, &contacts, &mut names).map_err(Refusal::Excess))
                 .map(|()| out.accept(operation, &mut contacts)),
         };
@@ -88,6 +91,7 @@ fn check(
     operation: &Operation,
     domains: &HashMap<(ProjectNumber, String), bool>,
     contacts: &Contacts,
+    topics: &Topics,
 ) -> std::result::Result<(), Refusal> {
     match domains.get(&(operation.project, operation.from.domain().to_owned())) {
         None => return Err(Refusal::DomainUnknown),
@@ -97,16 +101,53 @@ fn check(
     if operation.kind != TemplateType::Marketing {
         return Ok(());
     }
+    let topic = operation.topic.and_then(|topic| topics.get(&(operation.project, topic)));
     for (recipient, _) in &operation.recipients {
-        let subscribed = match contacts.get(operation.project, &recipient.email) {
+        let contact = contacts.get(operation.project, &recipient.email);
+        let subscribed = match contact {
+            // who is asked to confirm is not subscribed by that
+            Some(contact) if operation.asks && !contact.subscribed => false,
             Some(contact) => operation.subscription.for_existing(contact.subscribed),
-            None => operation.subscription.for_new(),
+            None => operation.subscription.for_new() && !operation.asks,
         };
         if !subscribed {
             return Err(Refusal::Unsubscribed(recipient.email.clone()));
         }
+        let is_outside = |(default, outside): &(bool, BTreeSet<ContactId>)| {
+            contact.map_or(!default, |contact| outside.contains(&contact.id))
+        };
+        if topic.is_some_and(is_outside) {
+            return Err(Refusal::NotInTopic(recipient.email.clone()));
+        }
     }
     Ok(())
+}
+
+/// The topics of a group of operations: whether who has not chosen is in it, and which of the recipients are not.
+type Topics = HashMap<(ProjectNumber, TopicId), (bool, BTreeSet<ContactId>)>;
+
+async fn topics(
+    tx: &Tx<'_>,
+    operations: &[Operation],
+    contacts: &Contacts,
+) -> mailwright_store::Result<Topics> {
+    let mut wanted: BTreeMap<(ProjectNumber, TopicId), Vec<ContactId>> = BTreeMap::new();
+    for operation in operations.iter().filter(|operation| operation.kind == TemplateType::Marketing) {
+        let Some(topic) = operation.topic else { continue };
+        let known = operation.recipients.iter().filter_map(|(recipient, _)| {
+            contacts.get(operation.project, &recipient.email).map(|contact| contact.id)
+        });
+        wanted.entry((operation.project, topic)).or_default().extend(known);
+    }
+    let mut topics = Topics::new();
+    for ((project, id), contacts) in wanted {
+        // the topic of a template that was read a moment ago may be gone by now
+        if let Some(found) = topic::get(tx, project, id).await? {
+            let outside = topic::outside(tx, project, &found, &contacts).await?;
+            topics.insert((project, id), (found.default_subscribed, outside));
+        }
+    }
+    Ok(topics)
 }
 
 /// Whether an operation stays within the limits of its contacts, its project, and the values that its mails keep.
@@ -169,6 +210,8 @@ impl<'o> Accepting<'o> {
             email: &recipient.email,
             subscription: operation.subscription,
             patch,
+            evidence: Evidence::by(WAY),
+            asks: operation.asks,
         };
         let upserted = contacts.upsert(upsert, operation.at);
         let contact = upserted.contact.id;
@@ -176,12 +219,8 @@ impl<'o> Accepting<'o> {
             if subscribed {
                 self.subscribed.insert((operation.project, recipient.email.clone()));
             }
-            self.events.push(NewEvent::bare(
-                operation.project,
-                subscription_event(subscribed),
-                contact,
-                operation.at,
-            ));
+            let evidence = Evidence::by(WAY);
+            self.events.push(NewEvent::flip(operation.project, contact, subscribed, evidence, operation.at));
         }
         let has_subscribed = self.subscribed.contains(&(operation.project, recipient.email.clone()));
         let look = self.looks.get(&operation.project);
@@ -203,6 +242,7 @@ impl<'o> Accepting<'o> {
             kind: operation.kind,
             lane: Lane::Transactional,
             template: operation.template,
+            topic: operation.topic,
             step: None,
             message_id: format!("{id}@{}", operation.from.domain()),
             suppression,

@@ -65,6 +65,9 @@ impl App {
             Err(Refusal::DomainUnverified) => Err(Error::SenderRefused(format!(
                 "The domain {domain} is not verified. Create its DNS records and verify it before sending from it."
             ))),
+            Err(Refusal::NotInTopic(email)) => Err(Error::BadRequest(format!(
+                "{email} is not in the topic of the template. Put the contact into the topic when the recipient has agreed, or use a template without a topic."
+            ))),
             Err(Refusal::Unsubscribed(email)) => Err(Error::BadRequest(format!(
                 "{email} is not subscribed, and the template is of type MARKETING. Use a TRANSACTIONAL template, or pass subscribed: true when the recipient has agreed."
             ))),

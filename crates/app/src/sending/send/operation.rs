@@ -4,19 +4,21 @@
 use std::sync::Arc;
 
 use mailwright_core::address::{EmailAddress, Mailbox};
+use mailwright_core::consent::Evidence;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{self, Data, DataPatch};
-use mailwright_core::ids::{ProjectNumber, TemplateId};
+use mailwright_core::ids::{ProjectNumber, TemplateId, TopicId};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::template_language::MAX_OUTPUT;
 use mailwright_core::time::Timestamp;
+use mailwright_store::audience::contact::asks;
 use mailwright_store::project::api_key::KeyHash;
 use mailwright_store::sending::content::{Bytes, Content};
 use mailwright_store::sending::idempotency::Claim;
 
-use super::request::{Recipient, Send};
+use super::request::{Recipient, Send, WAY};
 use crate::App;
 use crate::error::{Error, Result};
 use crate::project::key::Identity;
@@ -49,6 +51,10 @@ pub(crate) struct Operation {
     pub(super) from_name: Option<String>,
     pub(super) reply_to: Option<EmailAddress>,
     pub(super) template: Option<TemplateId>,
+    /// The topic that the mails belong to.
+    pub(super) topic: Option<TopicId>,
+    /// Whether contacts that it would subscribe are asked to confirm instead.
+    pub(super) asks: bool,
     pub(super) kind: TemplateType,
     pub(super) claim: Option<Claim>,
     pub(super) at: Timestamp,
@@ -69,6 +75,7 @@ impl App {
         let project = &caller.project;
         let kind = template.as_ref().map_or(INLINE_KIND, |t| t.kind);
         let template_id = template.as_ref().map(|t| t.id);
+        let topic = template.as_ref().and_then(|t| t.topic);
         let tracking = send.tracking.or(template.as_ref().and_then(|t| t.tracking));
         let (mut subject, mut body, mut from_template, mut name_template, mut reply_template) =
             Default::default();
@@ -150,6 +157,8 @@ impl App {
             from_name: from_name.or(name_template),
             reply_to,
             template: template_id,
+            topic,
+            asks: asks(project.double_opt_in, Evidence::by(WAY)),
             kind,
             claim: self.claim(caller, key),
             at,
@@ -185,6 +194,8 @@ impl App {
             from_name: None,
             reply_to: None,
             template: None,
+            topic: None,
+            asks: false,
             kind: INLINE_KIND,
             claim: None,
             at: self.0.clock.now(),

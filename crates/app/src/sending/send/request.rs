@@ -1,10 +1,14 @@
 //! What a send asks for, and what it is answered.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::ConsentWay;
 use mailwright_core::custom_data::Data;
 use mailwright_core::ids::{ContactId, EmailId, TemplateId};
 
 use crate::sending::content::File;
+
+/// The way by which a send changes subscriptions.
+pub(super) const WAY: ConsentWay = ConsentWay::Api;
 
 /// A recipient as the request names it.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! What the service itself says to recipients, in one file per language.
 //!
 //! To correct a translation, edit its file. To add a language, copy `en.rs`, translate the text between the quotes, and
-//! add the language to [`Locale`]. `{project}` and `{email}` stay as they are, wherever the sentence needs them; a test
+//! add the language to [`Locale`]. `{project}`, `{email}` and `{topic}` stay as they are, wherever the sentence needs them; a test
 //! compares the placeholders of all languages. The texts of a language are one struct, so a missing text does not
 //! compile.
 //!
@@ -29,7 +29,7 @@ mod zh_tw;
 use super::Locale;
 use crate::template_language::escape_html;
 
-/// The texts of one language. `{project}` and `{email}` stand for values, see [`html`].
+/// The texts of one language. `{project}`, `{email}` and `{topic}` stand for values, see [`html`].
 #[derive(Debug)]
 pub struct Texts {
     /// Footer of marketing mail: why it was sent. `{project}`
@@ -70,6 +70,28 @@ pub struct Texts {
     pub failed: &'static str,
     /// What to do when the service cannot do it right now.
     pub failed_text: &'static str,
+    /// Heading above the topics on the preferences page.
+    pub topics_question: &'static str,
+    /// The button that saves the chosen topics.
+    pub save: &'static str,
+    /// Heading once they are saved.
+    pub saved: &'static str,
+    /// The button that ends the whole subscription, where there are topics.
+    pub unsubscribe_all: &'static str,
+    /// What leaving a topic will do, or has done. `{email}`, `{topic}`, `{project}`
+    pub topic_leave: &'static str,
+    /// What joining a topic will do, or has done. `{email}`, `{topic}`, `{project}`
+    pub topic_join: &'static str,
+    /// Heading of the page, and of the mail, that asks to confirm a subscription.
+    pub confirm_question: &'static str,
+    /// The button that confirms, and the link in the mail.
+    pub confirm: &'static str,
+    /// Subject of the mail that asks to confirm. `{project}`
+    pub confirm_subject: &'static str,
+    /// What the mail asks. `{project}`, `{email}`
+    pub confirm_request: &'static str,
+    /// What becomes of the request when nobody confirms.
+    pub confirm_ignore: &'static str,
 }
 
 impl Texts {
@@ -104,22 +126,34 @@ pub struct Values<'a> {
     pub project: &'a str,
     /// Address of the recipient, for `{email}`.
     pub email: &'a str,
+    /// Name of a topic, for `{topic}`.
+    pub topic: &'a str,
 }
 
 /// A text as HTML, with the values in place of the placeholders, escaped.
 pub fn html(text: &str, values: Values<'_>) -> String {
-    let mut html = String::with_capacity(text.len() + values.project.len() + values.email.len());
+    filled(text, values, escape_html)
+}
+
+/// A text as it is, with the values in place of the placeholders: for what escapes it later.
+pub fn plain(text: &str, values: Values<'_>) -> String {
+    filled(text, values, str::to_owned)
+}
+
+fn filled(text: &str, values: Values<'_>, written: impl Fn(&str) -> String) -> String {
+    let mut filled = String::with_capacity(text.len() + values.project.len() + values.email.len());
     let mut rest = text;
     while let Some((before, name, after)) = placeholder(rest) {
-        html.push_str(before);
+        filled.push_str(before);
         match name {
-            "project" => html.push_str(&escape_html(values.project)),
-            "email" => html.push_str(&escape_html(values.email)),
-            other => html.extend(["{", other, "}"]),
+            "project" => filled.push_str(&written(values.project)),
+            "email" => filled.push_str(&written(values.email)),
+            "topic" => filled.push_str(&written(values.topic)),
+            other => filled.extend(["{", other, "}"]),
         }
         rest = after;
     }
-    html + rest
+    filled + rest
 }
 
 /// The first placeholder of a text: what stands before it, its name, and what comes after it.
@@ -157,6 +191,17 @@ mod tests {
             invalid_link_text,
             failed,
             failed_text,
+            topics_question,
+            save,
+            saved,
+            unsubscribe_all,
+            topic_leave,
+            topic_join,
+            confirm_question,
+            confirm,
+            confirm_subject,
+            confirm_request,
+            confirm_ignore,
         } = *texts;
         vec![
             footer_reason,
@@ -178,6 +223,17 @@ mod tests {
             invalid_link_text,
             failed,
             failed_text,
+            topics_question,
+            save,
+            saved,
+            unsubscribe_all,
+            topic_leave,
+            topic_join,
+            confirm_question,
+            confirm,
+            confirm_subject,
+            confirm_request,
+            confirm_ignore,
         ]
     }
 
@@ -213,11 +269,13 @@ mod tests {
 
     #[test]
     fn values_are_escaped_and_not_filled_in_again() {
-        let values = Values { project: "<b>{email}</b> & 'Co'", email: "\"a\"@example.com" };
+        let values = Values { project: "<b>{email}</b> & 'Co'", email: "\"a\"@example.com", topic: "<i>" };
         assert_eq!(
             html("{email} – {project}.", values),
             "&quot;a&quot;@example.com – &lt;b&gt;{email}&lt;/b&gt; &amp; &#39;Co&#39;."
         );
+        assert_eq!(html("{topic}", values), "&lt;i&gt;");
+        assert_eq!(plain("{email}: {topic}", values), "\"a\"@example.com: <i>");
         assert_eq!(html("a {b} c {", values), "a {b} c {");
     }
 }

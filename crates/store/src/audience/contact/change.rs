@@ -1,6 +1,7 @@
 //! Changes to single contacts by id, and the subscriptions of many.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -8,6 +9,7 @@ use mailwright_core::time::Timestamp;
 use super::record::{COLUMNS, read};
 use super::upsert::{Fields, State, Upserted, count, expect, register_fields};
 use crate::args;
+use crate::audience::consent::Changes;
 use crate::audience::names::{Names, Wanted};
 use crate::audience::suppression;
 use crate::database::error::{Error, Result};
@@ -28,6 +30,8 @@ pub struct Change {
     pub clear_data: bool,
     /// Changes to the custom data.
     pub patch: DataPatch,
+    /// Whether the contact is asked to confirm instead of being subscribed.
+    pub asks: bool,
 }
 
 /// A change to one contact by id. Returns the contact and the change of its subscription, or `None` if no contact has
@@ -40,6 +44,7 @@ pub async fn change(
     project: ProjectNumber,
     id: ContactId,
     change: &Change,
+    evidence: Evidence,
     now: Timestamp,
 ) -> Result<Option<Upserted>> {
     let found = tx
@@ -62,10 +67,19 @@ pub async fn change(
     let new = change.patch.names().filter(|name| !before.data.contains_key(*name));
     names.take(project, new, None, now).map_err(Error::Excess)?;
     change.patch.apply(&mut contact.data);
-    contact.subscribed = change.subscribed.unwrap_or(contact.subscribed);
+    let mut consent = Changes::default();
+    contact.subscribed = change.subscribed.unwrap_or(before.subscribed);
+    if change.asks && contact.subscribed && !before.subscribed {
+        contact.subscribed = false;
+        consent.ask(project, id, evidence, now);
+    }
     contact.email = change.email.clone().unwrap_or(contact.email);
     let flip = (contact.subscribed != before.subscribed).then_some(contact.subscribed);
+    if let Some(subscribed) = flip {
+        consent.flip((project, id), subscribed, false, evidence, now);
+    }
     if contact == before {
+        consent.save(tx).await?;
         return Ok(Some(Upserted { contact, is_new: false, flip }));
     }
     contact.updated_at = now;
@@ -89,6 +103,7 @@ pub async fn change(
         campaign::leave_address(tx, project, id, &before.email).await?;
     }
     register_fields(tx, &fields).await?;
+    consent.save(tx).await?;
     deltas.save(tx).await?;
     Ok(Some(Upserted { contact: state.contact, is_new: false, flip }))
 }
@@ -102,15 +117,27 @@ pub struct Found {
     pub flipped: bool,
 }
 
-/// Sets the subscription of many contacts. Returns those that exist.
+/// How the subscription of many contacts is set.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// Its new state.
+    pub subscribed: bool,
+    /// How it is known that they want that.
+    pub evidence: Evidence,
+    /// Whether they are asked to confirm instead of being subscribed.
+    pub asks: bool,
+}
+
+/// Sets the subscription of many contacts. Returns those that exist. Who is asked to confirm did not flip.
 pub async fn subscribe(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     ids: &[ContactId],
-    subscribed: bool,
+    wish: Wish,
     now: Timestamp,
     deltas: &mut Deltas,
 ) -> Result<Vec<Found>> {
+    let Wish { subscribed, evidence, asks } = wish;
     let mut rows = tx
         .all(
             "select id, email, subscribed, revision from contacts where project_id = $1 and id {in $2}",
@@ -120,7 +147,19 @@ pub async fn subscribe(
         .await?;
     // in the order in which other writers lock contacts, so that nobody waits for each other
     rows.sort_by(|(_, one, ..), (_, other, ..)| one.cmp(other));
-    let flips: Vec<_> = rows.iter().filter(|(_, _, before, _)| *before != subscribed).collect();
+    let concerned: Vec<_> = rows.iter().filter(|(_, _, before, _)| *before != subscribed).collect();
+    let mut consent = Changes::default();
+    if asks && subscribed {
+        for (id, ..) in concerned {
+            consent.ask(project, *id, evidence, now);
+        }
+        consent.save(tx).await?;
+        return Ok(rows.into_iter().map(|(id, ..)| Found { id, flipped: false }).collect());
+    }
+    let flips = concerned;
+    for (id, ..) in &flips {
+        consent.flip((project, *id), subscribed, false, evidence, now);
+    }
     let changed = tx
         .each(
             "update contacts set subscribed = $4, updated_at = $5, revision = contacts.revision + 1 \
@@ -140,6 +179,7 @@ pub async fn subscribe(
         let lifted: Vec<_> = flips.iter().map(|(_, email, ..)| (project, email)).collect();
         suppression::lift(tx, &lifted).await?;
     }
+    consent.save(tx).await?;
     let flipped = flips.len() as i64;
     deltas.add(project, Counter::Subscribed, "", if subscribed { flipped } else { -flipped });
     Ok(rows.into_iter().map(|(id, _, before, _)| Found { id, flipped: before != subscribed }).collect())

@@ -9,6 +9,7 @@ use mailwright_core::time::Timestamp;
 
 use super::record::get_for_update;
 use crate::args;
+use crate::audience::consent;
 use crate::audience::event_day;
 use crate::audience::segment;
 use crate::audience::suppression;
@@ -16,7 +17,7 @@ use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::delivery::mailbox;
-use crate::feedback::hit;
+use crate::feedback::{hit, inbound};
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
@@ -79,13 +80,15 @@ pub async fn delete(
     suppression::mail::forget(tx, project, &suppressed.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
+    let received = inbound::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
-    let most = events.len().max(emails.len()).max(kept).max(captured).max(executions) as i64;
+    let most = events.len().max(emails.len()).max(kept).max(captured).max(received).max(executions) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
     segment::forget(tx, project, id).await?;
+    consent::forget_contact(tx, project, id).await?;
     tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::AddressRevisions, "", 1);

@@ -6,10 +6,10 @@ mod list;
 pub(crate) mod record;
 mod upsert;
 
-pub use self::change::{Change, Found, change, subscribe};
+pub use self::change::{Change, Found, Wish, change, subscribe};
 pub use self::delete::{Deleted, delete};
 pub use self::list::{List, Sort, Total, list, total};
 pub use self::record::{
-    existing, get, hold, hold_all, hold_free, is_id_told, keep_all, next_ids, project_of,
+    existing, get, hold, hold_all, hold_free, is_id_told, keep_all, next_ids, project_of, some,
 };
-pub use self::upsert::{Contacts, Upsert, Upserted};
+pub use self::upsert::{Contacts, Upsert, Upserted, asks};

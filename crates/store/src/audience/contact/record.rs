@@ -34,6 +34,16 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
     .await
 }
 
+/// Several contacts, as far as they exist.
+pub async fn some(rx: &Rx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<Vec<Contact>> {
+    rx.all(
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id {{in $2}}"),
+        &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
+        read,
+    )
+    .await
+}
+
 /// One contact, which nobody else changes or refers to before the transaction ends.
 pub(super) async fn get_for_update(
     tx: &mut Tx<'_>,

@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::{BoxFuture, join4};
+use futures_util::future::{BoxFuture, join5};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::consent::Evidence;
 use mailwright_core::contact::{Contact, Subscription};
 use mailwright_core::custom_data::{self, Data, DataPatch, FieldType};
 use mailwright_core::excess::Excess;
@@ -15,6 +16,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use super::record::{COLUMNS, read};
+use crate::audience::consent::Changes;
 use crate::audience::suppression;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
@@ -35,6 +37,15 @@ pub struct Upsert<'a> {
     pub subscription: Subscription,
     /// Changes to the custom data.
     pub patch: &'a DataPatch,
+    /// How it is known that the contact wants the subscription to be changed.
+    pub evidence: Evidence,
+    /// Whether a contact that it would subscribe is asked to confirm instead, as [`asks`] tells.
+    pub asks: bool,
+}
+
+/// Whether a project that wants double opt-in asks contacts that are subscribed by a way.
+pub fn asks(double_opt_in: bool, evidence: Evidence) -> bool {
+    double_opt_in && evidence.way.is_asked_about()
 }
 
 /// What an upsert did.
@@ -62,8 +73,12 @@ pub(super) struct State {
 ///
 /// Nothing is locked between loading and saving. A contact that another transaction changed or created meanwhile makes
 /// [`Contacts::save`] fail with [`Error::Contention`], and the whole group is run again.
-#[derive(Debug)]
-pub struct Contacts(BTreeMap<Key, State>);
+#[derive(Debug, Default)]
+pub struct Contacts {
+    states: BTreeMap<Key, State>,
+    /// What is to be kept of changed subscriptions.
+    changes: Changes,
+}
 
 impl Contacts {
     /// Loads the contacts with the given addresses, as far as they exist.
@@ -95,17 +110,17 @@ impl Contacts {
                 }
             }
         }
-        Ok(Self(states))
+        Ok(Self { states, changes: Changes::default() })
     }
 
     /// The contact with an address, changes in memory included.
     pub fn get(&self, project: ProjectNumber, email: &EmailAddress) -> Option<&Contact> {
-        self.0.get(&(project, email.clone())).map(|state| &state.contact)
+        self.states.get(&(project, email.clone())).map(|state| &state.contact)
     }
 
     /// Notes that an answer to the public key contains the id of a contact.
     pub fn tell_id(&mut self, project: ProjectNumber, email: &EmailAddress) {
-        if let Some(state) = self.0.get_mut(&(project, email.clone()))
+        if let Some(state) = self.states.get_mut(&(project, email.clone()))
             && !state.id_told
         {
             state.id_told = true;
@@ -125,41 +140,56 @@ impl Contacts {
 
     /// Applies an upsert in memory.
     pub fn upsert(&mut self, upsert: Upsert<'_>, now: Timestamp) -> Upserted {
-        let key = (upsert.project, upsert.email.clone());
-        if let Some(state) = self.0.get_mut(&key) {
-            let before = state.contact.subscribed;
-            state.contact.subscribed = upsert.subscription.for_existing(before);
+        let Upsert { project, email, subscription, patch, evidence, asks } = upsert;
+        let key = (project, email.clone());
+        if let Some(state) = self.states.get_mut(&key) {
+            let (id, before) = (state.contact.id, state.contact.subscribed);
+            let wanted = subscription.for_existing(before);
+            let is_asked = asks && wanted && !before;
+            state.contact.subscribed = wanted && !is_asked;
             let flip = (state.contact.subscribed != before).then_some(state.contact.subscribed);
-            if upsert.patch.apply(&mut state.contact.data) || flip.is_some() {
+            if patch.apply(&mut state.contact.data) || flip.is_some() {
                 state.dirty = true;
                 state.contact.updated_at = now;
+            }
+            if is_asked {
+                self.changes.ask(project, id, evidence, now);
+            } else if let Some(subscribed) = flip {
+                self.changes.flip((project, id), subscribed, false, evidence, now);
             }
             return Upserted { contact: state.contact.clone(), is_new: false, flip };
         }
         let mut data = Data::new();
-        upsert.patch.apply(&mut data);
+        patch.apply(&mut data);
+        let (id, wanted) = (ContactId::new(now, rand::random()), subscription.for_new());
+        let is_asked = asks && wanted;
         let contact = Contact {
-            id: ContactId::new(now, rand::random()),
-            email: upsert.email.clone(),
-            subscribed: upsert.subscription.for_new(),
+            id,
+            email: email.clone(),
+            subscribed: wanted && !is_asked,
             data,
             created_at: now,
             updated_at: now,
         };
+        if is_asked {
+            self.changes.ask(project, id, evidence, now);
+        } else {
+            self.changes.flip((project, id), wanted, true, evidence, now);
+        }
         let state = State { contact: contact.clone(), id_told: false, stored: None, dirty: true };
-        self.0.insert(key, state);
+        self.states.insert(key, state);
         Upserted { contact, is_new: true, flip: None }
     }
 
     /// Writes what changed. It is counted at once, and written when the future is awaited.
     pub fn save<'t>(self, tx: &'t Tx<'_>, deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
-        let changed: Vec<_> = self.0.into_iter().filter(|(_, state)| state.dirty).collect();
+        let changed: Vec<_> = self.states.into_iter().filter(|(_, state)| state.dirty).collect();
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
             count(*project, state, deltas, &mut fields);
             deltas.touch(*project, state.contact.id, state.contact.updated_at);
         }
-        Box::pin(write(tx, changed, fields))
+        Box::pin(write(tx, changed, fields, self.changes))
     }
 }
 
@@ -214,7 +244,7 @@ pub(super) fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, 
     }
 }
 
-async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields) -> Result<()> {
+async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields, consent: Changes) -> Result<()> {
     let (new, old): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, state)| state.stored.is_none());
     let subscribed_again = |state: &State| {
         state.contact.subscribed && state.stored.as_ref().is_some_and(|(_, before, _)| !before)
@@ -224,14 +254,15 @@ async fn write(tx: &Tx<'_>, changed: Vec<(Key, State)>, fields: Fields) -> Resul
         .filter(|(_, state)| subscribed_again(state))
         .map(|((project, email), _)| (*project, email))
         .collect();
-    let (inserted, updated, lifted, registered) = join4(
+    let (inserted, updated, lifted, registered, kept) = join5(
         insert(tx, &new),
         update(tx, &old),
         suppression::lift(tx, &lifted),
         register_fields(tx, &fields),
+        consent.save(tx),
     )
     .await;
-    inserted.and(updated).and(lifted).and(registered)
+    inserted.and(updated).and(lifted).and(registered).and(kept)
 }
 
 async fn insert(tx: &Tx<'_>, rows: &[&(Key, State)]) -> Result<()> {

@@ -113,6 +113,8 @@ const MIGRATIONS: &[Migration] = &[
         name: "suppressions",
         sql: include_str!("../../../migrations/0025_suppressions.sql"),
     },
+    Migration { number: 26, name: "topics", sql: include_str!("../../../migrations/0026_topics.sql") },
+    Migration { number: 27, name: "inbound", sql: include_str!("../../../migrations/0027_inbound.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use mailwright_core::campaign::{Audience, excluded};
+use mailwright_core::campaign::{Audience, Recipient, excluded};
 use mailwright_core::email::Reason;
 use mailwright_core::filter::Filter;
 use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
+use mailwright_core::topic::Topic;
 use serde_json::Value as Json;
 
 use crate::args;
@@ -128,6 +129,8 @@ pub struct Counted {
     pub audience: i64,
     /// Contacts that get no mail because they are not subscribed.
     pub unsubscribed: i64,
+    /// Contacts that get no mail because they are not in the topic.
+    pub not_in_topic: i64,
     /// Contacts that get no mail because their address is suppressed.
     pub suppressed: i64,
 }
@@ -135,17 +138,16 @@ pub struct Counted {
 impl Counted {
     /// Contacts that get a mail.
     pub fn recipients(self) -> i64 {
-        self.audience - self.unsubscribed - self.suppressed
+        self.audience - self.unsubscribed - self.not_in_topic - self.suppressed
     }
 
     fn new(kind: TemplateType, all: Split, suppressed: Split) -> Self {
-        let unsubscribed = match excluded(kind, false, false) {
-            Some(_) => all.unsubscribed - suppressed.unsubscribed,
-            None => 0,
-        };
+        let unsubscribed =
+            if kind.needs_subscription() { all.unsubscribed - suppressed.unsubscribed } else { 0 };
         Self {
             audience: all.subscribed + all.unsubscribed,
             unsubscribed,
+            not_in_topic: 0,
             suppressed: suppressed.subscribed + suppressed.unsubscribed,
         }
     }
@@ -158,9 +160,82 @@ struct Split {
     unsubscribed: i64,
 }
 
-/// Counts the contacts of an audience for a kind of mail. Of what holds back mail, the project's list of addresses is
-/// counted; its rules, and the list of the instance, are looked at when a contact is frozen.
+/// What decides who of an audience gets a mail.
+#[derive(Debug, Clone)]
+pub struct Mailing {
+    /// The kind of mail.
+    pub kind: TemplateType,
+    /// The topic that it belongs to.
+    pub topic: Option<Topic>,
+}
+
+impl Mailing {
+    /// The topic, where it matters.
+    fn topic(&self) -> Option<&Topic> {
+        self.topic.as_ref().filter(|_| self.kind.needs_subscription())
+    }
+}
+
+/// SQL that joins the choices of contacts that differ from the default of a topic.
+fn joined_choices(topic: &Topic, args: &mut Vec<Arg<'static>>) -> String {
+    args.extend([topic.id.into(), (!topic.default_subscribed).into()]);
+    let (id, subscribed) = (args.len() - 1, args.len());
+    format!(
+        " join topic_choices t on t.project_id = c.project_id and t.topic_id = ${id} and t.contact_id = c.id \
+         and t.subscribed = ${subscribed}"
+    )
+}
+
+/// A condition on `contacts c` for those whose address the project's list does not hold back; the instant is the argument
+/// `$n`.
+fn not_suppressed(kind: TemplateType, n: usize) -> String {
+    format!(
+        "not exists (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email and {})",
+        holding(kind, n)
+    )
+}
+
+/// Counts the contacts of an audience who would get a mail but for their choice about its topic: those who chose
+/// otherwise than its default.
+async fn count_choices(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    members: &Members,
+    (kind, topic): (TemplateType, &Topic),
+    now: Timestamp,
+) -> Result<i64> {
+    let mut source = source(rx, project, members, now).await?;
+    let choices = joined_choices(topic, &mut source.args);
+    source.args.push(now.into());
+    let sql = format!(
+        "select count(*) from {}{choices} where {} and c.subscribed and {}",
+        source.tables,
+        source.condition,
+        not_suppressed(kind, source.args.len())
+    );
+    let counted = rx.query_with_seqscan(sql, &source.args, |r| r.get::<i64>(0)).await?;
+    counted.into_iter().next().ok_or(Error::NotFound)
+}
+
+/// Counts the contacts of an audience for a mail. Of what holds back mail, the project's list of addresses is counted; its
+/// rules, and the list of the instance, are looked at when a contact is frozen.
 pub async fn count(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    members: &Members,
+    mailing: &Mailing,
+    now: Timestamp,
+) -> Result<Counted> {
+    let mut counted = count_subscribed(rx, project, members, mailing.kind, now).await?;
+    if let Some(topic) = mailing.topic() {
+        let others = count_choices(rx, project, members, (mailing.kind, topic), now).await?;
+        let left = counted.recipients();
+        counted.not_in_topic = if topic.default_subscribed { others } else { left - others };
+    }
+    Ok(counted)
+}
+
+async fn count_subscribed(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     members: &Members,
@@ -238,25 +313,33 @@ async fn split(rx: &mut Rx<'_>, source: &Source, tables: String) -> Result<Split
     Ok(Split { subscribed, unsubscribed: all - subscribed })
 }
 
-/// Whether anybody of an audience gets a mail of a kind.
+/// Whether anybody of an audience gets a mail.
 pub async fn has_recipients(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
     members: &Members,
-    kind: TemplateType,
+    mailing: &Mailing,
     now: Timestamp,
 ) -> Result<bool> {
-    let source = source(rx, project, members, now).await?;
-    let subscribed = match excluded(kind, false, false) {
-        Some(Reason::Unsubscribed) => " and c.subscribed",
-        _ => "",
-    };
-    let Source { tables, condition, mut args, .. } = source;
+    let Source { tables, condition, mut args, .. } = source(rx, project, members, now).await?;
+    let unsubscribed = Recipient { subscribed: false, in_topic: true, suppressed: false };
+    let mut conditions = String::new();
+    if excluded(mailing.kind, unsubscribed) == Some(Reason::Unsubscribed) {
+        conditions += " and c.subscribed";
+    }
+    if let Some(topic) = mailing.topic() {
+        args.extend([topic.id.into(), (!topic.default_subscribed).into()]);
+        let (id, subscribed) = (args.len() - 1, args.len());
+        let not = if topic.default_subscribed { "not " } else { "" };
+        conditions += &format!(
+            " and {not}exists (select 1 from topic_choices t where t.project_id = c.project_id and t.topic_id = ${id} \
+             and t.contact_id = c.id and t.subscribed = ${subscribed})"
+        );
+    }
     args.push(now.into());
     let sql = format!(
-        "select 1 from {tables} where {condition}{subscribed} and not exists \
-         (select 1 from suppressions s where s.project_id = c.project_id and s.email = c.email and {}) limit 1",
-        holding(kind, args.len())
+        "select 1 from {tables} where {condition}{conditions} and {} limit 1",
+        not_suppressed(mailing.kind, args.len())
     );
     Ok(!rx.query_uncached(sql, &args, |_| Ok(())).await?.is_empty())
 }
@@ -291,9 +374,9 @@ mod tests {
         let all = Split { subscribed: 6, unsubscribed: 4 };
         let suppressed = Split { subscribed: 1, unsubscribed: 2 };
         let marketing = Counted::new(TemplateType::Marketing, all, suppressed);
-        assert_eq!(marketing, Counted { audience: 10, unsubscribed: 2, suppressed: 3 });
+        assert_eq!(marketing, Counted { audience: 10, unsubscribed: 2, not_in_topic: 0, suppressed: 3 });
         assert_eq!(marketing.recipients(), 5);
         let transactional = Counted::new(TemplateType::Transactional, all, suppressed);
-        assert_eq!(transactional, Counted { audience: 10, unsubscribed: 0, suppressed: 3 });
+        assert_eq!(transactional, Counted { audience: 10, unsubscribed: 0, not_in_topic: 0, suppressed: 3 });
     }
 }

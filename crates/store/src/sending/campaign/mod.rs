@@ -25,7 +25,7 @@ use crate::insight::counter::{self, Counter};
 
 const COLUMNS: &str = "id, name, description, subject, body, from_address, from_name, reply_to, type, status, \
      audience_type, segment_id, {json_out condition}, scheduled_for, recipients, sent_at, paused_at, frozen_at, \
-     finished_at, note, created_at, updated_at, tracking";
+     finished_at, note, created_at, updated_at, tracking, topic_id";
 
 fn read(row: &Row<'_>) -> Result<Campaign> {
     Ok(Campaign {
@@ -50,6 +50,7 @@ fn read(row: &Row<'_>) -> Result<Campaign> {
         created_at: row.get(20)?,
         updated_at: row.get(21)?,
         tracking: row.get(22)?,
+        topic: row.get(23)?,
     })
 }
 
@@ -118,8 +119,8 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     tx.execute_one(
         "insert into campaigns (project_id, id, name, description, subject, body, from_address, from_name, reply_to, type, \
          audience_type, segment_id, condition, recipients, search, status, created_at, updated_at, \
-         tracking, lease_until, lease_holder) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {json $13}, $14, $15, $16, $17, $18, $19, 0, 0)",
+         tracking, topic_id, lease_until, lease_holder) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, {json $13}, $14, $15, $16, $17, $18, $19, $20, 0, 0)",
         args![
             project,
             campaign.id,
@@ -140,6 +141,7 @@ pub async fn create(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
             campaign.created_at,
             campaign.updated_at,
             campaign.tracking,
+            campaign.topic,
         ],
     )
     .await
@@ -150,7 +152,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
     tx.execute_one(
         "update campaigns set name = $3, description = $4, subject = $5, body = $6, from_address = $7, from_name = $8, \
          reply_to = $9, type = $10, audience_type = $11, segment_id = $12, condition = {json $13}, recipients = $14, \
-         search = $15, updated_at = $16, tracking = $17 where project_id = $1 and id = $2",
+         search = $15, updated_at = $16, tracking = $17, topic_id = $18 where project_id = $1 and id = $2",
         args![
             project,
             campaign.id,
@@ -169,6 +171,7 @@ pub async fn update(tx: &mut Tx<'_>, project: ProjectNumber, campaign: &Campaign
             search_text(campaign),
             campaign.updated_at,
             campaign.tracking,
+            campaign.topic,
         ],
     )
     .await

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::campaign::excluded;
+use mailwright_core::campaign::{Recipient, excluded};
 use mailwright_core::email::{EmailStatus, Reason};
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -18,6 +18,7 @@ use mailwright_core::time::Timestamp;
 use super::{former, ledger};
 use crate::args;
 use crate::audience::suppression::Look;
+use crate::audience::topic;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -151,6 +152,8 @@ pub async fn recheck(
     let others: BTreeSet<EmailAddress> =
         contacts.values().filter(known).map(|contact| contact.email.clone()).collect();
     let look_at_others = Look::at(tx, project, &others.iter().collect(), now).await?;
+    let of_topics = claimed.iter().map(|mail| (mail.id, mail.contact, mail.topic));
+    let outside = topic::mails_outside(tx, project, of_topics).await?;
     let mut kept = Vec::with_capacity(claimed.len());
     let mut skipped: Vec<(CampaignId, Unsent)> = Vec::new();
     let mut moved: Vec<(EmailId, EmailAddress)> = Vec::new();
@@ -171,7 +174,9 @@ pub async fn recheck(
             skipped.push((campaign, Unsent::suppressed(mail.id, by)));
             continue;
         }
-        if let Some(reason) = excluded(mail.kind, contact.subscribed, false) {
+        let (subscribed, in_topic) = (contact.subscribed, !outside.contains(&mail.id));
+        let recipient = Recipient { subscribed, in_topic, suppressed: false };
+        if let Some(reason) = excluded(mail.kind, recipient) {
             skipped.push((campaign, Unsent::skipped(mail.id, reason)));
             continue;
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::attempt::Attempt;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane};
-use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, TemplateId, TopicId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -65,6 +65,8 @@ pub struct Claimed {
     pub waited: Duration,
     /// When it was first handed over, which is the date in it; `None` before.
     pub first_attempt_at: Option<Timestamp>,
+    /// The topic that it belongs to.
+    pub topic: Option<TopicId>,
 }
 
 /// Claims up to `limit` mails of a project that are due, the longest due first, until `lease_until`.
@@ -130,7 +132,7 @@ impl Taken {
 
 pub(crate) const CLAIMED: &str = "project_id, id, claim, contact_id, recipient, recipient_name, from_address, from_name, \
      reply_to, content_hash, {json_or_raw variables}, type, source, template_id, campaign_id, status, attempts, in_doubt, \
-     {json_or_raw log}, message_id, created_at, waited_ms, first_attempt_at";
+     {json_or_raw log}, message_id, created_at, waited_ms, first_attempt_at, topic_id";
 
 fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
     Ok(Claimed {
@@ -157,6 +159,7 @@ fn read_claimed(row: &Row<'_>) -> Result<Claimed> {
         created_at: row.get(20)?,
         waited: Duration::from_millis(u64::try_from(row.get::<i64>(21)?).unwrap_or(0)),
         first_attempt_at: row.get(22)?,
+        topic: row.get(23)?,
     })
 }
 

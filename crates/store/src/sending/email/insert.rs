@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason};
-use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, WorkflowId};
+use mailwright_core::ids::{
+    ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, TopicId, WorkflowId,
+};
 use mailwright_core::suppression::Match;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -53,6 +55,8 @@ pub struct NewEmail {
     pub lane: Lane,
     /// Template it came from.
     pub template: Option<TemplateId>,
+    /// The topic that it belongs to.
+    pub topic: Option<TopicId>,
     /// The step of a workflow that it came from.
     pub step: Option<Origin>,
     /// `Message-ID` without angle brackets.
@@ -112,15 +116,15 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
     tx.each(
         "insert into emails (project_id, id, contact_id, recipient, recipient_name, from_address, from_name, reply_to, \
          subject, content_hash, variables, source, type, lane, template_id, message_id, created_at, workflow_id, \
-         step_id, execution_id, status, reason, suppression, due_at, deadline_at, updated_at, claim, attempts, in_doubt, log, opens, clicks) \
+         step_id, execution_id, topic_id, status, reason, suppression, due_at, deadline_at, updated_at, claim, attempts, in_doubt, log, opens, clicks) \
          select r.project_id, r.id, r.contact_id, r.recipient, r.recipient_name, r.from_address, r.from_name, r.reply_to, \
          r.subject, r.content_hash, r.variables, r.source, r.type, r.lane, r.template_id, r.message_id, \
-         r.created_at, r.workflow_id, r.step_id, r.execution_id, r.status, r.reason, r.suppression, r.due_at, $25, \
+         r.created_at, r.workflow_id, r.step_id, r.execution_id, r.topic_id, r.status, r.reason, r.suppression, r.due_at, $26, \
          r.created_at, 0, 0, 0, {json '[]'}, 0, 0 \
          from {rows r: project_id int, id id, contact_id id, recipient text, recipient_name text, from_address text, \
          from_name text, reply_to text, subject text, content_hash bytes, variables json, source text, type text, \
          lane int, template_id id, message_id text, created_at int, workflow_id id, step_id id, execution_id id, \
-         status text, reason text, suppression json, due_at int}",
+         topic_id id, status text, reason text, suppression json, due_at int}",
         &[
             ints(emails, |e| e.project.0),
             Arg::Ids(emails.iter().map(|e| Some(e.id.into())).collect()),
@@ -142,6 +146,7 @@ async fn insert(tx: &Tx<'_>, emails: &[NewEmail]) -> Result<()> {
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.workflow.into())).collect()),
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.step.into())).collect()),
             Arg::Ids(emails.iter().map(|e| e.step.map(|step| step.execution.into())).collect()),
+            Arg::Ids(emails.iter().map(|e| e.topic.map(Into::into)).collect()),
             texts(emails, |e| Some(e.status().as_str())),
             texts(emails, |e| e.suppression.as_ref().map(|_| Reason::Suppressed.as_str())),
             Arg::Jsons(emails.iter().map(|e| e.suppression.as_ref().map(|by| by.to_text().into())).collect()),

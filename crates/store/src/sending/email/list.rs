@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mailwright_core::email::EmailStatus;
-use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::ids::{ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TopicId, WorkflowId};
 use mailwright_core::time::Timestamp;
 use serde_json::{Map, Value as Json};
 
@@ -22,6 +22,18 @@ pub async fn is_to(rx: &mut Rx<'_>, project: ProjectNumber, id: EmailId, contact
         args![project, id, contact],
     )
     .await
+}
+
+/// The topic of a mail, if it was sent to a contact and has one.
+pub async fn topic_of(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    id: EmailId,
+    contact: ContactId,
+) -> Result<Option<TopicId>> {
+    let sql = "select topic_id from emails where project_id = $1 and id = $2 and contact_id = $3";
+    let found = rx.optional(sql, args![project, id, contact], |r| r.get::<Option<TopicId>>(0)).await?;
+    Ok(found.flatten())
 }
 
 /// One mail.
@@ -131,12 +143,15 @@ pub async fn total(rx: &mut Rx<'_>, project: ProjectNumber, list: List) -> Resul
         });
     };
     let filter = list.status.map(|s| format!(" and status = '{}'", s.as_str())).unwrap_or_default();
-    rx.one(
-        format!("select count(*) from emails where project_id = $1 and contact_id = $2{filter}"),
-        args![project, contact],
-        |r| r.get(0),
-    )
-    .await
+    let text = format!("select count(*) from emails where project_id = $1 and contact_id = $2{filter}");
+    let sent: i64 = rx.one(text, args![project, contact], |r| r.get(0)).await?;
+    let received = if list.status.is_none_or(|status| status == EmailStatus::Received) {
+        let text = "select count(*) from inbound_mails where project_id = $1 and contact_id = $2";
+        rx.one(text, args![project, contact], |r| r.get(0)).await?
+    } else {
+        0
+    };
+    Ok(sent + received)
 }
 
 async fn sending(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<i64> {

@@ -38,7 +38,7 @@ pub use self::late::conclude_late;
 pub use self::lease::{ClaimRef, Mark, extend, hold, keep_links, mark_sending, postpone, release};
 pub use self::list::{
     Counted, List, OfStep, Source, counted_by_cap, get, is_to, list, of_execution, sources, suppressed,
-    times_counted_by_cap, total,
+    times_counted_by_cap, topic_of, total,
 };
 pub use self::recheck::recheck;
 pub(crate) use self::recheck::{Unsent, note};

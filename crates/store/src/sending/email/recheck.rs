@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use futures_util::future::join;
 use mailwright_core::address::EmailAddress;
-use mailwright_core::campaign::excluded;
+use mailwright_core::campaign::{Recipient, excluded};
 use mailwright_core::email::{EmailSource, EmailStatus, Reason};
 use mailwright_core::ids::{EmailId, ProjectNumber, StepId, WorkflowId};
 use mailwright_core::suppression::Match;
@@ -15,6 +15,7 @@ use super::claim::Claimed;
 use super::contact_now::contacts_of;
 use super::count::move_count;
 use crate::audience::suppression::{self, Look};
+use crate::audience::topic;
 use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
@@ -51,8 +52,8 @@ impl Unsent {
 
 /// Looks again at the addresses of claimed mails, and at the contacts of workflows' mails. Returns the mails that are
 /// still to be sent: not those to an address that is suppressed, nor those of workflows to contacts that unsubscribed
-/// meanwhile, where that matters. What a workflow sends to somebody else than the contact heeds no subscription. What
-/// was half handed over is returned as it is.
+/// or left the topic meanwhile, where that matters. What a workflow sends to somebody else than the contact heeds neither
+/// subscription nor topic. What was half handed over is returned as it is.
 pub async fn recheck(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -66,8 +67,10 @@ pub async fn recheck(
     let of_workflows =
         claimed.iter().filter(is_looked_at).filter(|mail| mail.source == EmailSource::Workflow);
     let (look, contacts) =
-        join(Look::at(tx, project, &addresses, now), contacts_of(tx, project, of_workflows)).await;
+        join(Look::at(tx, project, &addresses, now), contacts_of(tx, project, of_workflows.clone())).await;
     let (look, contacts): (_, HashMap<_, _>) = (look?, contacts?);
+    let of_topics = of_workflows.map(|mail| (mail.id, mail.contact, mail.topic));
+    let outside = topic::mails_outside(tx, project, of_topics).await?;
     let mut unsent: Vec<Unsent> = Vec::new();
     let mut kept = Vec::with_capacity(claimed.len());
     for mail in claimed {
@@ -76,7 +79,10 @@ pub async fn recheck(
             continue;
         }
         let contact = contacts.get(&mail.id).filter(|contact| contact.email == mail.recipient);
-        let skipped = contact.and_then(|contact| excluded(mail.kind, contact.subscribed, false));
+        let skipped = contact.and_then(|contact| {
+            let (subscribed, in_topic) = (contact.subscribed, !outside.contains(&mail.id));
+            excluded(mail.kind, Recipient { subscribed, in_topic, suppressed: false })
+        });
         match (look.find(&mail.recipient, mail.kind, false), skipped) {
             (Some(by), _) => unsent.push(Unsent::suppressed(mail.id, by)),
             (None, Some(reason)) => unsent.push(Unsent::skipped(mail.id, reason)),

@@ -14,8 +14,8 @@ use crate::database::tx::Row;
 pub struct Email {
     /// Identifier.
     pub id: EmailId,
-    /// The contact that the mail is for.
-    pub contact: ContactId,
+    /// The contact that the mail is for, or of one that came in who wrote it; `None` where that is no contact.
+    pub contact: Option<ContactId>,
     /// Address it goes to; `None` once the contact was removed, which is stored as an empty text.
     pub recipient: Option<String>,
     /// Name shown with that address.

@@ -57,6 +57,7 @@ impl Database {
             kind: TemplateType::Transactional,
             lane: Lane::Transactional,
             template: None,
+            topic: None,
             step: None,
             message_id: format!("{id}@acme.test"),
             suppression: None,

@@ -10,7 +10,7 @@ use super::table::{Access, MEMBER, TABLE};
 use super::world::World;
 
 /// Endpoints that refuse what the comparison of cookie and key sends, because it takes a job, a file, a member, a
-/// campaign on its way, or an enabled workflow and its parts.
+/// topic, a campaign on its way, or an enabled workflow and its parts.
 const REFUSED: &[&str] = &[
     "delete /projects/{id}/members/{userId}",
     "delete /suppressions/addresses/{email}",
@@ -22,6 +22,9 @@ const REFUSED: &[&str] = &[
     "get /contacts/import/{jobId}",
     "get /suppressions/addresses/import/{jobId}",
     "get /suppressions/emails/{id}",
+    "get /emails/{id}/attachments",
+    "get /emails/{id}/attachments/{index}",
+    "get /emails/{id}/raw",
     "get /workflows/{id}/enrol/{jobId}",
     "get /workflows/{id}/executions/{executionId}",
     "get /workflows/{id}/migrate/{jobId}",
@@ -42,6 +45,7 @@ const REFUSED: &[&str] = &[
     "post /workflows/{id}/publish",
     "post /workflows/{id}/transitions",
     "post /workflows/{id}/transitions/{transitionId}/insert-step",
+    "put /contacts/{id}/topics",
     "put /suppressions/{id}",
 ];
 

@@ -34,8 +34,19 @@ impl World {
             ("post", "/contacts/lookup") => json!({"emails": [address]}),
             ("post", path) if path.starts_with("/contacts/bulk-") => json!({"contactIds": [UNKNOWN_ID]}),
             ("patch", "/contacts/{id}") => json!({"data": {"plan": name}}),
+            ("put", "/contacts/{id}/topics") => {
+                json!({"topics": [{"id": UNKNOWN_ID, "subscribed": true}]})
+            }
             ("post", "/segments") => json!({"name": name, "type": "STATIC"}),
-            ("patch", "/segments/{id}" | "/templates/{id}")
+            ("post", "/topics")
+            | (
+                "patch",
+                "/segments/{id}"
+                | "/templates/{id}"
+                | "/topics/{id}"
+                | "/workflows/{id}"
+                | "/workflows/{id}/steps/{stepId}",
+            )
             | ("put", "/campaigns/{id}" | "/suppressions/{id}") => {
                 json!({"name": name})
             }
@@ -49,7 +60,6 @@ impl World {
             }
             ("post", "/workflows") => json!({"name": name, "eventName": name}),
             ("post", "/workflows/bulk-update") => json!({"ids": [UNKNOWN_ID]}),
-            ("patch", "/workflows/{id}" | "/workflows/{id}/steps/{stepId}") => json!({"name": name}),
             ("post", "/workflows/{id}/steps" | "/workflows/{id}/transitions/{transitionId}/insert-step") => {
                 json!({"type": "EXIT", "name": name, "position": {"x": 0, "y": 0}, "config": {}})
             }

@@ -69,6 +69,7 @@ impl World {
             "campaigns" => "/campaigns",
             "workflows" => "/workflows",
             "templates" => "/templates",
+            "topics" => "/topics",
             "domains" if path.starts_with("/domains/{id}") => "/domains",
             "projects" if path.contains("{invitationId}") => "/projects/{id}/members",
             "emails" | "mailbox" => return self.captured().await,

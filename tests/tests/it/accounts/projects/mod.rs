@@ -21,6 +21,7 @@ const SHAPE: &[&str] = &[
     "sendingPerSecond",
     "publicKeyMayResubscribe",
     "utm",
+    "replyTracking",
     "timezone",
     "marketingCap",
     "createdAt",

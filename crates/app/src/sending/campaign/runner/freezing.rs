@@ -11,12 +11,12 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use mailwright_core::campaign::{Campaign, CampaignStatus, excluded};
+use mailwright_core::campaign::{Campaign, CampaignStatus, Recipient, excluded};
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact;
+use mailwright_store::audience::{contact, topic};
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::campaign::ledger::{self};
@@ -85,9 +85,11 @@ impl Campaigns {
                 return Ok(false);
             }
             let candidates = run::candidates(tx, project, &chunk, run.kind, lease.now).await?;
+            let outside = outside(tx, &run, &chunk).await?;
             let capped = capped(tx, &run, &chunk, lease.now).await?;
+            let passed = Passed { capped, outside };
             let entries: Vec<Entry> =
-                candidates.iter().map(|c| entry(&run, &content, c, &capped, lease.now)).collect();
+                candidates.iter().map(|c| entry(&run, &content, c, &passed, lease.now)).collect();
             let mut deltas = Deltas::default();
             run::freeze(tx, &run, &entries, &mut deltas, lease.now).await?;
             deltas.save(tx).await?;
@@ -171,18 +173,38 @@ async fn capped(
     Ok(got.into_iter().filter(|(_, times)| is_capped(times)).map(|(contact, _)| contact).collect())
 }
 
-/// The mail of a contact as it is frozen.
-fn entry(
+/// Those of some contacts that are not in the topic of a campaign.
+async fn outside(
+    tx: &Tx<'_>,
     run: &Run,
-    content: &Prepared,
-    candidate: &Candidate,
-    capped: &BTreeSet<ContactId>,
-    now: Timestamp,
-) -> Entry {
+    contacts: &[ContactId],
+) -> mailwright_store::Result<BTreeSet<ContactId>> {
+    let Some(id) = run.topic.filter(|_| run.kind.needs_subscription()) else { return Ok(BTreeSet::new()) };
+    match topic::get(tx, run.project, id).await? {
+        Some(found) => topic::outside(tx, run.project, &found, contacts).await,
+        None => Ok(BTreeSet::new()),
+    }
+}
+
+/// Contacts who are passed over for another reason than their own state.
+struct Passed {
+    /// Who got as many marketing mails as the project allows.
+    capped: BTreeSet<ContactId>,
+    /// Who is not in the topic.
+    outside: BTreeSet<ContactId>,
+}
+
+/// The mail of a contact as it is frozen.
+fn entry(run: &Run, content: &Prepared, candidate: &Candidate, passed: &Passed, now: Timestamp) -> Entry {
     let id = EmailId::new(now, rand::random());
     let contact = &candidate.contact;
-    let skipped = excluded(run.kind, contact.subscribed, candidate.suppression.is_some())
-        .or_else(|| capped.contains(&contact.id).then_some(Reason::Capped));
+    let recipient = Recipient {
+        subscribed: contact.subscribed,
+        in_topic: !passed.outside.contains(&contact.id),
+        suppressed: candidate.suppression.is_some(),
+    };
+    let skipped = excluded(run.kind, recipient)
+        .or_else(|| passed.capped.contains(&contact.id).then_some(Reason::Capped));
     // what is shown of a mail that was held back needs the values of its variables
     let is_empty = skipped.is_some() && candidate.suppression.is_none();
     let variables = if is_empty { Data::new() } else { content.variables(contact, &Data::new()) };

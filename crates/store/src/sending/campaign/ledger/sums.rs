@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use mailwright_core::campaign::Ledger;
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::event::Activity;
-use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
+use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, StepId, TemplateId, WorkflowId};
 use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::figures::Figure as OfWorkflow;
 
 use super::key::{Figure, Key, Sum, beginning};
 use crate::args;
+use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
@@ -91,8 +93,8 @@ pub(crate) fn count_machines(
     count(deltas, project, campaign, Figure::MachineClicked, clicked);
 }
 
-/// Counts a recipient who unsubscribed by a link of a mail, once for each mail, and not for one that bounced or was
-/// complained about: those are lost already.
+/// Counts a recipient who opted out by a link of a mail, for its campaign, template and workflow: once for each mail, and
+/// not for one that bounced or was complained about: those are lost already.
 pub async fn count_unsubscribed(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
@@ -100,16 +102,25 @@ pub async fn count_unsubscribed(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<()> {
-    let of = tx
+    type Origin = (Option<CampaignId>, Option<TemplateId>, Option<WorkflowId>, Option<StepId>);
+    let of: Option<Origin> = tx
         .optional(
-            "update emails set unsubscribed_at = $3 where project_id = $1 and id = $2 and campaign_id is not null \
-             and unsubscribed_at is null and bounced_at is null and complained_at is null returning campaign_id",
+            "update emails set unsubscribed_at = $3 where project_id = $1 and id = $2 and unsubscribed_at is null \
+             and bounced_at is null and complained_at is null \
+             returning campaign_id, template_id, workflow_id, step_id",
             args![project, mail, now],
-            |r| r.get::<CampaignId>(0),
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
         )
         .await?;
-    if let Some(campaign) = of {
+    let Some((campaign, template, workflow, step)) = of else { return Ok(()) };
+    if let Some(campaign) = campaign {
         count(deltas, project, campaign, Figure::Unsubscribed, 1);
+    }
+    if let Some(template) = template {
+        deltas.add(project, Counter::TemplateFigure, &format!("{template}:unsubscribed"), 1);
+    }
+    if let Some(origin) = workflow.zip(step) {
+        figures::add_mail(deltas.sums(), project, origin, OfWorkflow::Unsubscribed, 1);
     }
     Ok(())
 }

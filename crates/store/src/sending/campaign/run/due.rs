@@ -2,7 +2,7 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Audience, CampaignStatus};
-use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber};
+use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber, TopicId};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -47,6 +47,8 @@ pub struct Run {
     pub retry: Option<Retry>,
     /// Since when there is something to do for it.
     pub next_at: Timestamp,
+    /// The topic that its mails belong to.
+    pub topic: Option<TopicId>,
 }
 
 /// The projects that have a campaign to be looked at, the longest due first. It goes from one project with a campaign
@@ -84,7 +86,7 @@ pub async fn due(rx: &mut Rx<'_>, project: ProjectNumber, holder: i64, now: Time
     let rows = rx
         .all(
             "select id, status, type, subject, from_address, from_name, reply_to, audience_type, segment_id, \
-             {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id, next_at \
+             {json_out condition}, sent_at, content_hash, frozen_to, frozen_at, {json_out retry}, project_id, next_at, topic_id \
              from campaigns where project_id = $1 and next_at <= $2 and (lease_until <= $2 or lease_holder = $3) \
              order by next_at limit $4",
             args![project, now, holder, TOGETHER],
@@ -129,6 +131,7 @@ fn read_run(r: &Row<'_>) -> Result<Run> {
             })?),
         },
         next_at: r.get(16)?,
+        topic: r.get(17)?,
     })
 }
 

@@ -152,9 +152,9 @@ pub async fn freeze(
         .each_returning(
             "insert into emails (project_id, id, contact_id, recipient, variables, message_id, status, recipient_state, reason, \
              suppression, due_at, campaign_id, from_address, from_name, reply_to, subject, content_hash, source, type, lane, \
-             created_at, updated_at, deadline_at, claim, attempts, in_doubt, log, opens, clicks) \
+             created_at, updated_at, deadline_at, topic_id, claim, attempts, in_doubt, log, opens, clicks) \
              select r.project_id, r.id, r.contact_id, r.recipient, r.variables, r.message_id, r.status, r.recipient_state, \
-             r.reason, r.suppression, r.due_at, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, 0, 0, 0, {json '[]'}, 0, 0 \
+             r.reason, r.suppression, r.due_at, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22, $23, 0, 0, 0, {json '[]'}, 0, 0 \
              from {rows r: project_id int, id id, contact_id id, recipient text, variables json, message_id text, \
              status text, recipient_state text, reason text, suppression json, due_at int} where true \
              on conflict (project_id, campaign_id, contact_id) where campaign_id is not null do nothing returning id",
@@ -181,6 +181,7 @@ pub async fn freeze(
                 Lane::Campaign.number().into(),
                 now.into(),
                 NO_DEADLINE.into(),
+                run.topic.into(),
             ],
             |r| r.get(0),
         )

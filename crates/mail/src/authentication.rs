@@ -1,0 +1,107 @@
+//! What the domain of a sender says of a mail that came in: SPF (RFC 7208), DKIM (RFC 6376) and DMARC (RFC 7489).
+//!
+//! A mail is never refused by it. What cannot be found out, because a name server is away, is told as such.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use mail_auth::dmarc::verify::DmarcParameters;
+use mail_auth::spf::verify::SpfParameters;
+use mail_auth::{
+    AuthenticatedMessage, DkimOutput, DkimResult, DmarcResult, MessageAuthenticator, SpfOutput, SpfResult,
+};
+use memchr::memmem;
+use tokio::time::timeout;
+
+use crate::dns::Dns;
+use crate::sns::{Verdict, Verdicts};
+
+/// How long all look-ups for a mail may take.
+const OVERALL: Duration = Duration::from_secs(20);
+/// The largest header that is verified, in bytes. Each name that a signature covers is searched for in it.
+const MAX_HEADER: usize = 128 * 1024;
+/// The longest signature, in bytes, and how many of them are verified.
+const MAX_SIGNATURE: usize = 4 * 1024;
+const MAX_SIGNATURES: usize = 8;
+
+/// How a mail came.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The address of the client.
+    pub client: IpAddr,
+    /// What it called itself.
+    pub client_name: &'a str,
+    /// The sender of the envelope; `None` for the null sender.
+    pub mail_from: Option<&'a str>,
+    /// Our own host name.
+    pub our_name: &'a str,
+}
+
+/// Finds out what the sender's domain says of a mail. Nothing looks for spam and viruses here, so those are
+/// [`Verdict::Disabled`].
+pub async fn verify(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> Verdicts {
+    let found = timeout(OVERALL, look(dns, origin, raw)).await;
+    let [spf, dkim, dmarc] = found.unwrap_or([Verdict::ProcessingFailed; 3]);
+    Verdicts {
+        spam: Some(Verdict::Disabled),
+        virus: Some(Verdict::Disabled),
+        spf: Some(spf),
+        dkim: Some(dkim),
+        dmarc: Some(dmarc),
+    }
+}
+
+async fn look(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> [Verdict; 3] {
+    let authenticator = MessageAuthenticator(dns.resolver().clone());
+    let Origin { client, client_name, mail_from, our_name } = origin;
+    let client = client.to_canonical();
+    let parameters = match mail_from {
+        Some(sender) => SpfParameters::verify_mail_from(client, client_name, our_name, sender),
+        None => SpfParameters::verify_ehlo(client, client_name, our_name),
+    };
+    let spf = authenticator.verify_spf(parameters).await;
+    let header = &raw[..raw.len().min(MAX_HEADER)];
+    let is_bounded = memmem::find(header, b"\r\n\r\n").is_some();
+    let message = if is_bounded { AuthenticatedMessage::parse(raw) } else { None };
+    let Some(mut message) = message else { return [of_spf(&spf), Verdict::Gray, Verdict::Gray] };
+    message.dkim_headers.retain(|signature| signature.value.len() <= MAX_SIGNATURE);
+    message.dkim_headers.truncate(MAX_SIGNATURES);
+    message.errors.truncate(MAX_SIGNATURES);
+    let dkim = authenticator.verify_dkim(&message).await;
+    let domain =
+        mail_from.and_then(|sender| sender.rsplit_once('@')).map_or(client_name, |(_, domain)| domain);
+    let dmarc = authenticator.verify_dmarc(DmarcParameters::new(&message, &dkim, domain, &spf)).await;
+    [of_spf(&spf), of_dkim(&dkim), of_dmarc(&dmarc.result())]
+}
+
+fn of_spf(spf: &SpfOutput) -> Verdict {
+    match spf.result() {
+        SpfResult::Pass => Verdict::Pass,
+        SpfResult::Fail | SpfResult::SoftFail => Verdict::Fail,
+        SpfResult::TempError => Verdict::ProcessingFailed,
+        SpfResult::Neutral | SpfResult::PermError | SpfResult::None => Verdict::Gray,
+    }
+}
+
+/// The best of the signatures. A mail without one is neither right nor wrong.
+fn of_dkim(signatures: &[DkimOutput<'_>]) -> Verdict {
+    let has = |wanted: fn(&DkimResult) -> bool| signatures.iter().any(|output| wanted(output.result()));
+    if signatures.is_empty() {
+        Verdict::Gray
+    } else if has(|result| *result == DkimResult::Pass) {
+        Verdict::Pass
+    } else if has(|result| matches!(result, DkimResult::TempError(_))) {
+        Verdict::ProcessingFailed
+    } else {
+        Verdict::Fail
+    }
+}
+
+fn of_dmarc(result: &DmarcResult) -> Verdict {
+    match result {
+        DmarcResult::Pass => Verdict::Pass,
+        DmarcResult::Fail(_) => Verdict::Fail,
+        DmarcResult::TempError(_) => Verdict::ProcessingFailed,
+        DmarcResult::PermError(_) | DmarcResult::None => Verdict::Gray,
+    }
+}

@@ -13,7 +13,7 @@ use crate::sending::content::{Prepared, Spot, leads_somewhere};
 pub(crate) const TRAP: u32 = 999;
 /// The number that links have that came whole with a value, or that nobody knows.
 pub(crate) const FOREIGN: u32 = 998;
-/// The numbers of targets that values made are those of their links and a multiple of this: see [`number`].
+/// The numbers of targets that values made are those of their links and a multiple of this.
 const OWN: u32 = 1000;
 /// Most targets of one mail that its values make. Further ones stay as they are.
 const MAX_OWN: usize = 200;

@@ -3,7 +3,7 @@
 //! A refusal is a reply of an SMTP server (RFC 5321 section 4.2) or the `Diagnostic-Code` and `Status` of a delivery
 //! status notification (RFC 3464 section 2.3). [`classify`] finds its [`BounceClass`] by the rules in `rules.tsv`: by the
 //! text where a rule knows it, since many receivers give one code for many reasons, then by the enhanced code (RFC 3463),
-//! then by the reply code. A reply that no rule fits is [`BounceClass::Unknown`]; [`fingerprint`] makes one row of many
+//! then by the reply code. A reply that no rule fits is [`BounceClass::Unknown`]; [`fingerprint()`] makes one row of many
 //! such replies, so that they can be counted and the table can grow.
 //!
 //! Where a text may speak of the sender or of the recipient, the rules of the sender stand first: a mail too much to an

@@ -1,7 +1,7 @@
 //! Hits: the opens (the tracking pixel was fetched) and clicks (a tracked link was followed) of a mail, and whether a
 //! person or a machine made them.
 //!
-//! Every hit is stored as it comes. After a settle time [`judge`] looks at all hits of the mail that are not judged
+//! Every hit is stored as it comes. After a settle time [`judge()`] looks at all hits of the mail that are not judged
 //! yet, together with the earlier ones. It uses nothing but its arguments: the [`Tables`] of known machines, the
 //! [`Timing`], the [`MailFacts`] and the hits.
 //!

@@ -40,7 +40,7 @@ pub(super) type Block = Vec<Node>;
 pub(super) enum Node {
     /// Writes a piece of the source.
     Text(Range<usize>),
-    /// A mark begins or ends here, see [`Edge`](super::mark::Edge).
+    /// A mark begins or ends here, see [`Edge`].
     Edge(Edge),
     /// Writes a value; `raw` keeps it as it is in either mode.
     Output { value: Pipeline, raw: bool },

@@ -49,7 +49,7 @@ fn pattern(format: &str) -> String {
 }
 
 /// An address in ASCII. A domain in another script is taken as well, and stored in ASCII.
-pub(crate) const ADDRESS: &str = "^[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
+pub(crate) const ADDRESS: &str = "^[A-Za-z0-9_'+][A-Za-z0-9_'+-]*(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}$";
 
 /// The same in angle brackets, behind a name or none.
 pub(crate) const MAILBOX: &str = "^[A-Za-z0-9 ]*<[A-Za-z0-9_'+-]+(\\.[A-Za-z0-9_'+-]+)*@([A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z]{2,63}>$";

@@ -133,7 +133,8 @@ mod tests {
                 ConsentWay::Dashboard,
                 ConsentWay::Track,
                 ConsentWay::PublicKey,
-                ConsentWay::Import
+                ConsentWay::Import,
+                ConsentWay::Inbound
             ]
         );
     }

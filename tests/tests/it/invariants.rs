@@ -28,7 +28,7 @@ const ENGINES: [(&str, &str); 15] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 14] = [
+const TASKS: [(&str, &str); 15] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -40,6 +40,7 @@ const TASKS: [(&str, &str); 14] = [
     ("server/src/http/mod.rs", "connections, which drain at the end"),
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body/bodies.rs", "parses large bodies on a thread of its own"),
+    ("app/src/feedback/machine_lists.rs", "reading long lists takes a thread of its own"),
     ("app/src/account/password.rs", "hashing takes a thread of its own"),
     ("app/src/sending/key_pool.rs", "making keys takes a thread of its own"),
     ("app/src/http_client/hosts.rs", "connections, which end with their pool"),
@@ -47,7 +48,7 @@ const TASKS: [(&str, &str); 14] = [
 
 /// Who opens connections to elsewhere. Whoever adds one says why what a user gave cannot lead it into the operator's
 /// network.
-const CONNECTIONS: [(&str, &str); 10] = [
+const CONNECTIONS: [(&str, &str); 11] = [
     ("app/src/http_client/network.rs", "HTTP, to addresses that the connector has checked"),
     ("app/src/http_client/connector.rs", "carries these connections"),
     ("app/src/http_client/hosts.rs", "keeps them"),
@@ -57,6 +58,7 @@ const CONNECTIONS: [(&str, &str); 10] = [
     ("store/src/database/postgres/mod.rs", "the database, which the operator configured"),
     ("store/src/database/postgres/connection.rs", "the same"),
     ("store/src/database/postgres/apart.rs", "the same"),
+    ("server/src/doctor/feedback.rs", "asks the operator's own listener for its greeting"),
     ("server/src/moved_clock.rs", "answers tests at a socket; released programs do not have it"),
 ];
 

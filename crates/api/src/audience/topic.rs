@@ -94,7 +94,7 @@ pub(crate) struct CreateRequest {
     /// False by default.
     double_opt_in: Option<bool>,
     /// 0 to 9,999; the last place by default.
-    #[schema(value_type = Option<i64>)]
+    #[schema(value_type = Option<i64>, minimum = 0, maximum = 9999)]
     position: Option<WholeNumber>,
 }
 
@@ -171,7 +171,7 @@ pub(crate) struct UpdateRequest {
     default_subscribed: Option<bool>,
     double_opt_in: Option<bool>,
     /// 0 to 9,999.
-    #[schema(value_type = Option<i64>)]
+    #[schema(value_type = Option<i64>, minimum = 0, maximum = 9999)]
     position: Option<WholeNumber>,
 }
 
@@ -284,6 +284,7 @@ pub(crate) struct TopicWish {
 #[schema(as = SetContactTopicsRequest)]
 pub(crate) struct SetRequest {
     /// 1 to 50 topics.
+    #[schema(min_items = 1, max_items = 50)]
     topics: Vec<TopicWish>,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct SnsResult {
 /// For Amazon SNS alone, which posts here what became of mails that Amazon SES delivers. Messages of topics that the
 /// instance does not list are refused, and so are those that SNS did not sign. A subscription to a listed topic is
 /// confirmed.
-#[utoipa::path(post, path = "/webhooks/sns", tag = "Instance", operation_id = "takeSnsMessage",
+#[utoipa::path(post, path = "/webhooks/sns", tag = "Service", operation_id = "takeSnsMessage",
     request_body(content = String, content_type = "text/plain", description = "A message of SNS"),
     responses(
         (status = 200, description = "Recorded, recorded before, or of no interest", body = SnsResult),

@@ -78,8 +78,8 @@ impl Bounce {
     /// Whether the mail counts as bounced (reference 4.1): for good, or for a reason that nobody knows.
     fn is_final(&self) -> bool {
         match self.kind {
-            BounceKind::Permanent => true,
-            BounceKind::Transient | BounceKind::Undetermined => false,
+            BounceKind::Permanent | BounceKind::Undetermined => true,
+            BounceKind::Transient => false,
         }
     }
 

@@ -181,7 +181,7 @@ fn judge<'h>(
         trap: Some(TRAP),
     };
     let raw: Vec<RawHit> = hits.iter().map(|hit| raw(hit)).collect();
-    let tables = app.0.feedback.tables();
+    let tables = app.0.feedback.machine_lists.tables();
     let judgements = core::judge(&tables, &app.settings().tracking.timing, &facts, &[], &raw).hits;
     let mut all: Vec<(&Hit, Judgement)> = hits.into_iter().zip(judgements).collect();
     all.sort_by_key(|(hit, _)| (hit.at, hit.id));

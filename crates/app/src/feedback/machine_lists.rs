@@ -1,7 +1,7 @@
 //! What is known of machines: tables that ship with the program, and networks that their owners publish, which a command
 //! of the operator fetches. Every process takes over what was fetched, within some minutes.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use mailwright_core::hit::{Network, Source, Tables, rows, sources};
@@ -9,7 +9,6 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::feedback::published_networks::{self, Fetched};
 
-use super::State;
 use crate::App;
 use crate::background::runner::{Job, Runner};
 use crate::background::tasks::Tasks;
@@ -19,8 +18,12 @@ use crate::http_client::{ConfiguredUrl, HttpClient, Request};
 /// How often a process looks whether lists were fetched.
 const RELOADED: Duration = Duration::from_mins(5);
 
+/// The tables that this process has loaded.
+#[derive(Default)]
+pub(super) struct MachineLists(RwLock<Loaded>);
+
 /// The tables as they were loaded.
-pub(super) struct Loaded {
+struct Loaded {
     tables: Arc<Tables>,
     /// When the newest list in them was fetched.
     fetched_at: Option<Timestamp>,
@@ -41,10 +44,10 @@ pub struct ListRefreshed {
     pub networks: std::result::Result<usize, String>,
 }
 
-impl State {
+impl MachineLists {
     /// What is known of machines.
     pub(super) fn tables(&self) -> Arc<Tables> {
-        Arc::clone(&self.tables.read().unwrap_or_else(PoisonError::into_inner).tables)
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).tables)
     }
 }
 
@@ -57,7 +60,7 @@ impl App {
     /// Takes the lists over that were fetched since the last time.
     async fn load_machine_lists(&self) -> Result<()> {
         let newest = self.read(body!(async |rx| published_networks::newest(rx).await)).await?;
-        let loaded = &self.0.feedback.tables;
+        let MachineLists(loaded) = &self.0.feedback.machine_lists;
         if newest == loaded.read().unwrap_or_else(PoisonError::into_inner).fetched_at {
             return Ok(());
         }

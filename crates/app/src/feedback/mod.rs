@@ -30,7 +30,7 @@ mod token;
 pub(crate) mod tracked;
 mod unknown_bounces;
 
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::happening::{Bounce, Happening};
@@ -38,6 +38,7 @@ pub use self::heat::LinkHeat;
 pub use self::hit_list::HitPage;
 pub use self::inbound::Inbound;
 pub use self::machine_lists::ListRefreshed;
+use self::machine_lists::MachineLists;
 use self::news::{News, Recorded};
 use self::recorder::Recorder;
 pub use self::redirect::{Followed, Visitor};
@@ -81,7 +82,7 @@ pub(crate) struct State {
     news: Coalescer<News, Recorded>,
     /// Asks for a look at hits that are due.
     hits: Waker,
-    tables: RwLock<machine_lists::Loaded>,
+    machine_lists: MachineLists,
     unknown_bounces: UnknownBounces,
     sns: sns::State,
 }
@@ -96,7 +97,7 @@ impl State {
             links: Cache::new(CONTENTS),
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
             hits: Waker::default(),
-            tables: RwLock::default(),
+            machine_lists: MachineLists::default(),
             unknown_bounces: UnknownBounces::default(),
             sns: sns::State::new(http),
         }

@@ -329,7 +329,8 @@ fn bounced(bounce: &sns::Bounce) -> Bounce {
     };
     let verdict = bounce::classify(None, status, text);
     let suppresses = match verdict.suppresses() {
-        _ if kind == BounceKind::Permanent => Suppression::AtOnce,
+        // what SES cannot determine ends the subscription as well (reference 5)
+        _ if kind != BounceKind::Transient => Suppression::AtOnce,
         Suppression::AfterRepetition => Suppression::AfterRepetition,
         Suppression::AtOnce | Suppression::Never => Suppression::Never,
     };

@@ -71,6 +71,11 @@ pub enum State {
 }
 
 impl Mail {
+    /// Whether it is learnt only now that it left. A report that it waits somewhere does not change where it stands.
+    fn leaves(&self) -> bool {
+        self.now.has_left() && !self.before.has_left()
+    }
+
     /// Whether something can be learnt of it now.
     pub fn state(&self) -> State {
         match self.before.status {
@@ -179,7 +184,7 @@ async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timesta
         |count: fn(&Standing) -> i64| Arg::Ints(mails.iter().map(|mail| Some(count(&mail.now))).collect());
     // What was given up is accepted after all. What it would need for another hand-over goes, as after a hand-over.
     let accepted = mails.iter().map(|mail| {
-        let is_new = mail.campaign.is_some() && !mail.before.has_left();
+        let is_new = mail.campaign.is_some() && mail.leaves();
         is_new.then(|| RecipientState::Accepted.as_str().into())
     });
     tx.each(
@@ -187,13 +192,14 @@ async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timesta
          opened_at = r.opened_at, clicked_at = r.clicked_at, bounced_at = r.bounced_at, \
          complained_at = r.complained_at, last_opened_at = r.last_opened_at, \
          last_clicked_at = r.last_clicked_at, opens = r.opens, clicks = r.clicks, machine_opens = r.machine_opens, \
-         machine_clicks = r.machine_clicks, updated_at = $20, variables = {json $21}, \
+         machine_clicks = r.machine_clicks, updated_at = $20, variables = case when r.leaves then {json $21} else emails.variables end, \
          recipient_state = coalesce(r.accepted, emails.recipient_state), \
-         reason = case when r.had_left then emails.reason end, error = coalesce(r.error, case when r.had_left then emails.error end), \
+         reason = case when not r.leaves then emails.reason end, \
+         error = coalesce(r.error, case when not r.leaves then emails.error end), \
          bounce_class = coalesce(r.bounce_class, emails.bounce_class) \
          from {rows r: email_id id, status text, sent_at int, delivered_at int, opened_at int, clicked_at int, \
          bounced_at int, complained_at int, opens int, clicks int, machine_opens int, machine_clicks int, \
-         accepted text, had_left bool, last_opened_at int, last_clicked_at int, \
+         accepted text, leaves bool, last_opened_at int, last_clicked_at int, \
          bounce_class text, error text} where emails.project_id = $19 and emails.id = r.email_id",
         &[
             Arg::Ids(mails.iter().map(|mail| Some(mail.id.into())).collect()),
@@ -209,7 +215,7 @@ async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timesta
             counts(|standing| standing.machine_opens),
             counts(|standing| standing.machine_clicks),
             Arg::Texts(accepted.collect()),
-            Arg::Bools(mails.iter().map(|mail| Some(mail.before.has_left())).collect()),
+            Arg::Bools(mails.iter().map(|mail| Some(mail.leaves())).collect()),
             times(|standing| standing.last_opened_at),
             times(|standing| standing.last_clicked_at),
             Arg::Texts(mails.iter().map(|mail| undelivered(mail).map(|(class, _)| class.into())).collect()),
@@ -227,7 +233,7 @@ async fn write(tx: &Tx<'_>, project: ProjectNumber, mails: &[&Mail], at: Timesta
 fn count(deltas: &mut Deltas, project: ProjectNumber, mail: &Mail, at: Timestamp) {
     let (before, now) = (&mail.before, &mail.now);
     move_count(deltas, project, before.status, now.status);
-    if !before.has_left() {
+    if mail.leaves() {
         delivery_stats::count(deltas, project, EmailStatus::Sent, at);
         if let Some(campaign) = mail.campaign {
             let from = (RecipientState::of(before.status), mail.reason);

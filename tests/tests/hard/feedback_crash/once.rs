@@ -46,7 +46,7 @@ async fn return_path(app: &App, server: &ScriptedServer) -> String {
 /// Both look at what is due before either has told it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_tell_early_news_once() {
-    let server = ScriptedServer::start(|_, _| Answer::Delay(Duration::from_secs(1))).await;
+    let server = ScriptedServer::start(|_, _| Answer::Delay(Duration::from_secs(4))).await;
     let (one, inbound) = start(Engine::Postgres, &server).await;
     let other = free_port().to_string();
     let _two = one.second_node_with(&[("MAILWRIGHT_INBOUND_LISTEN", &format!("127.0.0.1:{other}"))]).await;

@@ -27,6 +27,8 @@ const MAIL_FIGURES: [&str; 8] =
     ["emails", "sent", "delivered", "opened", "clicked", "unsent", "bounced", "complained"];
 /// What a number of a link is divided by: the rest is its place, or a number of its own.
 const OWN: i64 = 1_000;
+/// The number of the link that nobody sees.
+const TRAP: i64 = 999;
 const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 /// The rows of a table.
@@ -172,6 +174,10 @@ impl Recount {
             let (Some(Some(campaign)), Some(link)) = (campaigns.get(&mail), hit["link"].as_i64()) else {
                 continue;
             };
+            // the link that nobody sees is no link of the campaign
+            if link == TRAP {
+                continue;
+            }
             let link = format!("{campaign}:{}", link % OWN);
             if hit["class"] == "human" {
                 self.add("link", &format!("{link}:clicks"), 1);

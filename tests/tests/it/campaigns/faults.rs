@@ -148,6 +148,7 @@ both_engines! {
         send(&app, &campaign).await;
         sent(&app, &campaign, 1).await;
         app.tamper("delete from domains").await;
+        app.tamper("delete from domain_names").await;
         let ledger = settled(&app, &campaign).await;
         let lost = failed(&ledger, "sender", 12);
         assert!(lost > 0, "{ledger}");

@@ -81,7 +81,7 @@ both_engines! {
     async fn bounces_follow_what_ses_says(engine: Engine) {
         let (app, server, service) = started(engine).await;
         for (n, (kind, status, subscribed)) in
-            [("Permanent", "BOUNCED", false), ("Transient", "SENT", true), ("Undetermined", "SENT", true)].into_iter().enumerate()
+            [("Permanent", "BOUNCED", false), ("Transient", "SENT", true), ("Undetermined", "BOUNCED", false)].into_iter().enumerate()
         {
             let to = format!("person{n}@example.com");
             let id = sent_to(&app, &to).await;

@@ -75,7 +75,7 @@ both_engines! {
         });
         let draft = app.post("/campaigns").json(&body).send().await.assert_status(201).json();
         let counted = read(&app, &format!("/campaigns/{}/audience", text(&draft["data"]["id"]))).await;
-        assert_eq!(counted["excluded"], json!({"unsubscribed": 0, "suppressed": 1}), "{counted}");
+        assert_eq!(counted["excluded"], json!({"notInTopic": 0, "unsubscribed": 0, "suppressed": 1}), "{counted}");
     }
 
     async fn an_address_that_is_added_while_a_campaign_runs_stops_at_once(engine: Engine) {

@@ -217,11 +217,12 @@ impl Metrics {
         self.latency.get_or_create(&RouteLabels { route: route.to_owned() }).observe(seconds);
     }
 
-    /// Counts steps of workflows.
+    /// Counts an open or a click that could not be stored.
     pub(crate) fn hit_lost(&self) {
         self.hits_lost.inc();
     }
 
+    /// Counts steps of workflows.
     pub(crate) fn workflow_steps(&self, count: u64) {
         self.workflow_steps.inc_by(count);
     }

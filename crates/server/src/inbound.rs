@@ -13,6 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Listener;
+use crate::http::network;
 
 /// Pause after a connection could not be accepted, as when no file can be opened.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -75,7 +76,7 @@ impl Server {
     }
 
     fn begin(&self, stream: TcpStream, client: IpAddr) {
-        let Some(place) = Places::take(&self.places, client) else {
+        let Some(place) = Places::take(&self.places, network(client)) else {
             self.app.metrics().inbound_refused();
             return smtp_server::refuse(stream, &Refusal::too_many_connections());
         };

@@ -289,7 +289,7 @@ pub(crate) struct SetRequest {
 }
 
 impl Payload for SetRequest {
-    const MAX_BODY: usize = 16 * 1024;
+    const MAX_BODY: usize = 64 * 1024;
 
     fn check(&self) -> Vec<Issue> {
         check_count("topics", self.topics.len(), MAX_TOPICS)

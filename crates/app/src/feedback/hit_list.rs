@@ -1,6 +1,8 @@
 //! The opens and clicks of a mail, as its project sees them.
 
-use mailwright_core::hit::{HitClass, Judgement, Reason};
+use std::sync::Arc;
+
+use mailwright_core::hit::{HitClass, Judgement, Reason, Tables};
 use mailwright_core::ids::{EmailId, EventId};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -69,14 +71,27 @@ impl App {
         let has_more = hits.len() > limit;
         hits.truncate(limit);
         let next = hits.last().filter(|_| has_more).map(|hit| hit.id);
-        Ok(HitPage { hits: hits.into_iter().map(|hit| shown(hit, &links)).collect(), next, total })
+        let tables = self.0.feedback.machine_lists.tables();
+        Ok(HitPage { hits: hits.into_iter().map(|hit| shown(hit, &links, &tables)).collect(), next, total })
     }
 }
 
-fn shown(hit: store::Hit, links: &MailLinks) -> Hit {
+/// Whose machine a hit was, as far as that is known today.
+fn owner(hit: &store::Hit, reason: Reason, tables: &Tables) -> Option<Arc<str>> {
+    let of_agent = || tables.agent(&hit.agent).map(|known| Arc::clone(known.owner));
+    let of_network = || tables.network(hit.address.parse().ok()?).map(|known| Arc::clone(known.owner));
+    match reason {
+        Reason::Address => of_network(),
+        _ => of_agent().or_else(of_network),
+    }
+}
+
+fn shown(hit: store::Hit, links: &MailLinks, tables: &Tables) -> Hit {
     let class = hit.class.as_deref().and_then(HitClass::from_name);
     let reason = hit.reason.as_deref().and_then(Reason::from_name);
-    let why = class.zip(reason).map(|(class, reason)| Judgement { class, reason, owner: None }.words());
+    let why = class
+        .zip(reason)
+        .map(|(class, reason)| Judgement { class, reason, owner: owner(&hit, reason, tables) }.words());
     Hit {
         id: hit.id,
         is_click: hit.link.is_some(),

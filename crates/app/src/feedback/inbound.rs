@@ -171,7 +171,14 @@ impl Inbound {
         let Some((project, email)) = found else { return Ok(()) };
         let at = self.0.clock().now();
         self.0
-            .record_news(News { project, email, happening, at, told_as: Some(format!("{name}:{email}")) })
+            .record_news(News {
+                project,
+                email,
+                happening,
+                at,
+                told_at: at,
+                told_as: Some(format!("{name}:{email}")),
+            })
             .await?;
         Ok(())
     }

@@ -41,6 +41,8 @@ pub struct News {
     pub happening: Happening,
     /// When.
     pub at: Timestamp,
+    /// When it was told, which may be days later.
+    pub told_at: Timestamp,
     /// What the source calls it, if the source may tell it again: with the source's own name in it, so that sources
     /// have no names in common.
     pub told_as: Option<String>,
@@ -81,7 +83,7 @@ impl App {
 
 /// Records the news of several callers.
 pub(super) async fn run(tx: &mut Tx<'_>, news: &[News]) -> StoreResult<Vec<Recorded>> {
-    let Some(now) = news.iter().map(|news| news.at).max() else { return Ok(Vec::new()) };
+    let Some(now) = news.iter().map(|news| news.told_at).max() else { return Ok(Vec::new()) };
     let mut projects: BTreeMap<ProjectNumber, Vec<usize>> = BTreeMap::new();
     for (place, news) in news.iter().enumerate() {
         projects.entry(news.project).or_default().push(place);

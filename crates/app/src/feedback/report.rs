@@ -30,7 +30,8 @@ pub(super) fn original(report: &Incoming) -> Option<&Original> {
 fn of_dsn(dsn: &Dsn) -> Option<Happening> {
     let find = |action: Action| dsn.reports.iter().find(|report| report.action == action);
     if let Some(failed) = find(Action::Failed) {
-        return Some(Happening::Bounced(bounced(failed)));
+        // an automatic answer in the shape of a failure says that the mail arrived
+        return Some(bounced(failed)).filter(|bounce| bounce.class.is_bounce()).map(Happening::Bounced);
     }
     // a delay is told of what is still being tried; that it was passed on says nothing of where it ends
     find(Action::Delivered).map(|_| Happening::Delivered)

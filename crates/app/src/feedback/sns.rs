@@ -209,7 +209,8 @@ impl App {
         match what {
             Recordable::Happening(happening) => {
                 let told_as = Some(format!("sns:{}", envelope.message_id));
-                let news = News { project, email, happening, at, told_as };
+                let now = self.0.clock.now();
+                let news = News { project, email, happening, at, told_at: now, told_as };
                 Ok(match self.record_news(news).await? {
                     // what was too early is kept
                     Recorded::Stored | Recorded::TooEarly => SnsAnswer::Recorded,

@@ -118,7 +118,7 @@ async fn return_path(dns: &Dns, settings: &Settings) -> Result<Fine, String> {
         });
     };
     let host = settings.inbound_host().unwrap_or("this machine");
-    let is_ours = |target: &str| target.trim_end_matches('.').eq_ignore_ascii_case(host);
+    let is_ours = |target: &str| is_same(target, host);
     match dns.mx(name).await {
         Ok(found) if found.iter().any(|(_, target)| is_ours(target)) => {}
         Ok(found) if !found.is_empty() => {
@@ -208,36 +208,74 @@ async fn pointers(
     if domains.is_empty() {
         return Ok(Fine::Ok("there are none yet".to_owned()));
     }
-    let (mut tracked, mut returning, mut troubles) = (0, 0, Vec::new());
+    let mut found = Pointers::default();
     for domain in domains {
-        let points = async |label: &str, to: &str| {
-            let target = dns.cname(&format!("{label}.{domain}")).await;
-            target.is_ok_and(|target| target.trim_end_matches('.').eq_ignore_ascii_case(to))
-        };
-        if points(&settings.domains.tracking_label, settings.base_url.host()).await {
+        let host = Some(settings.base_url.host());
+        if found.points(dns, &settings.domains.tracking_label, domain, host).await {
             let name = format!("{}.{domain}", settings.domains.tracking_label);
             match answers(http, &settings.base_url.under(&name)).await {
-                Ok(()) => tracked += 1,
-                Err(error) => troubles.push(format!("{name}: {error}")),
+                Ok(()) => found.tracked += 1,
+                Err(error) => found.silent.push(format!("{name}: {error}")),
             }
         }
-        if let Some(to) = settings.return_path()
-            && points(&settings.domains.return_path_label, to).await
-        {
-            returning += 1;
+        let label = &settings.domains.return_path_label;
+        found.returning += usize::from(found.points(dns, label, domain, settings.return_path()).await);
+        if let Some(host) = settings.inbound_host() {
+            let mx = dns.mx(domain).await.unwrap_or_default();
+            found.receiving += usize::from(mx.iter().any(|(_, target)| is_same(target, host)));
         }
     }
-    if !troubles.is_empty() {
-        return Err(format!(
-            "links of tracked mails do not work, because the name points here and the proxy before the service does not \
-             answer for it; give it a certificate for the name (docs/feedback.md): {}",
-            troubles.join("; ")
-        ));
+    found.summary(domains.len())
+}
+
+/// What was found of the names under sender domains.
+#[derive(Default)]
+struct Pointers {
+    tracked: usize,
+    returning: usize,
+    receiving: usize,
+    /// Names that point here, where nobody answers.
+    silent: Vec<String>,
+    /// Names that point elsewhere.
+    astray: Vec<String>,
+}
+
+impl Pointers {
+    /// Whether a name under a domain points to `to`. A name that does not exist is no trouble.
+    async fn points(&mut self, dns: &Dns, label: &str, domain: &str, to: Option<&str>) -> bool {
+        let Some(to) = to else { return false };
+        let name = format!("{label}.{domain}");
+        let Ok(target) = dns.cname(&name).await else { return false };
+        let is_here = is_same(&target, to);
+        if !is_here {
+            self.astray.push(format!("{name} points to {target}, not {to}"));
+        }
+        is_here
     }
-    let all = domains.len();
-    Ok(Fine::Ok(format!(
-        "of {all} looked at, {tracked} have a name for tracked links, and {returning} one for bounces"
-    )))
+
+    fn summary(self, all: usize) -> Result<Fine, String> {
+        let Self { tracked, returning, receiving, silent, astray } = self;
+        if !silent.is_empty() {
+            return Err(format!(
+                "links of tracked mails do not work, because the name points here and the proxy before the service \
+                 does not answer for it; give it a certificate for the name (docs/feedback.md): {}",
+                silent.join("; ")
+            ));
+        }
+        let counts = format!(
+            "of {all} looked at, {tracked} have a name for tracked links, {returning} one for bounces, and \
+             {receiving} an MX record that names this host"
+        );
+        Ok(if astray.is_empty() {
+            Fine::Ok(counts)
+        } else {
+            Fine::Better(format!("{counts}; {}", astray.join("; ")))
+        })
+    }
+}
+
+fn is_same(target: &str, host: &str) -> bool {
+    target.trim_end_matches('.').eq_ignore_ascii_case(host)
 }
 
 /// Whether the service answers at a name.

@@ -30,6 +30,7 @@ pub(crate) use self::connection::Bounds;
 use self::connection::{Conditions, Seat};
 pub(crate) use self::limits::{Limits, connections, raise_open_files};
 use self::places::Places;
+pub(crate) use self::places::network;
 
 /// The answer to a client that gets not even a seat beyond the cap.
 const TURNED_AWAY: &[u8] =

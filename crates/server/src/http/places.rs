@@ -223,7 +223,7 @@ impl Drop for Place {
 }
 
 /// Whose an address is: of IPv6, one customer is given a network of 64 bits.
-pub(super) fn network(address: IpAddr) -> IpAddr {
+pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {

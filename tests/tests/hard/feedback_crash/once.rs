@@ -46,7 +46,7 @@ async fn return_path(app: &App, server: &ScriptedServer) -> String {
 /// Both look at what is due before either has told it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_processes_tell_early_news_once() {
-    let server = ScriptedServer::start(|_, _| Answer::Delay(Duration::from_secs(4))).await;
+    let server = ScriptedServer::start(|_, _| Answer::HoldAfterDot).await;
     let (one, inbound) = start(Engine::Postgres, &server).await;
     let other = free_port().to_string();
     let _two = one.second_node_with(&[("MAILWRIGHT_INBOUND_LISTEN", &format!("127.0.0.1:{other}"))]).await;
@@ -57,6 +57,7 @@ async fn two_processes_tell_early_news_once() {
     let reply = MailIn::connect(inbound).await.deliver(&to, &report).await;
     assert!(reply.starts_with("250"), "{reply}");
     assert_eq!(one.email(&id).await["status"], "SENDING", "the report was early");
+    server.release();
     one.email_in(&id, &["SENT"]).await;
     let held = one.hold("select 1 from emails for update").await;
     let both_wait = async {

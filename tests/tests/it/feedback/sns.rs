@@ -95,7 +95,7 @@ both_engines! {
             assert_eq!(is_subscribed(&app, &to).await, subscribed, "{kind}");
             let told = events(&app, "email.bounce").await;
             assert_eq!(told[0]["data"]["bounceType"], kind, "{told:?}");
-            assert_eq!(told[0]["data"]["transientBounce"] == true, kind != "Permanent");
+            assert_eq!(told[0]["data"]["transientBounce"] == true, kind == "Transient");
         }
     }
 

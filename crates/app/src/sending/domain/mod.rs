@@ -136,7 +136,7 @@ impl App {
             // a domain that has no findings was verified without a check, while mail was captured
             let was_proven = domain.may_send(true);
             let checks = self.look_up(domain).await?;
-            (findings(&checks), is_proven(&checks, was_proven), receives(&checks))
+            (findings(&checks, &domain.last_check), is_proven(&checks, was_proven), receives(&checks))
         };
         let verified = proven || domain.vouched;
         let (id, selector, now) = (domain.id, domain.selector.clone(), self.0.clock.now());

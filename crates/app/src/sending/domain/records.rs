@@ -100,9 +100,8 @@ pub(super) fn is_proven(checks: &[RecordCheck], was_proven: bool) -> bool {
 
 /// Whether mail for the domain comes here after a check; `None` when that could not be looked up.
 pub(super) fn receives(checks: &[RecordCheck]) -> Option<bool> {
-    let Some(check) = checks.iter().find(|check| check.record.purpose == Purpose::Inbound) else {
-        return Some(false); // nothing listens
-    };
+    // a process that does not listen leaves what those found that do
+    let check = checks.iter().find(|check| check.record.purpose == Purpose::Inbound)?;
     match check.status {
         RecordStatus::Found => Some(true),
         RecordStatus::Missing | RecordStatus::Mismatch => Some(false),
@@ -110,7 +109,8 @@ pub(super) fn receives(checks: &[RecordCheck]) -> Option<bool> {
     }
 }
 
-pub(super) fn findings(checks: &[RecordCheck]) -> Value {
+/// What is kept of a check. Where a record could not be looked up, it is kept too whether it was there before.
+pub(super) fn findings(checks: &[RecordCheck], before: &Value) -> Value {
     checks
         .iter()
         .map(|c| {
@@ -119,16 +119,18 @@ pub(super) fn findings(checks: &[RecordCheck]) -> Value {
                 "purpose": c.record.purpose.as_str(),
                 "status": c.status.as_str(),
                 "found": c.found,
+                "was_found": c.status == RecordStatus::Unavailable && has_record(before, c.record.purpose),
             })
         })
         .collect()
 }
 
-/// Whether a check found the record of a purpose.
+/// Whether a check found the record of a purpose, or the last one did that could look it up.
 pub(crate) fn has_record(findings: &Value, purpose: Purpose) -> bool {
     let mut findings = findings.as_array().into_iter().flatten();
     findings.any(|finding| {
-        finding["purpose"] == purpose.as_str() && finding["status"] == RecordStatus::Found.as_str()
+        let is_found = finding["status"] == RecordStatus::Found.as_str() || finding["was_found"] == true;
+        finding["purpose"] == purpose.as_str() && is_found
     })
 }
 
@@ -174,7 +176,7 @@ mod tests {
     fn what_a_check_found_is_read_back() {
         for status in RecordStatus::ALL {
             let checks = checks(status);
-            let stored = findings(&checks);
+            let stored = findings(&checks, &Value::Null);
             let read = checks.into_iter().map(|check| Record::of(check.record, &stored).status);
             assert!(read.into_iter().all(|read| read == Some(status)), "{status:?}");
         }

@@ -97,6 +97,7 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(template::get, template::update, template::delete))
         .routes(routes!(template::duplicate))
         .routes(routes!(template::usage))
+        .routes(routes!(template::stats))
         // campaigns
         .routes(routes!(campaign::list, campaign::create))
         .routes(routes!(campaign::get, campaign::update, campaign::delete))

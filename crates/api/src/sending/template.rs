@@ -335,3 +335,46 @@ pub(crate) async fn usage(
     });
     Ok(Json(TemplateUsage { campaigns: Vec::new(), workflow_steps: workflow_steps.collect(), emails_sent }))
 }
+
+/// What became of the mails of a template
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TemplateStats {
+    /// Mails made from it.
+    emails: i64,
+    /// Mails that the recipients' hosts took, as far as they told.
+    delivered: i64,
+    /// Mails that people opened.
+    opened: i64,
+    /// Mails in which people followed a link.
+    clicked: i64,
+    /// Mails that were refused for good.
+    bounced: i64,
+    /// Mails that recipients called spam.
+    complained: i64,
+    /// Mails by whose links recipients opted out.
+    unsubscribed: i64,
+}
+
+/// Show what became of the mails of a template
+///
+/// Each mail counts once under a name, and machines are not counted.
+#[utoipa::path(get, path = "/templates/{id}/stats", tag = "Templates", operation_id = "getTemplateStats", security(("secretKey" = []), ("session" = [])),
+    params(("id" = String, Path)),
+    responses((status = 200, body = TemplateStats), (status = 404, body = ErrorEnvelope)))]
+pub(crate) async fn stats(
+    State(app): State<App>,
+    ProjectAccess(project, ..): ProjectAccess<ReadCampaigns>,
+    PathText(id): PathText,
+) -> Result<Json<TemplateStats>> {
+    let (emails, figures) = app.template_figures(&project, params::id(&id, Resource::Template)?).await?;
+    Ok(Json(TemplateStats {
+        emails,
+        delivered: figures.delivered,
+        opened: figures.opened,
+        clicked: figures.clicked,
+        bounced: figures.bounced,
+        complained: figures.complained,
+        unsubscribed: figures.unsubscribed,
+    }))
+}

@@ -194,6 +194,10 @@ async fn tell_kept(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> S
     ids.sort_unstable();
     ids.dedup();
     let mut intake = Intake::open(tx, project, &ids).await?;
+    // another process may have told them until the mails were free
+    let keys: Vec<Vec<u8>> = due.iter().map(|(key, ..)| key.clone()).collect();
+    let waiting = receipt::waiting(tx, project, &keys).await?;
+    let due = due.into_iter().filter(|(key, ..)| waiting.contains(key));
     let (mut again, mut done, mut judged) = (Vec::new(), Vec::new(), false);
     for (key, email, news) in due {
         let Ok(key) = Key::try_from(key) else { continue };

@@ -17,6 +17,7 @@ use mailwright_store::automation::workflow;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::template::{self as store, List};
+use mailwright_store::sending::template_figures::{self, TemplateFigures};
 
 use crate::App;
 use crate::audience::topic::keep_topic;
@@ -199,6 +200,20 @@ impl App {
         self.template(project, id).await?;
         let number = project.number;
         self.read(body!(async |rx| store::emails_sent(rx, number, id).await)).await
+    }
+
+    /// How many mails were made from a template, and what became of them.
+    pub async fn template_figures(
+        &self,
+        project: &Project,
+        id: TemplateId,
+    ) -> Result<(i64, TemplateFigures)> {
+        self.template(project, id).await?;
+        let number = project.number;
+        let found = self.read(body!(async |rx| {
+            Ok((store::emails_sent(rx, number, id).await?, template_figures::read(rx, number, id).await?))
+        }));
+        found.await
     }
 }
 

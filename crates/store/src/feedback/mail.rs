@@ -16,10 +16,10 @@ use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
-use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger;
 use crate::sending::email::count::move_count;
+use crate::sending::template_figures;
 
 /// A mail that something is learnt of.
 #[derive(Debug, Clone)]
@@ -279,8 +279,7 @@ fn count_learnt(
         figures::add_mail(deltas.sums(), project, origin, Figure::of_activity(activity), delta);
     }
     if let Some(template) = mail.template {
-        let name = format!("{template}:{}", activity.as_str());
-        deltas.add(project, Counter::TemplateFigure, &name, delta);
+        template_figures::count(deltas, project, template, activity, delta);
     }
     if delta > 0 {
         delivery_stats::count_learnt(deltas, project, activity, at);

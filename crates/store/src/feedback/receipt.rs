@@ -58,6 +58,13 @@ pub async fn keep(
     Ok(())
 }
 
+/// Which of some news still wait to be told.
+pub async fn waiting(rx: &Rx<'_>, project: ProjectNumber, keys: &[Vec<u8>]) -> Result<HashSet<Vec<u8>>> {
+    let keys = Arg::Blobs(keys.iter().map(|key| Some(key.as_slice().into())).collect());
+    let sql = "select key from news_receipts where project_id = $1 and key {in $2} and due_at is not null";
+    Ok(rx.all(sql, &[project.into(), keys], |r| r.get(0)).await?.into_iter().collect())
+}
+
 /// Notes that news that were kept are told now.
 pub async fn done(tx: &Tx<'_>, project: ProjectNumber, keys: &[Key]) -> Result<()> {
     let keys = Arg::Blobs(keys.iter().map(|key| Some(key.as_slice().into())).collect());

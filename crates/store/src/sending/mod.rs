@@ -6,3 +6,4 @@ pub mod domain;
 pub mod email;
 pub mod idempotency;
 pub mod template;
+pub mod template_figures;

@@ -1,11 +1,14 @@
 //! What is counted of a mail's opens and clicks, and the events that tell of them.
 
 use mailwright_testkit::{Engine, both_engines, json};
-use mailwright_tests::{UNKNOWN_ID, assert_only_keys, assert_timestamp, assert_uuid, encoded, read, text};
+use mailwright_tests::{
+    UNKNOWN_ID, assert_only_keys, assert_timestamp, assert_uuid, create_template, encoded, read, send_ok,
+    text,
+};
 
 use super::{
-    OTHER_PERSON, PERSON, PROGRAM, builder, column, counts, events, judged, later, sent, start, stored,
-    target, visit,
+    Mail, OTHER_PERSON, PERSON, PROGRAM, THREE_LINKS, builder, column, counts, events, judged, later, sent,
+    start, stored, target, visit,
 };
 
 /// What every event about a mail says.
@@ -59,6 +62,31 @@ both_engines! {
             assert_eq!((&data["clicks"], &data["isFirstClick"]), (&json!(n + 1), &json!(n == 0)), "{event}");
             assert_eq!((&data["link"], &data["clickedAt"]), (&json!("https://shop.test/three"), &hits[n * 2 + 1]["at"]));
         }
+    }
+
+    async fn a_template_says_what_became_of_its_mails(engine: Engine) {
+        let app = start(engine).await;
+        let template = create_template(&app, &json!({"body": THREE_LINKS, "type": "TRANSACTIONAL"})).await;
+        let send = json!({"to": "ann@example.com", "template": template["id"]});
+        let mut mails = Vec::new();
+        for _ in 0..2 {
+            let made = send_ok(&app, send.clone()).await;
+            mails.push(Mail::of(&app, text(&made["emails"][0]["email"])).await);
+        }
+        later(&app).await;
+        for agent in [PERSON, PERSON, PROGRAM] {
+            visit(&app, &mails[0].picture(), agent).await.assert_status(200);
+        }
+        target(&app, &mails[1].links()[0], PROGRAM).await;
+        judged(&app, &mails[0], 3).await;
+        judged(&app, &mails[1], 1).await;
+        let path = format!("/templates/{}/stats", text(&template["id"]));
+        let expected = json!({
+            "emails": 2, "delivered": 0, "opened": 1, "clicked": 0, "bounced": 0, "complained": 0, "unsubscribed": 0,
+        });
+        assert_eq!(read(&app, &path).await, expected);
+        let unknown = format!("/templates/{UNKNOWN_ID}/stats");
+        app.get(&unknown).send().await.assert_error(404, "TEMPLATE_NOT_FOUND");
     }
 
     async fn hits_are_listed_one_by_one(engine: Engine) {

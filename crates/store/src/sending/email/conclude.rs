@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use mailwright_core::attempt::Attempt;
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
-use mailwright_core::ids::{CampaignId, EmailId, StepId, WorkflowId};
+use mailwright_core::event::Activity;
+use mailwright_core::ids::{CampaignId, EmailId, StepId, TemplateId, WorkflowId};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
@@ -25,6 +26,7 @@ use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger::sums;
+use crate::sending::template_figures;
 
 /// The outcome of a hand-over, to be stored.
 #[derive(Debug, Clone)]
@@ -74,8 +76,15 @@ pub struct Concluded {
     pub without_contact: HashSet<EmailId>,
 }
 
-/// A mail whose outcome was stored: whether its contact is gone, and the step that made it.
-type Stored = (EmailId, bool, Option<(WorkflowId, StepId)>);
+/// A mail whose outcome was stored.
+struct Stored {
+    id: EmailId,
+    /// Whether its contact was removed.
+    is_without_contact: bool,
+    /// The step that made it.
+    step: Option<(WorkflowId, StepId)>,
+    template: Option<TemplateId>,
+}
 
 /// Stores outcomes. An outcome under a claim that is no longer the newest, or of a mail that was removed or skipped
 /// meanwhile, changes nothing. There is one exception: that a mail left is stored even under an older claim, by
@@ -115,7 +124,8 @@ pub async fn conclude(
              attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text, has_left bool, \
              bounce_class text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or r.has_left) returning id, recipient = '', workflow_id, step_id",
+             and (emails.claim = r.claim or r.has_left) returning id, recipient = '', workflow_id, step_id, \
+             template_id",
             &[
                 projects,
                 ids,
@@ -139,28 +149,29 @@ pub async fn conclude(
                 Arg::Json("{}".into()),
             ],
             |r| {
-                let origin: (Option<WorkflowId>, Option<StepId>) = (r.get(2)?, r.get(3)?);
-                Ok((r.get(0)?, r.get(1)?, origin.0.zip(origin.1)))
+                let step = r.get::<Option<WorkflowId>>(2)?.zip(r.get::<Option<StepId>>(3)?);
+                Ok(Stored { id: r.get(0)?, is_without_contact: r.get(1)?, step, template: r.get(4)? })
             },
         )
         .await?;
-    let changed: HashSet<EmailId> = stored.iter().map(|(id, ..)| *id).collect();
-    let origins: HashMap<EmailId, (WorkflowId, StepId)> =
-        stored.iter().filter_map(|(id, _, origin)| Some((*id, (*origin)?))).collect();
-    for outcome in outcomes.iter().filter(|o| changed.contains(&o.claim.id)) {
+    let by_id: HashMap<EmailId, &Stored> = stored.iter().map(|mail| (mail.id, mail)).collect();
+    for outcome in outcomes {
+        let Some(mail) = by_id.get(&outcome.claim.id) else { continue };
         move_count(deltas, outcome.claim.project, outcome.from, outcome.status);
         if let Some(campaign) = outcome.campaign {
             let (from, to) = ((RecipientState::Waiting, None), (outcome.recipient_state(), outcome.reason));
             sums::shift(deltas, outcome.claim.project, campaign, from, to);
             sums::count_bounces(deltas, outcome.claim.project, campaign, outcome.status, 1);
         }
-        if let (Some(origin), Some(figure)) =
-            (origins.get(&outcome.claim.id), Figure::of_mail(outcome.status))
-        {
-            figures::add_mail(deltas.sums(), outcome.claim.project, *origin, figure, 1);
+        if let (Some(template), EmailStatus::Bounced) = (mail.template, outcome.status) {
+            template_figures::count(deltas, outcome.claim.project, template, Activity::Bounced, 1);
+        }
+        if let (Some(step), Some(figure)) = (mail.step, Figure::of_mail(outcome.status)) {
+            figures::add_mail(deltas.sums(), outcome.claim.project, step, figure, 1);
         }
         delivery_stats::count(deltas, outcome.claim.project, outcome.status, now);
     }
-    let without_contact = stored.into_iter().filter(|(_, gone, _)| *gone).map(|(id, ..)| id).collect();
+    let changed = by_id.into_keys().collect();
+    let without_contact = stored.iter().filter(|mail| mail.is_without_contact).map(|mail| mail.id).collect();
     Ok(Concluded { changed, without_contact })
 }

@@ -133,6 +133,7 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("delete", "/templates/{id}", Access::Project(WRITE_CAMPAIGNS)),
     ("post", "/templates/{id}/duplicate", Access::Project(WRITE_CAMPAIGNS)),
     ("get", "/templates/{id}/usage", Access::Project(READ_CAMPAIGNS)),
+    ("get", "/templates/{id}/stats", Access::Project(READ_CAMPAIGNS)),
     ("post", "/events/track", Access::Project(RECORD)),
     ("get", "/events", Access::Project(READ_CONTACTS)),
     ("get", "/events/names", Access::Project(READ_CONTACTS)),

@@ -17,6 +17,7 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::counter::{Counter, end_of};
 use crate::insight::deltas::Deltas;
+use crate::sending::template_figures;
 
 /// The state of a mail, and the reason for it.
 pub(crate) type State = (RecipientState, Option<Reason>);
@@ -117,7 +118,7 @@ pub async fn count_unsubscribed(
         count(deltas, project, campaign, Figure::Unsubscribed, 1);
     }
     if let Some(template) = template {
-        deltas.add(project, Counter::TemplateFigure, &format!("{template}:unsubscribed"), 1);
+        template_figures::count_unsubscribed(deltas, project, template);
     }
     if let Some(origin) = workflow.zip(step) {
         figures::add_mail(deltas.sums(), project, origin, OfWorkflow::Unsubscribed, 1);

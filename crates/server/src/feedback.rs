@@ -74,7 +74,11 @@ pub(crate) async fn tracking(config: &Config, command: TrackingCommand) -> Resul
 pub(crate) async fn bounces(config: &Config, args: Bounces) -> Result<ExitCode> {
     let setup = setup::open_existing(config).await?;
     let app = setup.app(config).await?;
-    for text in app.unknown_bounces(i64::from(args.limit)).await? {
+    let texts = app.unknown_bounces(i64::from(args.limit)).await?;
+    if texts.is_empty() {
+        print("Every bounce so far was understood.")?;
+    }
+    for text in texts {
         print(&format!("{:>7}  {}  {}", text.times, text.last_at, text.said))?;
     }
     drop(app);

@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::http_client::{ConfiguredUrl, HttpClient, Request};
 
 /// How often a process looks whether lists were fetched.
-const RELOADED: Duration = Duration::from_mins(5);
+const RELOADED: Duration = Duration::from_mins(1);
 
 /// The tables that this process has loaded.
 #[derive(Default)]

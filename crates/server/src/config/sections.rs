@@ -214,18 +214,18 @@ impl Inbound {
     }
 
     pub(super) fn settings(&self, of_base_url: Option<String>, sns: SnsSettings) -> Result<InboundSettings> {
-        let domain = |setting: &str, name: &str| {
+        let domain = |setting: &str, name: &str, example: &str| {
             let parsed = DomainName::parse(name).map(|name| name.to_string());
             parsed.with_context(|| {
-                format!("MAILWRIGHT_INBOUND_{setting} must be a domain name, such as bounces.example.com, not {name:?}")
+                format!("MAILWRIGHT_INBOUND_{setting} must be a domain name, such as {example}, not {name:?}")
             })
         };
         if !self.host.is_empty() {
-            domain("HOST", &self.host)?;
+            domain("HOST", &self.host, "mx.example.com")?;
         }
         let return_path = match self.return_path.as_str() {
             "" => None,
-            name => Some(domain("RETURN_PATH", name)?),
+            name => Some(domain("RETURN_PATH", name, "bounces.example.com")?),
         };
         let host = self.host(of_base_url).filter(|_| !self.listen.is_empty());
         let keep = Duration::from_hours(24 * self.keep_days);

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use mailwright_app::Transport;
-use mailwright_app::http_client::{ConfiguredUrl, GivenUrl, HttpClient, Request};
+use mailwright_app::http_client::{self, ConfiguredUrl, GivenUrl, HttpClient, Request};
 use mailwright_app::settings::{BaseUrl, Settings};
 
 use mailwright_mail::dns::{Dns, DnsError};
@@ -57,6 +57,11 @@ async fn listener(config: &Config, settings: &Settings) -> Result<Fine, String> 
             Fine::Ok(text.to_owned())
         });
     };
+    if let Some((certificate, key)) = &listener.tls {
+        mailwright_tls::server_config_of(certificate, key).map_err(|error| {
+            format!("MAILWRIGHT_INBOUND_TLS_CERTIFICATE and MAILWRIGHT_INBOUND_TLS_KEY: {error:#}")
+        })?;
+    }
     let address = &listener.listen;
     match TcpListener::bind(address).await {
         Ok(_) => Ok(Fine::Ok(format!("{address} is free"))),
@@ -117,7 +122,12 @@ async fn return_path(dns: &Dns, settings: &Settings) -> Result<Fine, String> {
             None => Fine::Ok("bounces do not return here".to_owned()),
         });
     };
-    let host = settings.inbound_host().unwrap_or("this machine");
+    let Some(host) = settings.inbound_host() else {
+        return Ok(Fine::Better(format!(
+            "bounces return to {name}, and nothing listens here, because MAILWRIGHT_INBOUND_LISTEN is not set; they are \
+             lost unless another process of this instance takes them"
+        )));
+    };
     let is_ours = |target: &str| is_same(target, host);
     match dns.mx(name).await {
         Ok(found) if found.iter().any(|(_, target)| is_ours(target)) => {}
@@ -137,13 +147,16 @@ async fn return_path(dns: &Dns, settings: &Settings) -> Result<Fine, String> {
         }
     }
     let spf = dns.txt(name).await.unwrap_or_default();
-    Ok(if spf.iter().any(|text| text.to_ascii_lowercase().starts_with("v=spf1")) {
-        Fine::Ok(format!("the MX record of {name} names {host}, and there is an SPF record"))
-    } else {
-        Fine::Better(format!(
+    let count = spf.iter().filter(|text| text.to_ascii_lowercase().starts_with("v=spf1")).count();
+    Ok(match count {
+        1 => Fine::Ok(format!("the MX record of {name} names {host}, and there is an SPF record")),
+        2.. => Fine::Better(format!(
+            "{name} has {count} SPF records, and receivers refuse to choose; leave one (RFC 7208 section 4.5)"
+        )),
+        _ => Fine::Better(format!(
             "the MX record of {name} names {host}, and there is no SPF record, so receivers cannot tell who may send \
              with it; create one for the servers that send: {name} TXT \"v=spf1 ... ~all\""
-        ))
+        )),
     })
 }
 
@@ -215,7 +228,10 @@ async fn pointers(
             let name = format!("{}.{domain}", settings.domains.tracking_label);
             match answers(http, &settings.base_url.under(&name)).await {
                 Ok(()) => found.tracked += 1,
-                Err(error) => found.silent.push(format!("{name}: {error}")),
+                Err(Unanswered::Untried(why)) => {
+                    found.hints.push(format!("{name} was not tried from here: {why}"));
+                }
+                Err(Unanswered::Silent(why)) => found.silent.push(format!("{name}: {why}")),
             }
         }
         let label = &settings.domains.return_path_label;
@@ -236,8 +252,8 @@ struct Pointers {
     receiving: usize,
     /// Names that point here, where nobody answers.
     silent: Vec<String>,
-    /// Names that point elsewhere.
-    astray: Vec<String>,
+    /// Names that point elsewhere, and those of which nothing is known.
+    hints: Vec<String>,
 }
 
 impl Pointers {
@@ -245,16 +261,23 @@ impl Pointers {
     async fn points(&mut self, dns: &Dns, label: &str, domain: &str, to: Option<&str>) -> bool {
         let Some(to) = to else { return false };
         let name = format!("{label}.{domain}");
-        let Ok(target) = dns.cname(&name).await else { return false };
+        let target = match dns.cname(&name).await {
+            Ok(target) => target,
+            Err(DnsError::Unavailable(error)) => {
+                self.hints.push(format!("{name} could not be looked up: {error}"));
+                return false;
+            }
+            Err(_) => return false,
+        };
         let is_here = is_same(&target, to);
         if !is_here {
-            self.astray.push(format!("{name} points to {target}, not {to}"));
+            self.hints.push(format!("{name} points to {target}, not {to}"));
         }
         is_here
     }
 
     fn summary(self, all: usize) -> Result<Fine, String> {
-        let Self { tracked, returning, receiving, silent, astray } = self;
+        let Self { tracked, returning, receiving, silent, hints } = self;
         if !silent.is_empty() {
             return Err(format!(
                 "links of tracked mails do not work, because the name points here and the proxy before the service \
@@ -266,10 +289,10 @@ impl Pointers {
             "of {all} looked at, {tracked} have a name for tracked links, {returning} one for bounces, and \
              {receiving} an MX record that names this host"
         );
-        Ok(if astray.is_empty() {
+        Ok(if hints.is_empty() {
             Fine::Ok(counts)
         } else {
-            Fine::Better(format!("{counts}; {}", astray.join("; ")))
+            Fine::Better(format!("{counts}; {}", hints.join("; ")))
         })
     }
 }
@@ -278,11 +301,24 @@ fn is_same(target: &str, host: &str) -> bool {
     target.trim_end_matches('.').eq_ignore_ascii_case(host)
 }
 
+/// Why nobody is known to answer at a name.
+enum Unanswered {
+    /// Requests do not go there from here, as to an address of a private network.
+    Untried(String),
+    /// Nobody did, or not as the service does.
+    Silent(String),
+}
+
 /// Whether the service answers at a name.
-async fn answers(http: &HttpClient, url: &BaseUrl) -> Result<(), String> {
-    let url = GivenUrl::parse(&url.link("/health")).map_err(|refusal| refusal.to_string())?;
-    let answer = http.send(Request::get(url).keeping(1024)).await.map_err(|error| error.to_string())?;
-    if answer.status.is_success() { Ok(()) } else { Err(format!("it answers {}", answer.status)) }
+async fn answers(http: &HttpClient, url: &BaseUrl) -> Result<(), Unanswered> {
+    let url =
+        GivenUrl::parse(&url.link("/health")).map_err(|refusal| Unanswered::Untried(refusal.to_string()))?;
+    match http.send(Request::get(url).keeping(1024)).await {
+        Ok(answer) if answer.status.is_success() => Ok(()),
+        Ok(answer) => Err(Unanswered::Silent(format!("it answers {}", answer.status))),
+        Err(error @ http_client::Error::Refused(_)) => Err(Unanswered::Untried(error.to_string())),
+        Err(error) => Err(Unanswered::Silent(error.to_string())),
+    }
 }
 
 #[cfg(test)]

@@ -68,6 +68,9 @@ impl App {
             Err(Refusal::NotInTopic(email)) => Err(Error::BadRequest(format!(
                 "{email} is not in the topic of the template. Put the contact into the topic when the recipient has agreed, or use a template without a topic."
             ))),
+            Err(Refusal::Unsubscribed(email)) if project.double_opt_in => Err(Error::BadRequest(format!(
+                "{email} has not confirmed the subscription, and the template is of type MARKETING. Use a TRANSACTIONAL template, or create the contact with POST /contacts first, which asks for a confirmation."
+            ))),
             Err(Refusal::Unsubscribed(email)) => Err(Error::BadRequest(format!(
                 "{email} is not subscribed, and the template is of type MARKETING. Use a TRANSACTIONAL template, or pass subscribed: true when the recipient has agreed."
             ))),

@@ -69,17 +69,24 @@ pub async fn add(
         text + " else 0 end"
     };
     let (old, added) = (rank("suppressions.reason"), rank("excluded.reason"));
+    // an entry that only ends at another time keeps where it came from
+    let is_same = "suppressions.reason = excluded.reason \
+         and (suppressions.expires_at is null or suppressions.expires_at > excluded.created_at)";
     let replaces_same = match same {
         Same::Kept => "",
-        Same::Replaced => " or suppressions.reason = excluded.reason",
+        Same::Replaced => {
+            " or (suppressions.reason = excluded.reason and suppressions.expires_at is distinct from excluded.expires_at)"
+        }
     };
     tx.each(
         format!(
             "insert into suppressions (project_id, email, reason, email_id, expires_at, created_at) \
              select $5, r.email, r.reason, r.email_id, r.expires_at, $6 \
              from {{rows r: email text, reason text, email_id id, expires_at int}} where true \
-             on conflict (project_id, email) do update set reason = excluded.reason, email_id = excluded.email_id, \
-             expires_at = excluded.expires_at, created_at = excluded.created_at \
+             on conflict (project_id, email) do update set reason = excluded.reason, \
+             email_id = case when {is_same} then suppressions.email_id else excluded.email_id end, \
+             expires_at = excluded.expires_at, \
+             created_at = case when {is_same} then suppressions.created_at else excluded.created_at end \
              where suppressions.expires_at <= excluded.created_at{replaces_same} \
              or ({added} > {old} and (excluded.expires_at is null or suppressions.expires_at is not null)) \
              or (suppressions.expires_at is not null and excluded.expires_at is null and {added} > 0)"

@@ -26,6 +26,7 @@ mod report;
 mod return_path;
 mod sns;
 mod sns_received;
+mod specimen;
 mod token;
 pub(crate) mod tracked;
 mod unknown_bounces;
@@ -43,6 +44,7 @@ use self::recorder::Recorder;
 pub use self::redirect::{Followed, Visitor};
 use self::return_path::ReturnPath;
 pub use self::sns::SnsAnswer;
+pub use self::specimen::Specimen;
 use self::token::TokenKey;
 use self::unknown_bounces::UnknownBounces;
 use crate::App;
@@ -53,9 +55,10 @@ use crate::http_client::HttpClient;
 use crate::secret::InstanceSecret;
 use crate::sending::content::{Link, Prepared};
 use mailwright_core::address::EmailAddress;
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_store::feedback::link::Lead;
 use mailwright_store::feedback::{hit, inbound as received_store, link, receipt};
 use mailwright_store::sending::email::Claimed;
 use mailwright_store::{Coalescer, Db, body};
@@ -76,6 +79,8 @@ pub(crate) struct State {
     return_path: ReturnPath,
     replies: ReturnPath,
     recorder: Recorder,
+    /// Looks up where the links of mails lead, many visitors with one query.
+    leads: Coalescer<(ProjectNumber, EmailId), Option<Lead>>,
     /// The links of contents.
     links: Cache<(ProjectNumber, Vec<u8>), Arc<Vec<Link>>>,
     news: Coalescer<News, Recorded>,
@@ -93,6 +98,7 @@ impl State {
             return_path: ReturnPath::new(secret),
             replies: ReturnPath::of_replies(secret),
             recorder: Recorder::default(),
+            leads: Coalescer::reads(db, |rx, asked| Box::pin(redirect::look_up(rx, asked))),
             links: Cache::new(CONTENTS),
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
             hits: Waker::default(),

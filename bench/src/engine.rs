@@ -285,7 +285,7 @@ impl Database {
         Ok(bytes.try_into()?)
     }
 
-    /// How many rows a table has.
+    /// How many rows a table has, or those of its rows that a condition after its name is true of.
     pub(crate) async fn rows(&self, table: &'static str) -> Result<u64> {
         let query = format!("select count(*) from {table}");
         let count: i64 = if self.owned.is_none() {

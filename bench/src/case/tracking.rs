@@ -7,6 +7,7 @@ mod pace;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::delivery::CONNECTIONS;
 use super::{Bench, JUDGED, complain};
-use crate::http::{Caller, Endpoint};
+use crate::http::{Caller, Endpoint, get};
 use crate::limit;
 use crate::load::{self, Length, Requests};
 use crate::people;
@@ -42,6 +43,9 @@ const REDIRECT_BAR: f64 = 10.0;
 const SENDING: usize = 16;
 /// How long nothing may move before something counts as stuck.
 const STUCK: Duration = Duration::from_mins(1);
+/// How far the random numbers of connections are apart, so that each follows links of other mails: a mail has no more
+/// than a hundred opens and clicks a minute.
+const APART: u64 = 1_000_003;
 /// How long the service may take to record the last hand-overs.
 const RECORDING: Duration = Duration::from_secs(1);
 
@@ -62,6 +66,7 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
         site.database.settle().await?;
         record(bench, &site, &server, &tokens, kind, bare).await?;
     }
+    wait_until_judged(bench, &site).await?;
     beside_a_campaign(bench, &site, &server, &sink, &tokens).await?;
     bench.stop(server, CASE).await
 }
@@ -146,10 +151,12 @@ impl Kind {
 
 /// Visits of any mails.
 fn visits(tokens: &Arc<Vec<String>>, kind: Kind) -> impl Fn(usize) -> Requests + Send + 'static {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
     let tokens = Arc::clone(tokens);
     move |connection| {
         let tokens = Arc::clone(&tokens);
-        let (mut random, mut number) = (Random::new(connection as u64 + 1), connection);
+        let run = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (mut random, mut number) = (Random::new(run * APART), connection);
         Box::new(move |out| {
             let token = &tokens[random.below(tokens.len())];
             number += 1;
@@ -207,6 +214,26 @@ async fn record(
     Ok(())
 }
 
+/// Waits until every open and click was judged, which happens some seconds later, so that what follows is measured
+/// without it.
+async fn wait_until_judged(bench: &mut Bench<'_>, site: &Site) -> Result<()> {
+    let begin = Instant::now();
+    let waiting = "hits where due_at is not null";
+    let all = site.database.rows(waiting).await?;
+    let (mut last, mut moved) = (all, begin);
+    while last > 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let now = site.database.rows(waiting).await?;
+        if now != last {
+            (last, moved) = (now, Instant::now());
+        }
+        ensure!(moved.elapsed() < STUCK, "{last} opens and clicks are not judged");
+    }
+    let what = format!("the last {all} opens and clicks judged after");
+    bench.add(CASE, what, begin.elapsed().as_secs_f64(), Unit::Seconds, |line| line);
+    Ok(())
+}
+
 /// Follows links at a steady rate, first with nothing else going on, then while a campaign is sent to everybody.
 async fn beside_a_campaign(
     bench: &mut Bench<'_>,
@@ -217,7 +244,8 @@ async fn beside_a_campaign(
 ) -> Result<()> {
     let length = bench.options.measured() * 3;
     let alone = pace::run(server.port(), RATE, length, visits(tokens, Kind::Click)).await?;
-    report(bench, &alone, "alone", false);
+    let nothing = pace::run(server.port(), RATE, length, health()).await?;
+    report(bench, &alone, &nothing, "alone", false);
 
     let mut caller = Caller::open(server.port(), &site.secret_key).await?;
     let draft = json!({
@@ -238,7 +266,8 @@ async fn beside_a_campaign(
     let beside = pace::run(server.port(), RATE, length, visits(tokens, Kind::Click)).await?;
     let mails = sink.received() - first;
     let rate = mails as f64 / begin.elapsed().as_secs_f64();
-    report(bench, &beside, "while a campaign is sent", true);
+    let nothing = pace::run(server.port(), RATE, length, health()).await?;
+    report(bench, &beside, &nothing, "while a campaign is sent", true);
     let what = format!("mails of the campaign meanwhile, {LINKS} tracked links each");
     bench.add(CASE, what, rate, Unit::PerSecond, |line| line);
     if sink.received() - before >= recipients {
@@ -248,12 +277,21 @@ async fn beside_a_campaign(
     Ok(())
 }
 
-fn report(bench: &mut Bench<'_>, paced: &pace::Paced, when: &str, is_judged: bool) {
-    let what = format!("redirects at {:.0}/s {when}, p99 from the request", paced.per_second);
+/// Requests that take nothing but the HTTP.
+fn health() -> impl Fn(usize) -> Requests + Send + 'static {
+    |_| Box::new(|out| out.extend_from_slice(&get("/health", None)))
+}
+
+/// Reports how long redirects took, beside `nothing`: requests at the same rate that do nothing.
+fn report(bench: &mut Bench<'_>, paced: &pace::Paced, nothing: &pace::Paced, when: &str, is_judged: bool) {
+    let rate = paced.per_second;
+    let what = format!("limit: HTTP alone (/health) at {:.0}/s {when}, p99", nothing.per_second);
+    bench.add(CASE, what, nothing.answered.p99, Unit::Milliseconds, |line| line.latency(nothing.answered));
+    let what = format!("redirects at {rate:.0}/s {when}, p99 from the request");
     bench.add(CASE, what, paced.answered.p99, Unit::Milliseconds, |line| {
-        let line = line.latency(paced.answered).errors(paced.errors);
+        let line = line.latency(paced.answered).limit("/health", nothing.answered.p99).errors(paced.errors);
         if is_judged { line.bar(Bar::AtMost(REDIRECT_BAR)) } else { line }
     });
-    let what = format!("redirects at {:.0}/s {when}, p99 from when each was due", paced.per_second);
+    let what = format!("redirects at {rate:.0}/s {when}, p99 from when each was due");
     bench.add(CASE, what, paced.due.p99, Unit::Milliseconds, |line| line.latency(paced.due));
 }

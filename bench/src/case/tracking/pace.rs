@@ -69,7 +69,7 @@ async fn drive_all(
         sum.due.merge(tally.due);
         sum.errors += tally.errors;
     }
-    let per_second = sum.answered.len() as f64 / begin.elapsed().as_secs_f64();
+    let per_second = sum.answered.len() as f64 / length.as_secs_f64();
     let answered = sum.answered.summary().context("no request was answered")?;
     let due = sum.due.summary().context("no request was answered")?;
     Ok(Paced { per_second, answered, due, errors: sum.errors })

@@ -243,8 +243,7 @@ async fn beside_a_campaign(
     tokens: &Arc<Vec<String>>,
 ) -> Result<()> {
     let length = bench.options.measured() * 3;
-    let alone = pace::run(server.port(), RATE, length, visits(tokens, Kind::Click)).await?;
-    let nothing = pace::run(server.port(), RATE, length, health()).await?;
+    let (alone, nothing) = paced(server, tokens, length).await?;
     report(bench, &alone, &nothing, "alone", false);
 
     let mut caller = Caller::open(server.port(), &site.secret_key).await?;
@@ -263,10 +262,9 @@ async fn beside_a_campaign(
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let (begin, first) = (Instant::now(), sink.received());
-    let beside = pace::run(server.port(), RATE, length, visits(tokens, Kind::Click)).await?;
+    let (beside, nothing) = paced(server, tokens, length).await?;
     let mails = sink.received() - first;
     let rate = mails as f64 / begin.elapsed().as_secs_f64();
-    let nothing = pace::run(server.port(), RATE, length, health()).await?;
     report(bench, &beside, &nothing, "while a campaign is sent", true);
     let what = format!("mails of the campaign meanwhile, {LINKS} tracked links each");
     bench.add(CASE, what, rate, Unit::PerSecond, |line| line);
@@ -277,15 +275,22 @@ async fn beside_a_campaign(
     Ok(())
 }
 
-/// Requests that take nothing but the HTTP.
-fn health() -> impl Fn(usize) -> Requests + Send + 'static {
-    |_| Box::new(|out| out.extend_from_slice(&get("/health", None)))
+/// Follows links at a steady rate, and at the same time makes fewer requests that take nothing but the HTTP.
+async fn paced(
+    server: &Server,
+    tokens: &Arc<Vec<String>>,
+    length: Duration,
+) -> Result<(pace::Paced, pace::Paced)> {
+    let health = |_| -> Requests { Box::new(|out| out.extend_from_slice(&get("/health", None))) };
+    let links = pace::run(server.port(), RATE, length, visits(tokens, Kind::Click));
+    tokio::try_join!(links, pace::run(server.port(), RATE / 5, length, health))
 }
 
-/// Reports how long redirects took, beside `nothing`: requests at the same rate that do nothing.
+/// Reports how long redirects took, beside `nothing`: requests at the same time that do nothing.
 fn report(bench: &mut Bench<'_>, paced: &pace::Paced, nothing: &pace::Paced, when: &str, is_judged: bool) {
     let rate = paced.per_second;
-    let what = format!("limit: HTTP alone (/health) at {:.0}/s {when}, p99", nothing.per_second);
+    let what =
+        format!("limit: HTTP alone (/health) at {:.0}/s beside redirects {when}, p99", nothing.per_second);
     bench.add(CASE, what, nothing.answered.p99, Unit::Milliseconds, |line| line.latency(nothing.answered));
     let what = format!("redirects at {rate:.0}/s {when}, p99 from the request");
     bench.add(CASE, what, paced.answered.p99, Unit::Milliseconds, |line| {

@@ -6,7 +6,8 @@
 //! judged some seconds later (`judging`), when it shows whether a person or a machine was there. Until then nothing counts.
 //!
 //! Mails are prepared for it once per template (`sending/content/links.rs`); `tracked` puts the addresses of a mail into
-//! its body, `token` says which mail an address is of, `redirect` where a link leads.
+//! its body, `token` says which mail an address is of, `redirect` where a link leads. `specimen` is for measuring what
+//! that costs a mail.
 
 mod happening;
 mod heat;

@@ -11,6 +11,7 @@ mod scale;
 mod segments;
 mod send;
 mod track;
+mod tracking;
 mod workflows;
 
 use std::path::PathBuf;
@@ -84,6 +85,7 @@ pub(crate) async fn measure(
         Case::Scale,
         Case::Delivery,
         Case::Send,
+        Case::Tracking,
         Case::Noisy,
     ];
     for case in cases.into_iter().filter(|case| options.wants(*case)) {
@@ -99,6 +101,7 @@ pub(crate) async fn measure(
             Case::Scale => scale::run(&mut bench).await,
             Case::Delivery => delivery::run(&mut bench).await,
             Case::Send => send::run(&mut bench).await,
+            Case::Tracking => tracking::run(&mut bench).await,
             Case::Noisy => noisy::run(&mut bench).await,
         };
         outcome.with_context(|| format!("{} {case:?}", bench.engine()))?;

@@ -285,6 +285,17 @@ impl Database {
         Ok(bytes.try_into()?)
     }
 
+    /// How many rows a table has, or those of its rows that a condition after its name is true of.
+    pub(crate) async fn rows(&self, table: &'static str) -> Result<u64> {
+        let query = format!("select count(*) from {table}");
+        let count: i64 = if self.owned.is_none() {
+            self.on_sqlite(move |connection| Ok(connection.query_row(&query, [], |row| row.get(0))?)).await?
+        } else {
+            self.client().await?.query_one(&query, &[]).await?.get(0)
+        };
+        Ok(count.try_into()?)
+    }
+
     async fn on_sqlite<T: Send + 'static>(
         &self,
         work: impl FnOnce(&rusqlite::Connection) -> Result<T> + Send + 'static,

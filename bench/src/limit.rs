@@ -2,6 +2,7 @@
 //! on the engine, durably and in groups. No HTTP, no JSON to parse, nothing read: it knows everybody's id.
 
 mod groups;
+mod hits;
 mod postgres;
 mod sqlite;
 mod storage;
@@ -16,6 +17,7 @@ use crate::people::People;
 use crate::report::{Line, Unit};
 
 pub(crate) use groups::{Mail, Rows};
+pub(crate) use hits::bare as bare_hits;
 pub(crate) use storage::coalesced;
 
 use groups::Group;

@@ -39,7 +39,7 @@ pub(crate) struct Measured {
     pub(crate) per_second: f64,
     /// Latencies of the requests that began in the time that counts.
     pub(crate) latency: Summary,
-    /// Requests that were not answered with 200, in all.
+    /// Requests that were not answered with 200 or, where a link is followed, 302; in all.
     pub(crate) errors: u64,
     /// The first of those answers.
     pub(crate) first_error: Option<String>,
@@ -159,7 +159,7 @@ async fn drive(mut connection: Connection, mut requests: Requests, plan: Arc<Pla
             return tally;
         }
         match connection.exchange(&request).await {
-            Ok(reply) if reply.status == 200 => {
+            Ok(reply) if matches!(reply.status, 200 | 302) => {
                 let done = Instant::now();
                 if sent >= plan.from {
                     tally.latencies.record(done - sent);

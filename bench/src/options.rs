@@ -30,6 +30,8 @@ pub(crate) enum Case {
     Delivery,
     /// POST /v1/send.
     Send,
+    /// Opens and clicks, redirects beside a campaign, and what tracking and bounces cost.
+    Tracking,
     /// Mails of one project while another one asks for all it may.
     Noisy,
 }
@@ -122,6 +124,11 @@ impl Options {
     /// Mails of one measurement of the delivery.
     pub(crate) fn mails(&self) -> u64 {
         self.mails.unwrap_or(if self.quick { 4_000 } else { 20_000 })
+    }
+
+    /// How many opens and clicks are recorded.
+    pub(crate) fn hits(&self) -> u64 {
+        if self.quick { 60_000 } else { 200_000 }
     }
 
     /// How many timers fall due, and within what time.

@@ -11,6 +11,7 @@ use crate::stats::Summary;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     PerSecond,
+    Microseconds,
     Milliseconds,
     Seconds,
     Megabytes,
@@ -23,6 +24,7 @@ impl Unit {
     fn name(self) -> &'static str {
         match self {
             Self::PerSecond => "/s",
+            Self::Microseconds => "us",
             Self::Milliseconds => "ms",
             Self::Seconds => "s",
             Self::Megabytes => "MB",

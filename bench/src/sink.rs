@@ -1,7 +1,7 @@
 //! An SMTP server that takes every message, counts it and forgets it, on a thread and an event loop of its own.
 
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -15,6 +15,9 @@ use tokio::sync::{oneshot, watch};
 const END_OF_MESSAGE: &[u8] = b"\r\n.\r\n";
 /// How the recipients' addresses begin whose mails are noted one by one. A number follows.
 pub(crate) const PROBE: &str = "probe";
+/// What is before the token in the address of a tracked link, and how long the token is.
+const TRACKED: &[u8] = b"/t/";
+const TOKEN: usize = 40;
 
 /// The server. Until [`Sink::open`] it lets clients connect but does not greet them, so that a queue can fill up and
 /// its hand-over begins at one moment, without the back-off that an unreachable host leads to.
@@ -32,6 +35,9 @@ pub(crate) struct Sink {
 struct Taken {
     messages: AtomicU64,
     probes: Mutex<Vec<(u64, Instant)>>,
+    /// Whether the tokens of messages are kept.
+    keeps_tokens: AtomicBool,
+    tokens: Mutex<Vec<String>>,
 }
 
 impl Sink {
@@ -63,6 +69,16 @@ impl Sink {
     /// Greets everybody who is connected, and from now on everybody at once.
     pub(crate) fn open(&self) {
         self.gate.send_replace(true);
+    }
+
+    /// Has the tokens of tracked messages kept from now on, or not.
+    pub(crate) fn keep_tokens(&self, keep: bool) {
+        self.taken.keeps_tokens.store(keep, Ordering::Relaxed);
+    }
+
+    /// The tokens kept so far.
+    pub(crate) fn tokens(&self) -> Vec<String> {
+        self.taken.tokens.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Messages received.
@@ -115,8 +131,13 @@ async fn serve(mut stream: TcpStream, mut opened: watch::Receiver<bool>, book: &
         if stream.read_buf(&mut input).await? == 0 {
             return Ok(());
         }
+        session.keeps_content = book.keeps_tokens.load(Ordering::Relaxed);
         let taken = session.take(&input, &mut output);
         input.drain(..taken);
+        if !session.tokens.is_empty() {
+            let mut tokens = book.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+            tokens.append(&mut session.tokens);
+        }
         book.messages.fetch_add(std::mem::take(&mut session.messages), Ordering::Relaxed);
         if !session.probes.is_empty() {
             let now = Instant::now();
@@ -139,6 +160,11 @@ struct Session {
     /// The number of the probe whose message comes next.
     probe: Option<u64>,
     probes: Vec<u64>,
+    /// Whether the content of messages is looked at.
+    keeps_content: bool,
+    /// What has come of the message.
+    content: Vec<u8>,
+    tokens: Vec<String>,
 }
 
 impl Session {
@@ -150,8 +176,13 @@ impl Session {
             if self.in_message {
                 let Some(end) = memmem::find(rest, END_OF_MESSAGE) else {
                     // what cannot be a part of the end is done with
-                    return at + rest.len().saturating_sub(END_OF_MESSAGE.len() - 1);
+                    let done = rest.len().saturating_sub(END_OF_MESSAGE.len() - 1);
+                    self.keep(&rest[..done]);
+                    return at + done;
                 };
+                self.keep(&rest[..end]);
+                self.tokens.extend(token(&self.content));
+                self.content.clear();
                 at += end + END_OF_MESSAGE.len();
                 self.in_message = false;
                 self.messages += 1;
@@ -162,6 +193,12 @@ impl Session {
                 self.command(&rest[..end], output);
                 at += end + 1;
             }
+        }
+    }
+
+    fn keep(&mut self, content: &[u8]) {
+        if self.keeps_content {
+            self.content.extend_from_slice(content);
         }
     }
 
@@ -196,9 +233,40 @@ fn probe(line: &[u8]) -> Option<u64> {
     number.parse().ok()
 }
 
+/// The token in the first tracked address of a message, whose lines may be broken for its way.
+fn token(message: &[u8]) -> Option<String> {
+    let mut whole = Vec::with_capacity(message.len());
+    let mut from = 0;
+    for end in memmem::find_iter(message, b"=\r\n") {
+        whole.extend_from_slice(&message[from..end]);
+        from = end + 3;
+    }
+    whole.extend_from_slice(&message[from..]);
+    let mut tokens = memmem::find_iter(&whole, TRACKED).filter_map(|at| {
+        let begin = at + TRACKED.len();
+        let token = whole.get(begin..begin + TOKEN)?;
+        let is_token = token.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte));
+        let is_whole = is_token && whole.get(begin + TOKEN) == Some(&b'/');
+        is_whole.then(|| String::from_utf8_lossy(token).into_owned())
+    });
+    tokens.next()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_are_found_across_broken_lines() {
+        let token = "abcdefghij-_0123456789ABCDEFGHIJ01234567";
+        let message = format!(
+            "Subject: /t/x\r\n\r\n<a href=3D\"http://m.test/t/{}=\r\n{}/3\">",
+            &token[..9],
+            &token[9..]
+        );
+        assert_eq!(super::token(message.as_bytes()).as_deref(), Some(token));
+        assert_eq!(super::token(b"<a href=\"http://m.test/t/short/3\">"), None);
+    }
 
     #[test]
     fn probes_are_known_by_their_recipients() {

@@ -10,7 +10,8 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use super::groups::{Group, Mail};
 
 /// Every part of the statement is served by an index.
-const OPTIONS: &str = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+pub(super) const OPTIONS: &str =
+    "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 
 const CONTACTS: &str = "with c as (insert into contacts \
      (project_id, id, email, subscribed, data, revision, created_at, updated_at) \

@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 use super::groups::{Group, Mail};
 
 /// The same settings as the product's, since they are the best that are known.
-const SETTINGS: &str = "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
+pub(super) const SETTINGS: &str = "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
      pragma wal_autocheckpoint = 64000; pragma journal_size_limit = 268435456; pragma temp_store = memory;";
 
 /// Writes groups one after the other until the time is over; calls a second.

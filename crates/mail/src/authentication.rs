@@ -51,6 +51,16 @@ pub async fn verify(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> Verdicts {
     }
 }
 
+/// The one address that a mail says it is from, as DMARC reads it; `None` where there is none, or several.
+pub fn author(raw: &[u8]) -> Option<String> {
+    let header = &raw[..raw.len().min(MAX_HEADER)];
+    let end = memmem::find(header, b"\r\n\r\n").map(|end| end + 4)?;
+    match AuthenticatedMessage::parse(&header[..end])?.froms() {
+        [author] => Some(author.clone()),
+        _ => None,
+    }
+}
+
 async fn look(dns: &Dns, origin: Origin<'_>, raw: &[u8]) -> [Verdict; 3] {
     let authenticator = MessageAuthenticator(dns.resolver().clone());
     let Origin { client, client_name, mail_from, our_name } = origin;

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Listener;
-use crate::http::network;
+use crate::http::{Places, inbound_connections, network, raise_open_files};
 
 /// Pause after a connection could not be accepted, as when no file can be opened.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -25,6 +25,7 @@ struct Server {
     config: Arc<Config>,
     tls: TlsAcceptor,
     places: Arc<Places>,
+    clients: Arc<Clients>,
 }
 
 /// Starts listening. Fails when the address cannot be listened on, or the certificate cannot be read.
@@ -41,17 +42,15 @@ pub(crate) async fn start(app: &App, tasks: &Tasks, settings: &Listener) -> Resu
     let mut config = Config::new(settings.host.clone());
     let size = settings.message_bytes;
     config.limits = Limits { message_size: size, discarded: size, ..Limits::default() };
-    let places = Places {
-        most: settings.connections,
-        most_of_client: settings.connections_per_client,
-        taken: Mutex::default(),
-    };
+    let connections = inbound_connections(settings.connections, raise_open_files());
+    let clients = Clients { most: settings.connections_per_client, open: Mutex::default() };
     let server = Server {
         app: app.clone(),
         tasks: tasks.clone(),
         config: Arc::new(config),
         tls: TlsAcceptor::from(tls),
-        places: Arc::new(places),
+        places: Arc::new(Places::new(connections, None)),
+        clients: Arc::new(clients),
     };
     tracing::info!(listen = %settings.listen, host = %settings.host, "mail is taken");
     tasks.spawn("inbound mail", server.accept(listener));
@@ -76,7 +75,9 @@ impl Server {
     }
 
     fn begin(&self, stream: TcpStream, client: IpAddr) {
-        let Some(place) = Places::take(&self.places, network(client)) else {
+        let counted = Clients::take(&self.clients, network(client));
+        let Some((counted, place)) = counted.and_then(|counted| Some((counted, self.places.take(client)?)))
+        else {
             self.app.metrics().inbound_refused();
             return smtp_server::refuse(stream, &Refusal::too_many_connections());
         };
@@ -85,8 +86,12 @@ impl Server {
         let receiver = self.app.inbound();
         self.tasks.spawn("an inbound connection", async move {
             let stopping = tasks.clone();
-            let served = smtp_server::serve(stream, client, config, Some(tls), &receiver, async move {
-                stopping.stopping().await;
+            let served = smtp_server::serve(stream, client, config, Some(tls), &receiver, async {
+                tokio::select! {
+                    () = stopping.stopping() => {}
+                    // another client needs the place, and this one has had it longest
+                    () = place.is_needed() => {}
+                }
             });
             let summary = served.await;
             if summary.end != End::Quit {
@@ -96,57 +101,49 @@ impl Server {
                     "an inbound connection ended"
                 );
             }
-            drop(place);
+            drop((place, counted));
         });
     }
 }
 
-/// How many connections there are, in all and by client.
-struct Places {
+/// How many connections each client has. One that has all it may is refused, and tries again; where all places of the
+/// server are taken, the connection that was there first makes room.
+struct Clients {
     most: usize,
-    most_of_client: usize,
-    taken: Mutex<Taken>,
+    open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-#[derive(Default)]
-struct Taken {
-    all: usize,
-    of_clients: HashMap<IpAddr, usize>,
-}
-
-impl Places {
-    /// A place for a connection of a client; `None` when there is none left.
-    fn take(of: &Arc<Self>, client: IpAddr) -> Option<Place> {
-        let mut taken = of.lock();
-        let of_client = taken.of_clients.get(&client).copied().unwrap_or_default();
-        if taken.all >= of.most || of_client >= of.most_of_client {
+impl Clients {
+    /// Counts a connection of a client; `None` when it has all it may.
+    fn take(of: &Arc<Self>, client: IpAddr) -> Option<OfClient> {
+        let mut open = of.lock();
+        let count = open.entry(client).or_default();
+        if *count >= of.most {
             return None;
         }
-        taken.all += 1;
-        taken.of_clients.insert(client, of_client + 1);
-        Some(Place { of: Arc::clone(of), client })
+        *count += 1;
+        Some(OfClient { of: Arc::clone(of), client })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The place of a connection, which is free again when this is dropped.
-struct Place {
-    of: Arc<Places>,
+/// A connection of a client, which counts until this is dropped.
+struct OfClient {
+    of: Arc<Clients>,
     client: IpAddr,
 }
 
-impl Drop for Place {
+impl Drop for OfClient {
     fn drop(&mut self) {
-        let mut taken = self.of.lock();
-        taken.all -= 1;
-        let left = taken.of_clients.get(&self.client).copied().unwrap_or(1) - 1;
-        if left == 0 {
-            taken.of_clients.remove(&self.client);
-        } else {
-            taken.of_clients.insert(self.client, left);
+        let mut open = self.of.lock();
+        if let Some(count) = open.get_mut(&self.client) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.client);
+            }
         }
     }
 }
@@ -156,16 +153,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_counted_in_all_and_by_client() {
-        let places = Arc::new(Places { most: 3, most_of_client: 2, taken: Mutex::default() });
+    fn connections_are_counted_by_client() {
+        let clients = Arc::new(Clients { most: 2, open: Mutex::default() });
         let [one, other]: [IpAddr; 2] = ["192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap()];
-        let first = Places::take(&places, one).unwrap();
-        let _second = Places::take(&places, one).unwrap();
-        assert!(Places::take(&places, one).is_none());
-        let _third = Places::take(&places, other).unwrap();
-        assert!(Places::take(&places, other).is_none());
-        drop(first);
-        assert!(Places::take(&places, other).is_some());
-        assert_eq!(places.lock().all, 2);
+        let first = Clients::take(&clients, one).unwrap();
+        let _second = Clients::take(&clients, one).unwrap();
+        assert!(Clients::take(&clients, one).is_none());
+        let third = Clients::take(&clients, other).unwrap();
+        drop((first, third));
+        assert!(Clients::take(&clients, one).is_some());
+        assert_eq!(clients.lock().len(), 1);
     }
 }

@@ -62,6 +62,7 @@ create table news_receipts (
 ) {strict};
 
 create index news_receipts_due on news_receipts (project_id, due_at) where due_at is not null;
+create index news_receipts_mail on news_receipts (project_id, email_id);
 create index news_receipts_age on news_receipts (project_id, created_at);
 
 -- What is added to the targets of tracked links: `source`, `medium` and `campaign` of UTM parameters.

@@ -27,7 +27,7 @@ use mailwright_store::{Load, Tx, json_text};
 use crate::App;
 use crate::audience::locale::check_locale;
 use crate::error::{Error, Result};
-use crate::project::key::{Identity, Stale, Tracker, recheck_trackers};
+use crate::project::key::{Identity, Rechecked, Stale, recheck};
 use crate::sending::idempotency::{IdempotencyKey, claim_all, reused};
 
 /// A checked request.
@@ -153,7 +153,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         wanted.fields(operation.project, operation.patch.names());
     }
     let (callers, holders, contacts, names) = join4(
-        recheck_trackers(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
+        recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
         claim_all(tx, operations, |o| o.claim.as_ref()),
         Contacts::load_within(tx, operations.iter().map(|o| (o.project, &o.email)), MAX_LOADED),
         Names::load(tx, &wanted),
@@ -209,7 +209,7 @@ async fn register_fields(
 /// Whether contact and project can hold what an operation brings.
 fn check(
     operation: &Operation,
-    caller: Tracker,
+    caller: Rechecked,
     contacts: &Contacts,
     names: &mut Names,
 ) -> std::result::Result<(), Excess> {
@@ -223,7 +223,7 @@ fn check(
 
 fn apply(
     operation: &Operation,
-    caller: Tracker,
+    caller: Rechecked,
     contacts: &mut Contacts,
     events: &mut Vec<NewEvent>,
 ) -> Tracked {
@@ -240,7 +240,7 @@ fn apply(
             subscription,
             patch: &operation.patch,
             evidence,
-            asks: asks(operation.double_opt_in, evidence),
+            asks: asks(caller.double_opt_in.unwrap_or(operation.double_opt_in), evidence),
         },
         operation.at,
     );

@@ -14,7 +14,8 @@ use crate::sending::content::{Link, links_from_json};
 pub(super) struct MailLinks {
     /// Those of its content.
     pub(super) content: Arc<Vec<Link>>,
-    /// The targets that its values made: an array of the number of a link and an address.
+    /// The targets that its values made: an array of the number of a link and an address; null for the address of a
+    /// link that the mail does not have.
     pub(super) own: Option<Value>,
 }
 
@@ -22,12 +23,18 @@ impl MailLinks {
     /// How many different ones there are.
     pub(super) fn count(&self) -> usize {
         let fixed = self.content.iter().filter(|link| link.target.is_some()).count();
-        fixed + self.own.as_ref().and_then(Value::as_array).map_or(0, Vec::len)
+        let noted = || self.own.as_ref().and_then(Value::as_array).into_iter().flatten();
+        let (own, missing) =
+            (noted().filter(|one| !one[1].is_null()), noted().filter(|one| one[1].is_null()));
+        (fixed + own.count()).saturating_sub(missing.count())
     }
 
     /// The number of the first link that leads to an address; that of links of nowhere else where none does.
     pub(super) fn number_of(&self, address: &str) -> u32 {
-        let fixed = self.content.iter().position(|link| link.target.as_deref() == Some(address));
+        let mut fixed = self.content.iter().enumerate();
+        let fixed = fixed
+            .find(|(n, link)| link.target.as_deref() == Some(address) && !self.is_missing(*n as u32))
+            .map(|(n, _)| n);
         let own = || {
             let targets = self.own.as_ref()?.as_array()?;
             let place = targets.iter().position(|target| target[1] == address)?;
@@ -38,6 +45,12 @@ impl MailLinks {
         number.unwrap_or(LinkNumber { link: FOREIGN, own: None }).to_number()
     }
 
+    /// Whether a link of the content stands in a part of it that the mail does not have.
+    fn is_missing(&self, link: u32) -> bool {
+        let noted = self.own.as_ref().and_then(Value::as_array).into_iter().flatten();
+        noted.into_iter().any(|noted| noted[0] == link && noted[1].is_null())
+    }
+
     /// Where a link leads; `None` where the mail has no such link.
     pub(super) fn target(&self, number: u32) -> Option<String> {
         let LinkNumber { link, own } = LinkNumber::of(number);
@@ -46,6 +59,7 @@ impl MailLinks {
                 let target = &self.own.as_ref()?[place];
                 if target[0] == link { target[1].as_str().map(str::to_owned) } else { None }
             }
+            None if self.is_missing(link) => None,
             None => self.content.get(link as usize)?.target.clone(),
         }
     }

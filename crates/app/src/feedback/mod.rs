@@ -6,7 +6,8 @@
 //! judged some seconds later (`judging`), when it shows whether a person or a machine was there. Until then nothing counts.
 //!
 //! Mails are prepared for it once per template (`sending/content/links.rs`); `tracked` puts the addresses of a mail into
-//! its body, `token` says which mail an address is of, `redirect` where a link leads.
+//! its body, `token` says which mail an address is of, `redirect` where a link leads. `specimen` is for measuring what
+//! that costs a mail.
 
 mod happening;
 mod heat;
@@ -26,6 +27,7 @@ mod report;
 mod return_path;
 mod sns;
 mod sns_received;
+mod specimen;
 mod token;
 pub(crate) mod tracked;
 mod unknown_bounces;
@@ -44,6 +46,7 @@ use self::recorder::Recorder;
 pub use self::redirect::{Followed, Visitor};
 use self::return_path::ReturnPath;
 pub use self::sns::SnsAnswer;
+pub use self::specimen::Specimen;
 use self::token::TokenKey;
 use self::unknown_bounces::UnknownBounces;
 use crate::App;
@@ -54,9 +57,10 @@ use crate::http_client::HttpClient;
 use crate::secret::InstanceSecret;
 use crate::sending::content::{Link, Prepared};
 use mailwright_core::address::EmailAddress;
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_store::feedback::link::Lead;
 use mailwright_store::feedback::{hit, inbound as received_store, link, receipt};
 use mailwright_store::sending::email::Claimed;
 use mailwright_store::{Coalescer, Db, body};
@@ -77,6 +81,8 @@ pub(crate) struct State {
     return_path: ReturnPath,
     replies: ReturnPath,
     recorder: Recorder,
+    /// Looks up where the links of mails lead, many visitors with one query.
+    leads: Coalescer<(ProjectNumber, EmailId), Option<Lead>>,
     /// The links of contents.
     links: Cache<(ProjectNumber, Vec<u8>), Arc<Vec<Link>>>,
     news: Coalescer<News, Recorded>,
@@ -94,6 +100,7 @@ impl State {
             return_path: ReturnPath::new(secret),
             replies: ReturnPath::of_replies(secret),
             recorder: Recorder::default(),
+            leads: Coalescer::reads(db, |rx, asked| Box::pin(redirect::look_up(rx, asked))),
             links: Cache::new(CONTENTS),
             news: Coalescer::writes(db, |tx, news| Box::pin(news::run(tx, news))),
             hits: Waker::default(),

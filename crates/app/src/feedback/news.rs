@@ -30,6 +30,9 @@ const TOO_EARLY: Duration = Duration::from_secs(3);
 /// News that were too early that are told in one transaction.
 const BATCH: i64 = 200;
 
+/// Most news of one mail that are recorded, of those that sources may tell again. Further ones count as known.
+const MAX_OF_MAIL: i64 = 100;
+
 /// News of a mail.
 #[derive(Debug, Clone)]
 pub struct News {
@@ -108,14 +111,26 @@ async fn of_one_project(
     for one in news {
         named.extend(one.key().map(|key| (key, one.email)));
     }
-    let named: Vec<(Key, EmailId)> = named.into_iter().collect();
     // mails first: who changes them has to wait here for others that do
-    let mut intake = Intake::open(tx, project, &ids(news)).await?;
+    let ids = ids(news);
+    let mut intake = Intake::open(tx, project, &ids).await?;
+    // whoever has one mail has its address for bounces, and could tell of it without end
+    let mut told = receipt::told(tx, project, &ids).await?;
+    named.retain(|_, email| {
+        let count = told.entry(*email).or_default();
+        *count += 1;
+        intake.mail(*email).is_some() && *count <= MAX_OF_MAIL
+    });
+    let named: Vec<(Key, EmailId)> = named.into_iter().collect();
     let mut new = receipt::take(tx, project, &named, now).await?;
     let mut kept = Vec::new();
     let mut recorded = Vec::with_capacity(news.len());
     for one in news {
         let key = one.key();
+        if intake.mail(one.email).is_none() {
+            recorded.push(Recorded::Unknown);
+            continue;
+        }
         // of two that are told under one name in one group, the first counts
         if key.is_some_and(|key| !new.remove(&key)) {
             recorded.push(Recorded::Known);

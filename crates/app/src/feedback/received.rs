@@ -36,6 +36,8 @@ use crate::error::{Error, Result};
 
 /// Most message ids that a mail answers that are looked for.
 const MOST_ANSWERED: usize = 8;
+/// Most bytes of a body in the event that tells of a mail. The mail itself has all of it.
+const MAX_EVENT_BODY: usize = 32 * 1024;
 
 /// How a message comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -180,6 +182,11 @@ async fn store(
     let mut deltas = Deltas::default();
     let contact = sender(tx, project, message, now, &mut deltas).await?;
     let answered = answered(tx, project, message).await?;
+    // a mail of the project that comes back to it starts nothing: it would come back again
+    let is_own = match message.mail.message_id.as_deref().and_then(mail_of) {
+        Some(id) => origin::has_mail(tx, project, id).await?,
+        None => false,
+    };
     let recipients: Vec<&str> = new.iter().map(|addressee| addressee.address.as_str()).collect();
     let mut events = Vec::new();
     for addressee in new {
@@ -189,6 +196,9 @@ async fn store(
         };
         let mail = row(message, addressee, &recipients, (contact, in_reply_to), now);
         inbound::add(tx, project, &mail, &mut deltas).await?;
+        if is_own {
+            continue;
+        }
         let data = event_data(message, &mail);
         match contact {
             Some(contact) => events.push(NewEvent {
@@ -231,9 +241,14 @@ async fn sender(
     Ok(Some(contact))
 }
 
+/// The mail that a `Message-ID` names, if it is one of ours.
+fn mail_of(id: &str) -> Option<EmailId> {
+    id.rsplit_once('@')?.0.parse().ok()
+}
+
 /// The mail of the project that a message answers.
 async fn answered(tx: &Tx<'_>, project: ProjectNumber, message: &Message) -> StoreResult<Option<EmailId>> {
-    let ids = message.answers.iter().filter_map(|id| id.rsplit_once('@')?.0.parse::<EmailId>().ok());
+    let ids = message.answers.iter().filter_map(|id| mail_of(id));
     for id in ids.take(MOST_ANSWERED) {
         if origin::has_mail(tx, project, id).await? {
             return Ok(Some(id));
@@ -280,7 +295,9 @@ fn row(
 
 /// What the event says (reference 6.1), and beside it what a client needs to find the mail and to judge its sender.
 fn event_data(message: &Message, mail: &Inbound) -> Value {
+    // a message to many recipients is told as often
     let body = mail.html.as_ref().or(mail.text.as_ref());
+    let body = body.map(|body| &body[..body.floor_char_boundary(MAX_EVENT_BODY)]);
     let mut data = json!({
         "messageId": mail.message_id,
         "from": mail.from,
@@ -307,7 +324,7 @@ fn event_data(message: &Message, mail: &Inbound) -> Value {
 impl Message {
     /// Whether the domain of its sender vouches for it.
     fn is_proven(&self) -> bool {
-        self.verdicts.dmarc == Some(Verdict::Pass)
+        self.verdicts.dmarc == Some(Verdict::Pass) && self.mail.has_one_author
     }
 
     fn verdicts(&self) -> Value {

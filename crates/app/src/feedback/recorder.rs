@@ -5,7 +5,7 @@
 //! nobody fills the table by asking for a picture again and again.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
@@ -20,9 +20,9 @@ use crate::background::tasks::Tasks;
 
 /// Most hits that wait to be stored.
 const QUEUE: usize = 50_000;
-/// Most hits stored in one transaction.
-const BATCH: usize = 1_000;
-/// How long hits are gathered.
+/// Most hits stored in one transaction. With fewer the fixed cost of each would be what limits the rate.
+const BATCH: usize = 10_000;
+/// How long hits are gathered, unless there are enough for a transaction already.
 const GATHERED: Duration = Duration::from_millis(100);
 /// How long a visitor waits for a place in the queue.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -91,7 +91,7 @@ impl App {
 }
 
 async fn run(app: App, tasks: Tasks, mut receiver: mpsc::Receiver<Noted>) {
-    let mut batch = Vec::with_capacity(BATCH);
+    let mut batch = Vec::new();
     loop {
         let first = tokio::select! {
             biased;
@@ -100,7 +100,9 @@ async fn run(app: App, tasks: Tasks, mut receiver: mpsc::Receiver<Noted>) {
         };
         let Some(first) = first.or_else(|| receiver.try_recv().ok()) else { return };
         batch.push(first);
-        tokio::time::sleep(GATHERED).await;
+        if receiver.len() < BATCH - 1 {
+            tokio::time::sleep(GATHERED).await;
+        }
         while batch.len() < BATCH
             && let Ok(next) = receiver.try_recv()
         {
@@ -117,11 +119,12 @@ async fn store(app: &App, tasks: &Tasks, batch: Vec<Noted>) {
     for (project, hit) in batch {
         projects.entry(project).or_default().push(hit);
     }
+    let projects = Arc::new(projects);
     let mut tries = 0;
     loop {
-        let projects = projects.clone();
+        let projects = Arc::clone(&projects);
         let written = app.write(body!(async |tx| {
-            for (project, hits) in &projects {
+            for (project, hits) in projects.iter() {
                 hit::add(tx, *project, hits, due_at).await?;
             }
             Ok(())

@@ -1,14 +1,15 @@
 //! Where the tracked links of mails lead, and noting that somebody was there.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use mailwright_core::ids::{EmailId, EventId, ProjectNumber};
 use mailwright_core::project::Utm;
-use mailwright_store::body;
 use mailwright_store::feedback::hit::NewHit;
-use mailwright_store::feedback::{link, origin};
-use mailwright_store::project;
+use mailwright_store::feedback::link::{self, Lead};
+use mailwright_store::feedback::origin;
+use mailwright_store::{Rx, body};
 use url::Url;
 
 use super::mail_links::{MailLinks, stored_links};
@@ -70,26 +71,13 @@ impl App {
     }
 
     async fn target(&self, project: ProjectNumber, mail: EmailId, number: u32) -> Result<Option<String>> {
-        let found = self
-            .read(body!(async |rx| {
-                let Some(links) = link::of_mail(rx, project, mail).await? else { return Ok(None) };
-                let utm = match project::utm(rx, project).await? {
-                    Some(mut utm) if utm.campaign.is_none() => {
-                        utm.campaign = link::name_of(rx, project, links.campaign, links.template).await?;
-                        Some(utm)
-                    }
-                    utm => utm,
-                };
-                Ok(Some((links, utm)))
-            }))
-            .await?;
-        let Some((links, utm)) = found else { return Ok(None) };
-        let content = self.content_links(project, &links.content_hash).await?;
-        let target = MailLinks { content, own: links.own }.target(number);
+        let Some(lead) = self.0.feedback.leads.call(0, (project, mail)).await? else { return Ok(None) };
+        let content = self.content_links(project, &lead.content_hash).await?;
+        let target = MailLinks { content, own: lead.own }.target(number);
         Ok(target.and_then(|target| {
             let mut url = Url::parse(&target).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-            if let Some(utm) = utm {
-                add_utm(&mut url, &utm);
+            if let Some(utm) = &lead.utm {
+                add_utm(&mut url, utm);
             }
             Some(url.into())
         }))
@@ -124,6 +112,19 @@ impl App {
             self.metrics().hit_lost();
         }
     }
+}
+
+/// What is known of the links of mails, for all who follow one at this moment.
+pub(super) async fn look_up(
+    rx: &mut Rx<'_>,
+    asked: &[(ProjectNumber, EmailId)],
+) -> mailwright_store::Result<Vec<Option<Lead>>> {
+    let mut mails = asked.to_vec();
+    mails.sort_unstable();
+    mails.dedup();
+    let found = link::leads(rx, &mails).await?.into_iter();
+    let found: BTreeMap<_, _> = found.map(|(project, mail, lead)| ((project, mail), lead)).collect();
+    Ok(asked.iter().map(|mail| found.get(mail).cloned()).collect())
 }
 
 /// Adds UTM parameters to an address, but for those that it has.

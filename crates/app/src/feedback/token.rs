@@ -1,8 +1,8 @@
 //! The token that says which mail of which project something is about: in the addresses of tracked links and pictures,
 //! and in those that bounces return to.
 //!
-//! 30 bytes: the mail's id, the number of its project, masked so that only the service can read it, and a tag of 9 bytes
-//! over both (HMAC-SHA256). No row is needed to tell a token of ours from another. In a link they are 40 characters of
+//! 30 bytes: the mail's id and the number of its project, masked so that only the service can read them, and a tag of 9
+//! bytes over both (HMAC-SHA256). No row is needed to tell a token of ours from another. In a link they are 40 characters of
 //! base64url, and the number of the link stands beside them: whoever has the token of a mail has the mail, and all its
 //! links.
 
@@ -22,8 +22,10 @@ const PROJECT: usize = 5;
 /// Bytes of the tag. Guesses cost a request each.
 const TAG: usize = 9;
 
+/// Bytes of what a token names.
+const NAMED: usize = MAIL + PROJECT;
 /// Bytes of a token.
-pub(super) const TOKEN: usize = MAIL + PROJECT + TAG;
+pub(super) const TOKEN: usize = NAMED + TAG;
 
 /// What tokens are signed with.
 #[derive(Debug)]
@@ -56,34 +58,35 @@ impl TokenKey {
     pub(super) fn sign(&self, project: ProjectNumber, mail: EmailId) -> [u8; TOKEN] {
         let mut bytes = [0; TOKEN];
         bytes[..MAIL].copy_from_slice(mail.as_uuid().as_bytes());
-        bytes[MAIL..MAIL + PROJECT].copy_from_slice(&project.0.to_be_bytes()[8 - PROJECT..]);
+        bytes[MAIL..NAMED].copy_from_slice(&project.0.to_be_bytes()[8 - PROJECT..]);
+        let tag = hmac::sign(&self.0, &bytes[..NAMED]);
+        bytes[NAMED..].copy_from_slice(&tag.as_ref()[..TAG]);
         self.mask(&mut bytes);
-        let tag = hmac::sign(&self.0, &bytes[..MAIL + PROJECT]);
-        bytes[MAIL + PROJECT..].copy_from_slice(&tag.as_ref()[..TAG]);
         bytes
     }
 
     /// The mail that a token of ours names; `None` for any other bytes.
     pub(super) fn verify(&self, mut bytes: [u8; TOKEN]) -> Option<(ProjectNumber, EmailId)> {
-        let (named, tag) = bytes.split_at(MAIL + PROJECT);
+        self.mask(&mut bytes);
+        let (named, tag) = bytes.split_at(NAMED);
         let right = hmac::sign(&self.0, named);
         // the time that it takes tells nothing of the right tag
         let differs = right.as_ref().iter().zip(tag).fold(0, |all, (a, b)| all | (a ^ b));
         if differs != 0 {
             return None;
         }
-        self.mask(&mut bytes);
         let mut number = [0; 8];
-        number[8 - PROJECT..].copy_from_slice(&bytes[MAIL..MAIL + PROJECT]);
+        number[8 - PROJECT..].copy_from_slice(&bytes[MAIL..NAMED]);
         let mail = <[u8; MAIL]>::try_from(&bytes[..MAIL]).ok()?;
         Some((ProjectNumber(i64::from_be_bytes(number)), EmailId::from_bytes(mail)))
     }
 
-    /// Hides the project's number, or shows it.
+    /// Hides the mail and the project's number, or shows them: whoever sees an address does not learn the `Message-ID` of
+    /// the mail. The mask follows from the tag, which differs from mail to mail (as in SIV, RFC 5297).
     fn mask(&self, bytes: &mut [u8; TOKEN]) {
-        let (mail, rest) = bytes.split_at_mut(MAIL);
-        let mask = hmac::sign(&self.0, mail);
-        rest[..PROJECT].iter_mut().zip(mask.as_ref()).for_each(|(byte, mask)| *byte ^= mask);
+        let (named, tag) = bytes.split_at_mut(NAMED);
+        let mask = hmac::sign(&self.0, tag);
+        named.iter_mut().zip(mask.as_ref()).for_each(|(byte, mask)| *byte ^= mask);
     }
 }
 

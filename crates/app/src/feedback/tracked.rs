@@ -73,6 +73,7 @@ pub(crate) fn track(html: &str, marks: &[Mark], content: &Prepared, addresses: &
         own: Vec::new(),
         own_bytes: 0,
         has_links: false,
+        written: vec![false; content.links.all.len()],
     };
     for (spot, range) in spots {
         match spot {
@@ -81,6 +82,7 @@ pub(crate) fn track(html: &str, marks: &[Mark], content: &Prepared, addresses: &
         }
     }
     writer.out.push_str(&html[writer.from..]);
+    writer.note_missing(content);
     let own = (!writer.own.is_empty()).then(|| Value::Array(writer.own).to_string().into());
     Tracked { html: writer.out, own }
 }
@@ -114,6 +116,8 @@ struct Writer<'a> {
     own: Vec<Value>,
     own_bytes: usize,
     has_links: bool,
+    /// Which links of the content stand in this mail.
+    written: Vec<bool>,
 }
 
 impl Writer<'_> {
@@ -132,9 +136,20 @@ impl Writer<'_> {
             },
         };
         self.has_links = true;
+        if let (None, Some(written)) = (own, self.written.get_mut(link as usize)) {
+            *written = true;
+        }
         self.out.push_str(&self.html[self.from..range.start]);
         self.address(LinkNumber { link, own }.to_number());
         self.from = range.end;
+    }
+
+    /// Notes the links of the content that stand in a part which this mail does not have, so that its token does not open
+    /// them.
+    fn note_missing(&mut self, content: &Prepared) {
+        let missing = content.links.all.iter().zip(&self.written).enumerate();
+        let missing = missing.filter(|(_, (link, written))| link.target.is_some() && !**written);
+        self.own.extend(missing.map(|(link, _)| json!([link, null])));
     }
 
     /// Notes a target that values made: its place; `None` where it stays as it is.

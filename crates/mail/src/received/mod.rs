@@ -13,6 +13,7 @@ mod html;
 #[cfg(test)]
 mod tests;
 
+use crate::authentication;
 use crate::report::address;
 use crate::report::fields::{Field, Head, one_line};
 use crate::report::mime::{Leaf, Message};
@@ -30,6 +31,8 @@ const MAX_NAME: usize = 255;
 pub struct Received {
     /// The first address of `From`.
     pub from: Option<String>,
+    /// Whether the field `From` names one address and no other, so that a verdict of DMARC is about it.
+    pub has_one_author: bool,
     /// The name before it.
     pub from_name: Option<String>,
     /// `From` in one line.
@@ -67,13 +70,18 @@ impl Received {
         let message = Message::parse(raw);
         let head = &message.head;
         let from = head.get("from");
+        let author = authentication::author(raw);
+        // what is shown is what the sender's domain is asked about, wherever else addresses stand in the field
+        let shown = from.and_then(|field| address::first(&field.text()));
+        let is_same = shown.as_deref().zip(author.as_deref()).is_some_and(|(a, b)| a.eq_ignore_ascii_case(b));
         let parts = Parts::of(&message);
         let html_source = parts.html.map(|leaf| leaf.text(MAX_BODY));
         let plain = parts.text.map(|leaf| readable(&leaf.text(MAX_BODY)));
         let plain = plain.filter(|text| !text.trim().is_empty());
         let text = plain.or_else(|| html_source.as_deref().map(|html| readable(&html_to_text(html))));
         Self {
-            from: from.and_then(|field| address::first(&field.text())),
+            has_one_author: author.is_some(),
+            from: if is_same { shown } else { author.or(shown) },
             from_name: from.and_then(name),
             from_header: from.map(|field| cut(field.decoded(), MAX_LINE)).unwrap_or_default(),
             subject: head.get("subject").map(|field| cut(field.decoded(), MAX_LINE)).unwrap_or_default(),

@@ -1,9 +1,12 @@
 //! The name of the server, and its limits.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::budget::Budget;
+
 /// The configuration of a server, shared by its sessions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// Our host name, in the greeting and in `Received`.
     pub name: String,
@@ -13,6 +16,8 @@ pub struct Config {
     pub limits: Limits,
     /// How long a session may take.
     pub timeouts: Timeouts,
+    /// How many bytes of messages its sessions hold.
+    pub(super) held: Arc<Budget>,
 }
 
 impl Config {
@@ -23,6 +28,7 @@ impl Config {
             refuse_early_talkers: true,
             limits: Limits::default(),
             timeouts: Timeouts::default(),
+            held: Arc::default(),
         }
     }
 }
@@ -36,6 +42,9 @@ pub struct Limits {
     /// How much of a message that is refused is read and thrown away, so that its sender sees the reply, in bytes. The
     /// connection is closed after that. Default 25 MiB.
     pub discarded: usize,
+    /// The most bytes of messages of all connections together that are received and not stored yet. Beyond it a message
+    /// is refused for now (452). Default 256 MiB.
+    pub content_budget: usize,
     /// The longest line of a message, without CRLF, in bytes; RFC 5321 section 4.5.3.1.6 asks for 998. Default 64 KiB.
     pub content_line: usize,
     /// The most recipients of a message; RFC 5321 section 4.5.3.1.8 asks for 100. Default 100.
@@ -55,6 +64,7 @@ impl Default for Limits {
         Self {
             message_size: 25 * 1024 * 1024,
             discarded: 25 * 1024 * 1024,
+            content_budget: 256 * 1024 * 1024,
             content_line: 64 * 1024,
             recipients: 100,
             messages: 100,

@@ -2,6 +2,7 @@
 
 use memchr::memchr3;
 
+use super::budget::Held;
 use super::config::Limits;
 use super::reply::Refusal;
 
@@ -9,6 +10,9 @@ use super::reply::Refusal;
 const BARE: Refusal =
     Refusal::fixed(554, (6, 0), "Lines end with CRLF; bare CR, bare LF and NUL are refused");
 const TOO_LARGE: Refusal = Refusal::fixed(552, (3, 4), "The message is too large");
+/// Of all sessions together.
+const NO_ROOM: Refusal =
+    Refusal::fixed(452, (3, 1), "Too much mail comes in at this moment; try again later");
 const LINE_TOO_LONG: Refusal = Refusal::fixed(500, (6, 0), "A line of the message is too long");
 
 /// Takes content between 354 and the final dot, in any pieces.
@@ -22,6 +26,8 @@ pub(super) struct Content {
     discarded: usize,
     /// The length of the line that is being read, or `None` before its first byte.
     line: Option<usize>,
+    /// The memory that it takes, as all sessions count it.
+    held: Held,
     /// Why the message will be refused at its end.
     refusal: Option<Refusal>,
 }
@@ -38,8 +44,8 @@ pub(super) enum Progress {
 }
 
 impl Content {
-    pub(super) fn new() -> Self {
-        Self { bytes: Vec::new(), received: 0, discarded: 0, line: None, refusal: None }
+    pub(super) fn new(held: Held) -> Self {
+        Self { held, bytes: Vec::new(), received: 0, discarded: 0, line: None, refusal: None }
     }
 
     /// How much came in, in bytes.
@@ -101,21 +107,39 @@ impl Content {
         let of_line = limits.content_line.saturating_sub(self.line.unwrap_or_default());
         let of_message = limits.message_size.saturating_sub(self.bytes.len());
         if self.refusal.is_none() && text.len() > of_line.min(of_message) {
-            self.refusal = Some(if of_line < of_message { LINE_TOO_LONG } else { TOO_LARGE });
-            self.discarded = self.bytes.len();
-            self.bytes = Vec::new();
+            self.refuse(if of_line < of_message { LINE_TOO_LONG } else { TOO_LARGE });
+        }
+        let capacity = self.capacity_with(text.len(), limits);
+        let more = capacity.saturating_sub(self.bytes.capacity());
+        if self.refusal.is_none() && more > 0 && !self.held.grow(more, limits.content_budget) {
+            self.refuse(NO_ROOM);
         }
         if self.refusal.is_some() {
             self.discarded = self.discarded.saturating_add(text.len());
             return;
         }
-        let length = self.bytes.len() + text.len();
-        if length > self.bytes.capacity() {
-            // twice as much each time, yet never more than a message may have
-            let capacity = (2 * self.bytes.capacity()).min(limits.message_size).max(length);
+        if more > 0 {
             self.bytes.reserve_exact(capacity - self.bytes.len());
         }
         self.bytes.extend_from_slice(text);
+    }
+
+    /// How much memory is wanted for so many bytes more: twice as much each time, yet never more than a message may have.
+    fn capacity_with(&self, more: usize, limits: &Limits) -> usize {
+        let (length, capacity) = (self.bytes.len() + more, self.bytes.capacity());
+        if length > capacity { (2 * capacity).min(limits.message_size).max(length) } else { capacity }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        self.refusal = Some(refusal);
+        self.discarded = self.bytes.len();
+        self.bytes = Vec::new();
+        self.held.release();
+    }
+
+    /// The memory that it takes, which counts until this is dropped.
+    pub(super) fn into_held(self) -> Held {
+        self.held
     }
 }
 
@@ -131,7 +155,7 @@ mod tests {
 
     /// Everything that becomes of pieces: the end, and what was left of the input.
     fn take(pieces: &[&[u8]], limits: &Limits) -> (Progress, Vec<u8>) {
-        let (mut content, mut input) = (Content::new(), Vec::new());
+        let (mut content, mut input) = (Content::new(Held::default()), Vec::new());
         for (index, piece) in pieces.iter().enumerate() {
             input.extend_from_slice(piece);
             let (taken, progress) = content.take(&input, limits);

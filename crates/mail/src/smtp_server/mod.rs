@@ -9,6 +9,7 @@
 //! servers can disagree where a message ends. Accepting connections and counting them is done elsewhere.
 
 mod address;
+mod budget;
 mod command;
 mod commands;
 mod config;

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::address::Path;
+use super::budget::Held;
 use super::command;
 use super::config::Config;
 use super::content::{Content, Progress};
@@ -88,8 +89,8 @@ pub(super) enum Phase {
     Commands,
     Recipient(Path),
     Content(Content),
-    /// A message was given to the owner.
-    Taking,
+    /// A message was given to the owner, and takes this memory until it is stored.
+    Taking(#[expect(dead_code, reason = "it counts until it is dropped")] Held),
     Handshake,
     Closed,
 }
@@ -159,7 +160,7 @@ impl Session {
 
     /// Answers [`Step::Message`].
     pub fn taken(&mut self, verdict: Verdict) {
-        if !matches!(self.phase, Phase::Taking) {
+        if !matches!(self.phase, Phase::Taking(_)) {
             return;
         }
         self.phase = Phase::Commands;
@@ -236,7 +237,7 @@ impl Session {
             Phase::Commands => self.next_command(),
             Phase::Recipient(path) => Some(Step::Recipient(path.clone())),
             Phase::Content(_) => self.next_content(),
-            Phase::Taking => {
+            Phase::Taking(_) => {
                 self.taken(Verdict::Later);
                 None
             }
@@ -289,11 +290,15 @@ impl Session {
             }
             Progress::Broken(refusal) => self.close(&refusal, End::Refused),
             Progress::Done(content) => {
+                let held = match std::mem::replace(&mut self.phase, Phase::Commands) {
+                    Phase::Content(content) => content.into_held(),
+                    _ => Held::default(),
+                };
                 let envelope = self.envelope.clone();
                 self.clear();
                 match content {
                     Ok(content) => {
-                        self.phase = Phase::Taking;
+                        self.phase = Phase::Taking(held);
                         self.messages = self.messages.saturating_add(1);
                         return Some(Step::Message(envelope, content));
                     }

@@ -33,6 +33,11 @@ pub(crate) fn connections(wanted: usize, files: usize, taken: usize) -> usize {
     }
 }
 
+/// How many connections for mail that comes in there may be: at most a quarter of the `files` that can be open.
+pub(crate) fn inbound_connections(wanted: usize, files: usize) -> usize {
+    wanted.min(files / 4)
+}
+
 /// Raises the limit on open files as far as it goes without asking anybody, and returns it. Shells and service
 /// managers set a low one for programs that cannot handle more.
 pub(crate) fn raise_open_files() -> usize {

@@ -28,9 +28,8 @@ use tokio::time::Instant;
 use self::beyond::Seats;
 pub(crate) use self::connection::Bounds;
 use self::connection::{Conditions, Seat};
-pub(crate) use self::limits::{Limits, connections, raise_open_files};
-use self::places::Places;
-pub(crate) use self::places::network;
+pub(crate) use self::limits::{Limits, connections, inbound_connections, raise_open_files};
+pub(crate) use self::places::{Places, network};
 
 /// The answer to a client that gets not even a seat beyond the cap.
 const TURNED_AWAY: &[u8] =

@@ -1,6 +1,7 @@
 //! Where the links of mails lead.
 
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::project::Utm;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
@@ -33,20 +34,43 @@ pub async fn of_mail(rx: &mut Rx<'_>, project: ProjectNumber, mail: EmailId) -> 
     .await
 }
 
-/// The name of what a mail came from: of its campaign, or else of its template.
-pub async fn name_of(
+/// What it takes to lead somebody on who follows a link of a mail.
+#[derive(Debug, Clone)]
+pub struct Lead {
+    /// SHA-256 of the mail's content.
+    pub content_hash: Vec<u8>,
+    /// The targets that its values made, as in [`MailLinks`].
+    pub own: Option<Json>,
+    /// What is added to the targets of its project's links; `None` for nothing. The name of the mail's campaign, or else
+    /// of its template, stands for a campaign that is not given.
+    pub utm: Option<Utm>,
+}
+
+/// What is known of the links of some mails, with one query; nothing of mails that a project does not have, or of
+/// projects that were reset or deleted.
+pub async fn leads(
     rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    campaign: Option<CampaignId>,
-    template: Option<TemplateId>,
-) -> Result<Option<String>> {
-    if let Some(campaign) = campaign {
-        let sql = "select name from campaigns where project_id = $1 and id = $2";
-        return rx.optional(sql, args![project, campaign], |r| r.get(0)).await;
-    }
-    let Some(template) = template else { return Ok(None) };
-    let sql = "select name from templates where project_id = $1 and id = $2";
-    rx.optional(sql, args![project, template], |r| r.get(0)).await
+    mails: &[(ProjectNumber, EmailId)],
+) -> Result<Vec<(ProjectNumber, EmailId, Lead)>> {
+    rx.each_returning(
+        "select r.project, r.mail, e.content_hash, {json_out e.links}, {json_out p.utm}, \
+         case when e.campaign_id is null then t.name else c.name end \
+         from {rows r: project int, mail id} join projects p on p.number = r.project and p.retired_at is null \
+         join emails e on e.project_id = r.project and e.id = r.mail \
+         left join campaigns c on c.project_id = e.project_id and c.id = e.campaign_id and p.utm is not null \
+         left join templates t on t.project_id = e.project_id and t.id = e.template_id and p.utm is not null",
+        &[
+            Arg::Ints(mails.iter().map(|(project, _)| Some(project.0)).collect()),
+            Arg::Ids(mails.iter().map(|(_, mail)| Some((*mail).into())).collect()),
+        ],
+        |r| {
+            let utm = r.get::<Option<Json>>(4)?.as_ref().map(Utm::from_json);
+            let name: Option<String> = r.get(5)?;
+            let utm = utm.map(|utm| Utm { campaign: utm.campaign.or(name), ..utm });
+            Ok((r.get(0)?, r.get(1)?, Lead { content_hash: r.get(2)?, own: r.get(3)?, utm }))
+        },
+    )
+    .await
 }
 
 /// The links of a content, also of one that is gone; `None` when there are none.

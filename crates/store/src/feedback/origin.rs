@@ -34,9 +34,14 @@ pub async fn has_mail(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Resul
     rx.exists("select 1 from emails where project_id = $1 and id = $2", args![project, id]).await
 }
 
-/// Whether some project has a sender domain.
+/// Whether some project has a sender domain that it has proved to be its own.
 pub async fn is_domain(rx: &Rx<'_>, domain: &str) -> Result<bool> {
-    rx.exists("select 1 from domain_names where name = $1 limit 1", args![domain]).await
+    rx.exists(
+        "select 1 from domain_names n join domains d on d.project_id = n.project_id and d.name = n.name \
+         where n.name = $1 and d.verified limit 1",
+        args![domain],
+    )
+    .await
 }
 
 /// Names of sender domains of the instance, in their order.

@@ -1,6 +1,6 @@
 //! News that were told by somebody who may tell them again: what was told already, and what came too early.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
@@ -35,6 +35,13 @@ pub async fn take(
         )
         .await?;
     Ok(taken.into_iter().filter_map(|key| key.try_into().ok()).collect())
+}
+
+/// How many news of mails were told; mails of which none was told are missing.
+pub async fn told(rx: &Rx<'_>, project: ProjectNumber, mails: &[EmailId]) -> Result<HashMap<EmailId, i64>> {
+    let mails = Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect());
+    let sql = "select email_id, count(*) from news_receipts where project_id = $1 and email_id {in $2} group by email_id";
+    Ok(rx.all(sql, &[project.into(), mails], |r| Ok((r.get(0)?, r.get(1)?))).await?.into_iter().collect())
 }
 
 /// Keeps news whose mail is being handed over, until `due_at`.

@@ -179,13 +179,6 @@ pub async fn sending(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Se
     .await
 }
 
-/// What is added to the targets of a project's tracked links; `None` for nothing.
-pub async fn utm(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<Utm>> {
-    let sql = "select {json_out utm} from projects where number = $1";
-    let stored = rx.optional(sql, args![number], |r| r.get::<Option<Json>>(0)).await?.flatten();
-    Ok(stored.as_ref().map(Utm::from_json))
-}
-
 /// The template of the mails in which a project asks to confirm; `None` for the service's own text.
 pub async fn confirmation_template(rx: &mut Rx<'_>, number: ProjectNumber) -> Result<Option<TemplateId>> {
     let sql = "select confirmation_template_id from projects where number = $1";

@@ -8,6 +8,6 @@ pub(crate) mod token;
 pub use keyring::{Identity, Keyring};
 pub use manage::{MadeKey, WithKeys};
 pub(crate) use manage::{pair, stored_pair};
-pub(crate) use recheck::{Stale, Tracker, recheck, recheck_trackers};
+pub(crate) use recheck::{Rechecked, Stale, recheck};
 pub use token::Token;
 pub(crate) use token::hash;

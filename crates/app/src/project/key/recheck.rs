@@ -4,7 +4,7 @@ use mailwright_core::ids::ProjectNumber;
 use mailwright_store::Rx;
 use mailwright_store::project::api_key::{self, Found, KeyHash, KeyKind};
 
-use crate::error::{Error, Result};
+use crate::error::Error;
 
 /// Why a remembered key does not open its project any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,39 +25,34 @@ impl From<Stale> for Error {
     }
 }
 
-/// Looks the keys of a group of operations up again. `None` for each that still opens its project for writing, and for
-/// each whose caller is a person.
-pub(crate) async fn recheck(
-    rx: &Rx<'_>,
-    callers: Vec<(Option<KeyHash>, ProjectNumber)>,
-) -> mailwright_store::Result<Vec<Option<Stale>>> {
-    Ok(recheck_trackers(rx, callers).await?.into_iter().map(Result::err).collect())
-}
-
-/// The rights of the caller who records an event.
+/// What the caller of an operation may do, and what its project wants now: what was remembered of both may be old.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tracker {
+pub(crate) struct Rechecked {
     /// Subscribe a contact again that is not subscribed.
     pub(crate) may_resubscribe: bool,
     /// Whether anybody may be behind it: it has the public key.
     pub(crate) is_public: bool,
+    /// Whether contacts that it would subscribe have to confirm; `None` for a person, whose request has read that.
+    pub(crate) double_opt_in: Option<bool>,
 }
 
-/// The same, with what each may do and learn.
-pub(crate) async fn recheck_trackers(
+/// Looks the keys of a group of operations up again: whether each still opens its project for writing.
+pub(crate) async fn recheck(
     rx: &Rx<'_>,
     callers: Vec<(Option<KeyHash>, ProjectNumber)>,
-) -> mailwright_store::Result<Vec<std::result::Result<Tracker, Stale>>> {
+) -> mailwright_store::Result<Vec<std::result::Result<Rechecked, Stale>>> {
     let hashes: Vec<KeyHash> = callers.iter().filter_map(|(hash, _)| *hash).collect();
     let found = find(rx, &hashes).await?;
-    let person = Tracker { may_resubscribe: true, is_public: false };
+    let person = Rechecked { may_resubscribe: true, is_public: false, double_opt_in: None };
     let checked = |hash: &KeyHash, number| match found.iter().find(|found| found.hash == hash) {
         None => Err(Stale::Revoked),
         Some(found) if found.project.disabled => Err(Stale::ProjectDisabled),
         Some(found) if found.project.number != number => Err(Stale::ProjectReset),
-        Some(found) => {
-            Ok(Tracker { may_resubscribe: found.may_resubscribe, is_public: found.kind == KeyKind::Public })
-        }
+        Some(found) => Ok(Rechecked {
+            may_resubscribe: found.may_resubscribe,
+            is_public: found.kind == KeyKind::Public,
+            double_opt_in: Some(found.project.double_opt_in),
+        }),
     };
     Ok(callers.iter().map(|(hash, number)| hash.map_or(Ok(person), |hash| checked(&hash, *number))).collect())
 }

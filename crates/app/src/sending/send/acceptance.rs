@@ -10,7 +10,7 @@ use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TopicId};
 use mailwright_core::template::TemplateType;
-use mailwright_store::audience::contact::{Contacts, Upsert};
+use mailwright_store::audience::contact::{Contacts, Upsert, asks};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::suppression::Look;
@@ -53,7 +53,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         wanted.fields(operation.project, operation.names.iter().map(String::as_str));
     }
     let found = join(Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED), Names::load(tx, &wanted));
-    let ((stale, holders, domains, (contacts, names)), looks) = join(
+    let ((callers, holders, domains, (contacts, names)), looks) = join(
         join4(
             recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
             claim_all(tx, operations, |o| o.claim.as_ref()),
@@ -63,17 +63,20 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         look(tx, operations),
     )
     .await;
-    let (stale, holders, domains, mut contacts, mut names) = (stale?, holders?, domains?, contacts?, names?);
+    let (callers, holders, domains, mut contacts, mut names) =
+        (callers?, holders?, domains?, contacts?, names?);
     let topics = topics(tx, operations, &contacts).await?;
     let mut out = Accepting { looks: looks?, ..Accepting::default() };
     let mut outcomes = Vec::with_capacity(operations.len());
-    for ((operation, stale), holder) in operations.iter().zip(stale).zip(holders) {
-        let outcome = match (stale, holder) {
+    for ((operation, caller), holder) in operations.iter().zip(callers).zip(holders) {
+        let wants_confirmation = caller.as_ref().ok().and_then(|caller| caller.double_opt_in);
+        let asked = wants_confirmation.map_or(operation.asks, |wanted| asks(wanted, Evidence::by(WAY)));
+        let outcome = match (caller, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
-            (Some(stale), None) => Err(Refusal::Stale(stale)),
-            (None, None) => check(operation, &domains, &contacts, &topics)
+            (Err(stale), None) => Err(Refusal::Stale(stale)),
+            (Ok(_), None) => check(operation, asked, &domains, &contacts, &topics)
                 .and_then(|()| fit(operation, &contacts, &mut names).map_err(Refusal::Excess))
-                .map(|()| out.accept(operation, &mut contacts)),
+                .map(|()| out.accept(operation, asked, &mut contacts)),
         };
         let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
         if let (true, Some(claim)) = (refused, &operation.claim) {
@@ -89,6 +92,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
 /// Everything that can refuse a send is looked at before anything of it is written.
 fn check(
     operation: &Operation,
+    asked: bool,
     domains: &HashMap<(ProjectNumber, String), bool>,
     contacts: &Contacts,
     topics: &Topics,
@@ -106,9 +110,9 @@ fn check(
         let contact = contacts.get(operation.project, &recipient.email);
         let subscribed = match contact {
             // who is asked to confirm is not subscribed by that
-            Some(contact) if operation.asks && !contact.subscribed => false,
+            Some(contact) if asked && !contact.subscribed => false,
             Some(contact) => operation.subscription.for_existing(contact.subscribed),
-            None => operation.subscription.for_new() && !operation.asks,
+            None => operation.subscription.for_new() && !asked,
         };
         if !subscribed {
             return Err(Refusal::Unsubscribed(recipient.email.clone()));
@@ -193,14 +197,16 @@ async fn look(
 }
 
 impl<'o> Accepting<'o> {
-    fn accept(&mut self, operation: &'o Operation, contacts: &mut Contacts) -> Vec<Accepted> {
+    fn accept(&mut self, operation: &'o Operation, asked: bool, contacts: &mut Contacts) -> Vec<Accepted> {
         self.contents.insert((operation.project, operation.content.hash), operation);
-        operation.recipients.iter().map(|(r, patch)| self.accept_one(operation, r, patch, contacts)).collect()
+        let recipients = operation.recipients.iter();
+        recipients.map(|(r, patch)| self.accept_one(operation, asked, r, patch, contacts)).collect()
     }
 
     fn accept_one(
         &mut self,
         operation: &Operation,
+        asked: bool,
         recipient: &Recipient,
         patch: &DataPatch,
         contacts: &mut Contacts,
@@ -211,7 +217,7 @@ impl<'o> Accepting<'o> {
             subscription: operation.subscription,
             patch,
             evidence: Evidence::by(WAY),
-            asks: operation.asks,
+            asks: asked,
         };
         let upserted = contacts.upsert(upsert, operation.at);
         let contact = upserted.contact.id;

@@ -11,7 +11,7 @@ use super::upsert::{Fields, State, Upserted, count, expect, register_fields};
 use crate::args;
 use crate::audience::consent::Changes;
 use crate::audience::names::{Names, Wanted};
-use crate::audience::suppression;
+use crate::audience::{confirmation, suppression};
 use crate::database::error::{Error, Result};
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
@@ -100,6 +100,8 @@ pub async fn change(
         suppression::lift(tx, &[(project, &state.contact.email)]).await?;
     }
     if before.email != state.contact.email {
+        // what was sent to the address before confirms nothing for this one
+        confirmation::withdraw_all(tx, project, id).await?;
         campaign::leave_address(tx, project, id, &before.email).await?;
     }
     register_fields(tx, &fields).await?;

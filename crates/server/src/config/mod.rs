@@ -173,10 +173,7 @@ impl Config {
     /// What connections are held to, where `files` can be open at once.
     pub(crate) fn limits(&self, files: usize) -> Limits {
         let database = if self.database_url.0.is_empty() { SQLITE_FILES } else { self.database.connections };
-        let inbound = match self.inbound.listen.as_str() {
-            "" => 0,
-            _ => crate::http::inbound_connections(self.inbound.connections, files),
-        };
+        let inbound = crate::http::inbound_connections(self.inbound.connections(), files);
         let outgoing = self.delivery.connections + mailwright_app::http_client::CONNECTIONS;
         let taken = database + outgoing + inbound;
         let connections = crate::http::connections(self.http.connections, files, taken);

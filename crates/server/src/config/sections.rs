@@ -187,6 +187,11 @@ impl Inbound {
         if self.host.is_empty() { of_base_url } else { Some(self.host.to_ascii_lowercase()) }
     }
 
+    /// Most connections of others that bring mail; none where nothing listens.
+    pub(super) fn connections(&self) -> usize {
+        if self.listen.is_empty() { 0 } else { self.connections }
+    }
+
     pub(super) fn listener(&self, of_base_url: Option<String>) -> Result<Option<Listener>> {
         if self.listen.is_empty() {
             return Ok(None);

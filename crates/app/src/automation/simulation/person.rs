@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use mailwright_core::consent::ConsentWay;
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::event::{Activity, subscription_event};
@@ -149,15 +150,27 @@ impl Person<'_> {
             let name = subscription_event(contact.subscribed).to_owned();
             // it comes after all that was recorded at this instant
             let id = EventId::first_of(Timestamp(at.0 + 1));
-            self.caused.push(Happening { id, name, data: Data::new(), at });
+            self.caused.push(Happening { id, name, data: flip_data(contact.subscribed), at });
         }
     }
+}
+
+/// What the event says when a step changes a subscription.
+fn flip_data(subscribed: bool) -> Data {
+    let mut data = Data::new();
+    if !subscribed {
+        data.insert("reason".to_owned(), ConsentWay::Workflow.as_str().into());
+    }
+    data
 }
 
 impl Actor for Person<'_> {
     /// What an event carries is stored with the contact, as tracking does.
     fn take_in(&mut self, event: &Happening) {
-        let patch = DataPatch::new(event.data.clone());
+        // what the service records of a subscription says how that is known, and nothing of the contact
+        let is_flip = [true, false].map(subscription_event).contains(&event.name.as_str());
+        let data = if is_flip { Data::new() } else { event.data.clone() };
+        let patch = DataPatch::new(data);
         let contact = self.facts.contact_mut();
         if patch.fits(&contact.data).is_ok() && patch.apply(&mut contact.data) {
             contact.updated_at = event.at;

@@ -156,7 +156,7 @@ impl Person<'_> {
 }
 
 /// What the event says when a step changes a subscription.
-fn flip_data(subscribed: bool) -> Data {
+pub(super) fn flip_data(subscribed: bool) -> Data {
     let mut data = Data::new();
     if !subscribed {
         data.insert("reason".to_owned(), ConsentWay::Workflow.as_str().into());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::custom_data::Data;
+use mailwright_core::event::CONTACT_UNSUBSCRIBED;
 use mailwright_core::ids::{ContactId, EventId, WorkflowId};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
@@ -24,7 +25,7 @@ use mailwright_store::body;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::person::Person;
+use super::person::{Person, flip_data};
 use crate::App;
 use crate::error::Error;
 
@@ -151,8 +152,7 @@ pub(super) struct Told {
 
 impl Told {
     pub(super) fn new(email: EmailAddress, events: &[Happening]) -> Self {
-        let with_data = events.iter().filter(|event| !event.data.is_empty());
-        Self { email, events: with_data.map(|event| (event.id, event.data.clone())).collect() }
+        Self { email, events: events.iter().map(|event| (event.id, event.data.clone())).collect() }
     }
 
     fn output(&self, execution: &Execution, step: &Step, record: &StepRecord) -> Option<Value> {
@@ -162,8 +162,13 @@ impl Told {
             let to = other.filter(|_| output["recipientType"] == "CUSTOM");
             output["recipientEmail"] = to.as_ref().unwrap_or(&self.email).to_string().into();
         }
-        if let Some(data) = record.event().and_then(|event| self.events.get(&event)) {
-            output["eventData"] = data.clone().into();
+        if let Some(event) = record.event() {
+            // what was not given, a step of the workflow itself caused
+            let is_opt_out = || output["eventName"] == CONTACT_UNSUBSCRIBED;
+            let data = self.events.get(&event).cloned().unwrap_or_else(|| flip_data(!is_opt_out()));
+            if !data.is_empty() {
+                output["eventData"] = data.into();
+            }
         }
         Some(output)
     }

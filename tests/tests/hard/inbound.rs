@@ -81,6 +81,49 @@ async fn assert_quick(app: &App, inbound: u16, to: &str) {
 }
 
 one_engine! {
+    /// Where all places are taken, the connection that was there first makes room.
+    async fn connections_that_take_all_places_stop_nobody(engine: Engine) {
+        const MOST: usize = 40;
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let inbound = free_port();
+        let app = taking_mail(engine, inbound)
+            .smtp(server.port)
+            .env("MAILWRIGHT_INBOUND_CONNECTIONS", MOST.to_string())
+            .env("MAILWRIGHT_INBOUND_CONNECTIONS_PER_CLIENT", (MOST * 2).to_string())
+            .start()
+            .await;
+        let (id, to) = sent_to(&app, &server, "ada@example.com").await;
+        let mut idle = Vec::new();
+        for _ in 0..MOST {
+            let (mut session, greeting) = MailIn::greeted(inbound).await.expect("a connection");
+            assert!(greeting.starts_with("220 "), "{greeting}");
+            assert!(session.command("EHLO mx.test").await.starts_with("250"));
+            idle.push(session);
+        }
+        // connections that have just begun are not sent away
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
+        assert_quick(&app, inbound, &to).await;
+        assert_eq!(app.email(&id).await["status"], "BOUNCED");
+    }
+
+    /// Whoever has a mail has its address for bounces, and could tell of it without end.
+    async fn reports_of_one_mail_are_bounded(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let inbound = free_port();
+        let app = taking_mail(engine, inbound).smtp(server.port).start().await;
+        let (_, to) = sent_to(&app, &server, "ada@example.com").await;
+        for part in 0..3 {
+            let mut session = MailIn::connect(inbound).await;
+            for number in 0..50 {
+                let reply = session.deliver(&to, &dsn(&format!("Sorry, {part} {number}."))).await;
+                assert!(reply.starts_with("250"), "{reply}");
+            }
+        }
+        let rows = app.rows().await;
+        let told = rows["events"].iter().filter(|row| row.contains("email.bounce")).count();
+        assert_eq!(told, 100);
+    }
+
     async fn idle_connections_cost_little_and_stop_nobody(engine: Engine) {
         const MOST: usize = 2_000;
         mailwright_testkit::net::allow_connections(3 * MOST);

@@ -268,6 +268,12 @@ mod tests {
                 ),
                 Some(json!([[998, "https://w.test"]])),
             ),
+            // the token of a mail opens no link of a part that it does not have
+            (
+                "{% if no %}<a href=\"https://a.test\">A</a>{% endif %}<a href=\"https://b.test\">B</a>",
+                format!("<a href=\"https://m.test/t/T/1\">B</a>{UNSEEN}{PICTURE}"),
+                Some(json!([[0, null]])),
+            ),
             // the place of the picture is in a branch that is not taken
             (
                 "{% if no %}<body>x</body>{% else %}<body>y</body>{% endif %}",

@@ -28,6 +28,26 @@ fn a_mail_is_taken_apart() {
     assert_eq!(attachment(MAIL.as_bytes(), 2), None);
 }
 
+/// What DMARC is asked about is what is shown, wherever else an address stands in the field.
+#[test]
+fn the_sender_is_the_one_that_dmarc_judges() {
+    for field in [
+        "\"<ceo@victim.test>\" <m@attacker.test>",
+        "\"Ceo <ceo@victim.test>\" <m@attacker.test>",
+        "(<ceo@victim.test>) m@attacker.test",
+        "m@attacker.test (<ceo@victim.test>)",
+        "(ceo@victim.test) m@attacker.test",
+        "\"x\\\" <ceo@victim.test>\" <m@attacker.test>",
+    ] {
+        let mail = Received::parse(format!("From: {field}\r\n\r\nHi\r\n").as_bytes());
+        assert_eq!((mail.from.as_deref(), mail.has_one_author), (Some("m@attacker.test"), true), "{field}");
+    }
+    for field in ["a@victim.test, m@attacker.test", "nobody", ""] {
+        let mail = Received::parse(format!("From: {field}\r\n\r\nHi\r\n").as_bytes());
+        assert!(!mail.has_one_author, "{field}");
+    }
+}
+
 #[test]
 fn html_alone_is_readable() {
     let mail = Received::parse(b"From: a@example.com\nContent-Type: text/html\n\n<p>Hi</p>\0");

@@ -29,6 +29,34 @@ async fn confirm(app: &App, path: &str) -> mailwright_testkit::Response {
 }
 
 both_engines! {
+    /// Keys are remembered; what the project wants is looked at anew.
+    async fn the_setting_holds_at_once_for_keys_that_were_used_before(engine: Engine) {
+        let app = App::start(engine).await;
+        let subscribed = async |email: &str| {
+            let track = json!({"email": email, "event": "signup", "subscribed": true});
+            app.track(track).await.assert_status(200);
+            contact_by_email(&app, email).await.expect("a contact")["subscribed"] == true
+        };
+        assert!(subscribed("ann@example.com").await);
+        change_project(&app, &json!({"doubleOptIn": true})).await;
+        assert!(!subscribed("bob@example.com").await);
+        change_project(&app, &json!({"doubleOptIn": false})).await;
+        assert!(subscribed("cid@example.com").await);
+    }
+
+    async fn a_link_confirms_the_address_that_it_was_sent_to(engine: Engine) {
+        let app = App::start(engine).await;
+        change_project(&app, &json!({"doubleOptIn": true})).await;
+        let ann = create_contact(&app, "ann@example.com", true, json!({})).await;
+        let path = link(&app, &mail_to(&app, "ann@example.com").await);
+        let change = json!({"email": "mark@example.com"});
+        let request = app.request("PATCH", &format!("/contacts/{}", text(&ann["id"]))).bearer(app.secret_key());
+        request.json(&change).send().await.assert_status(200);
+        confirm(&app, &path).await;
+        let mark = contact_by_email(&app, "mark@example.com").await.expect("a contact");
+        assert_eq!(mark["subscribed"], false);
+    }
+
     async fn who_is_subscribed_by_others_confirms_first(engine: Engine) {
         let app = App::start(engine).await;
         change_project(&app, &json!({"doubleOptIn": true})).await;

@@ -312,6 +312,8 @@ async fn talk(words: &Words, random: &mut Random, taken: &mut usize) -> Result<(
                 // what no line ends is answered by nothing
                 session.try_raw(b"\r\n").await?;
                 session.reply().await;
+                // nobody knows how many replies are due now
+                return Ok(());
             }
             1 => {
                 let times = random.below(30) as usize;
@@ -325,10 +327,14 @@ async fn talk(words: &Words, random: &mut Random, taken: &mut usize) -> Result<(
                 session.try_command(command).await?;
             }
             _ => {
-                let mail = message(words, random);
+                let (mail, is_well_formed) = message(words, random);
                 session.try_command("EHLO mx.test").await?;
                 let to = if random.below(4) == 0 { format!("fbl@{RETURN_PATH}") } else { words.to.clone() };
                 *taken += usize::from(bring(&mut session, &to, &mail).await?.starts_with("250"));
+                if !is_well_formed {
+                    // it may have ended at a dot in its midst, and the rest were commands
+                    return Ok(());
+                }
             }
         }
     }
@@ -350,8 +356,8 @@ async fn bring(session: &mut MailIn, to: &str, content: &[u8]) -> Result<String>
     session.try_command("\r\n.").await
 }
 
-/// A message, mostly damaged.
-fn message(words: &Words, random: &mut Random) -> Vec<u8> {
+/// A message, mostly damaged, and whether its lines are as SMTP wants them.
+fn message(words: &Words, random: &mut Random) -> (Vec<u8>, bool) {
     let mut raw = pick(random, &words.corpus).clone();
     for _ in 0..random.below(4) {
         let (one, other) =
@@ -385,5 +391,5 @@ fn message(words: &Words, random: &mut Random) -> Vec<u8> {
         lines.extend(line.iter().filter(|byte| !is_well_formed || !b"\r\0".contains(byte)));
         lines.extend_from_slice(b"\r\n");
     }
-    lines
+    (lines, is_well_formed)
 }

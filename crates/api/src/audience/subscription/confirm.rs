@@ -5,9 +5,10 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use mailwright_app::audience::subscription::{Act, Door, ToConfirm};
-use mailwright_app::{App, Error, Resource};
+use mailwright_app::{App, Error};
 
 use super::form::{read, takes_html};
+use super::of_contact;
 use super::page;
 use super::pages::told;
 use crate::auth::client::ClientAddress;
@@ -30,10 +31,7 @@ pub(crate) async fn page(
     headers: HeaderMap,
 ) -> Response {
     let tag = params.text("t").unwrap_or_default();
-    let found = match id.parse() {
-        Ok(id) => app.to_confirm(id, tag).await,
-        Err(_) => Err(Error::not_found(Resource::Contact, &*id)),
-    };
+    let found = of_contact(&id, async |id| app.to_confirm(id, tag).await).await;
     answer(found, tag, &headers)
 }
 
@@ -57,10 +55,7 @@ pub(crate) async fn form(
     read(body).await;
     let (tag, is_page) = (params.text("t").unwrap_or_default(), takes_html(&headers));
     let door = if is_page { Door::Page } else { Door::OtherPage };
-    let done = match id.parse() {
-        Ok(id) => app.confirm(id, tag, Act { door, client }).await,
-        Err(_) => Err(Error::not_found(Resource::Contact, &*id)),
-    };
+    let done = of_contact(&id, async |id| app.confirm(id, tag, Act { door, client }).await).await;
     if is_page {
         return answer(done, tag, &headers);
     }

@@ -14,7 +14,7 @@ use crate::json::Json;
 use axum::extract::State;
 use axum::http::Method;
 use mailwright_app::audience::subscription::{Act, Door, PublicContact, Scope};
-use mailwright_app::{App, Resource};
+use mailwright_app::{App, Error, Resource};
 use mailwright_core::ids::ContactId;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -33,6 +33,17 @@ pub(crate) const PATHS: [&str; 5] = ["/confirm", "/contacts/public", "/manage", 
 pub(crate) fn is_way_out(method: &Method, path: &str) -> bool {
     path.starts_with("/unsubscribe/")
         || (path.starts_with("/contacts/public/") && path.ends_with("/unsubscribe") && method == Method::POST)
+}
+
+/// What becomes of a request for the contact that a path names. A text that is no id names nobody.
+async fn of_contact<T>(
+    id: &str,
+    work: impl AsyncFnOnce(ContactId) -> std::result::Result<T, Error>,
+) -> std::result::Result<T, Error> {
+    match id.parse() {
+        Ok(id) => work(id).await,
+        Err(_) => Err(Error::not_found(Resource::Contact, id)),
+    }
 }
 
 /// A contact as the recipient's own pages show it.

@@ -5,11 +5,12 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use mailwright_app::audience::subscription::{Act, Door, PublicContact, Scope};
-use mailwright_app::{App, Error, Resource};
+use mailwright_app::{App, Error};
 use mailwright_core::ids::TopicId;
 use utoipa::ToSchema;
 
 use super::form::{SHOWN, TOPIC, is_about_all, is_one_click, read, takes_html, topics};
+use super::of_contact;
 use super::page::{self, Purpose};
 use super::passed::pass;
 use crate::auth::client::ClientAddress;
@@ -69,10 +70,8 @@ pub(crate) async fn one_click(
     let scope = if is_about_all(&form) { Scope::Everything } else { Scope::Mail };
     let is_page = takes_html(&headers) && !is_one_click(&form);
     let door = if is_page { Door::Page } else { Door::OneClick };
-    let done = match id.parse() {
-        Ok(id) => app.opt_out(id, scope, &pass(&params), Act { door, client }).await,
-        Err(_) => Err(Error::not_found(Resource::Contact, &*id)),
-    };
+    let done =
+        of_contact(&id, async |id| app.opt_out(id, scope, &pass(&params), Act { door, client }).await).await;
     if is_page {
         return answer(done, &params, &headers, Purpose::Left(scope));
     }
@@ -121,10 +120,9 @@ pub(crate) async fn subscribe_form(
     read(body).await;
     let is_page = takes_html(&headers);
     let door = if is_page { Door::Page } else { Door::OtherPage };
-    let done = match id.parse() {
-        Ok(id) => app.subscribe_by_link(id, &pass(&params), Act { door, client }).await,
-        Err(_) => Err(Error::not_found(Resource::Contact, &*id)),
-    };
+    let done =
+        of_contact(&id, async |id| app.subscribe_by_link(id, &pass(&params), Act { door, client }).await)
+            .await;
     if is_page {
         return answer(done, &params, &headers, Purpose::Done);
     }
@@ -183,10 +181,10 @@ pub(crate) async fn manage_form(
     let is_page = takes_html(&headers);
     let door = if is_page { Door::Page } else { Door::OtherPage };
     let (shown, chosen) = (topics(&form, SHOWN), topics(&form, TOPIC));
-    let done = match id.parse() {
-        Ok(id) => app.choose_topics(id, &shown, &chosen, &pass(&params), Act { door, client }).await,
-        Err(_) => Err(Error::not_found(Resource::Contact, &*id)),
-    };
+    let done = of_contact(&id, async |id| {
+        app.choose_topics(id, &shown, &chosen, &pass(&params), Act { door, client }).await
+    })
+    .await;
     if is_page {
         return answer(done, &params, &headers, Purpose::Saved);
     }
@@ -195,10 +193,7 @@ pub(crate) async fn manage_form(
 
 /// Answers `GET`: looks the contact up and shows the page.
 async fn show(app: &App, id: &str, params: &Params, headers: &HeaderMap, purpose: Purpose) -> Response {
-    let found = match id.parse() {
-        Ok(id) => app.public_contact(id, &pass(params)).await,
-        Err(_) => Err(Error::not_found(Resource::Contact, id)),
-    };
+    let found = of_contact(id, async |id| app.public_contact(id, &pass(params)).await).await;
     answer(found, params, headers, purpose)
 }
 

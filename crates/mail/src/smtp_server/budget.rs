@@ -8,31 +8,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) struct Budget(AtomicUsize);
 
 /// Bytes of one session, which are given back when this is dropped.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Held {
-    of: Option<Arc<Budget>>,
+    of: Arc<Budget>,
     bytes: usize,
 }
 
 impl Held {
     pub(super) fn new(of: &Arc<Budget>) -> Self {
-        Self { of: Some(Arc::clone(of)), bytes: 0 }
+        Self { of: Arc::clone(of), bytes: 0 }
     }
 
     /// Takes so many more, if all sessions together then hold no more than `most`; whether it did.
     pub(super) fn grow(&mut self, bytes: usize, most: usize) -> bool {
-        let Some(Budget(held)) = self.of.as_deref() else { return true };
         let grown = |held: usize| held.checked_add(bytes).filter(|held| *held <= most);
-        let is_granted = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok();
+        let is_granted = self.of.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, grown).is_ok();
         self.bytes += if is_granted { bytes } else { 0 };
         is_granted
     }
 
     /// Gives all of them back.
     pub(super) fn release(&mut self) {
-        if let Some(Budget(held)) = self.of.as_deref() {
-            held.fetch_sub(self.bytes, Ordering::Relaxed);
-        }
+        self.of.0.fetch_sub(self.bytes, Ordering::Relaxed);
         self.bytes = 0;
     }
 }

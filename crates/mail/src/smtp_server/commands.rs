@@ -1,6 +1,5 @@
 //! What each command does.
 
-use super::budget::Held;
 use super::command::{self, Command, Failure, Mail};
 use super::content::Content;
 use super::envelope::Envelope;
@@ -140,7 +139,7 @@ impl Session {
         } else if self.envelope.recipients.is_empty() {
             self.refuse(&NO_RECIPIENTS);
         } else {
-            self.phase = Phase::Content(Content::new(Held::new(&self.config.held)));
+            self.phase = Phase::Content(Content::new());
             reply::write(&mut self.output, 354, None, "End the message with a dot on a line of its own");
         }
     }

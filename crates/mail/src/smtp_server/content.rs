@@ -26,8 +26,6 @@ pub(super) struct Content {
     discarded: usize,
     /// The length of the line that is being read, or `None` before its first byte.
     line: Option<usize>,
-    /// The memory that it takes, as all sessions count it.
-    held: Held,
     /// Why the message will be refused at its end.
     refusal: Option<Refusal>,
 }
@@ -44,8 +42,8 @@ pub(super) enum Progress {
 }
 
 impl Content {
-    pub(super) fn new(held: Held) -> Self {
-        Self { held, bytes: Vec::new(), received: 0, discarded: 0, line: None, refusal: None }
+    pub(super) fn new() -> Self {
+        Self { bytes: Vec::new(), received: 0, discarded: 0, line: None, refusal: None }
     }
 
     /// How much came in, in bytes.
@@ -59,8 +57,9 @@ impl Content {
     }
 
     /// Takes from the beginning of `input`: how much of it was taken. At most two bytes are left while more is to come,
-    /// and they belong before what comes next.
-    pub(super) fn take(&mut self, input: &[u8], limits: &Limits) -> (usize, Progress) {
+    /// and they belong before what comes next. `held` counts its memory among that of all sessions, and still does once
+    /// the content is complete.
+    pub(super) fn take(&mut self, input: &[u8], limits: &Limits, held: &mut Held) -> (usize, Progress) {
         let mut at = 0;
         let progress = loop {
             let rest = &input[at..];
@@ -83,7 +82,7 @@ impl Content {
             let end = memchr3(b'\r', b'\n', 0, rest);
             let text = &rest[..end.unwrap_or(rest.len())];
             at += text.len();
-            self.put(text, limits);
+            self.put(text, limits, held);
             self.line = self.line.map(|length| length + text.len());
             if let Some(refusal) = self.refusal.as_ref().filter(|_| self.discarded > limits.discarded) {
                 break Progress::Broken(refusal.clone());
@@ -93,7 +92,7 @@ impl Content {
                 [b'\r', b'\n', ..] => {
                     at += 2;
                     self.line = None;
-                    self.put(b"\r\n", limits);
+                    self.put(b"\r\n", limits, held);
                 }
                 _ => break Progress::Broken(BARE),
             }
@@ -103,16 +102,16 @@ impl Content {
     }
 
     /// Takes a piece of a line, or its end. Which limit is passed first does not depend on the pieces.
-    fn put(&mut self, text: &[u8], limits: &Limits) {
+    fn put(&mut self, text: &[u8], limits: &Limits, held: &mut Held) {
         let of_line = limits.content_line.saturating_sub(self.line.unwrap_or_default());
         let of_message = limits.message_size.saturating_sub(self.bytes.len());
         if self.refusal.is_none() && text.len() > of_line.min(of_message) {
-            self.refuse(if of_line < of_message { LINE_TOO_LONG } else { TOO_LARGE });
+            self.refuse(if of_line < of_message { LINE_TOO_LONG } else { TOO_LARGE }, held);
         }
         let capacity = self.capacity_with(text.len(), limits);
         let more = capacity.saturating_sub(self.bytes.capacity());
-        if self.refusal.is_none() && more > 0 && !self.held.grow(more, limits.content_budget) {
-            self.refuse(NO_ROOM);
+        if self.refusal.is_none() && more > 0 && !held.grow(more, limits.content_budget) {
+            self.refuse(NO_ROOM, held);
         }
         if self.refusal.is_some() {
             self.discarded = self.discarded.saturating_add(text.len());
@@ -130,21 +129,18 @@ impl Content {
         if length > capacity { (2 * capacity).min(limits.message_size).max(length) } else { capacity }
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
+    fn refuse(&mut self, refusal: Refusal, held: &mut Held) {
         self.refusal = Some(refusal);
         self.discarded = self.bytes.len();
         self.bytes = Vec::new();
-        self.held.release();
-    }
-
-    /// The memory that it takes, which counts until this is dropped.
-    pub(super) fn into_held(self) -> Held {
-        self.held
+        held.release();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -155,10 +151,11 @@ mod tests {
 
     /// Everything that becomes of pieces: the end, and what was left of the input.
     fn take(pieces: &[&[u8]], limits: &Limits) -> (Progress, Vec<u8>) {
-        let (mut content, mut input) = (Content::new(Held::default()), Vec::new());
+        let (mut content, mut input) = (Content::new(), Vec::new());
+        let mut held = Held::new(&Arc::default());
         for (index, piece) in pieces.iter().enumerate() {
             input.extend_from_slice(piece);
-            let (taken, progress) = content.take(&input, limits);
+            let (taken, progress) = content.take(&input, limits, &mut held);
             input.drain(..taken);
             assert!(content.capacity() <= limits.message_size);
             if progress != Progress::Open {

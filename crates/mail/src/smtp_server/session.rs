@@ -76,6 +76,8 @@ pub struct Session {
     pub(super) unknown_commands: u32,
     pub(super) messages: u32,
     errors: u32,
+    /// The memory of the message that is received, or that the owner has.
+    held: Held,
     /// What was received; the first `used` bytes of it are done with.
     input: Vec<u8>,
     used: usize,
@@ -89,8 +91,8 @@ pub(super) enum Phase {
     Commands,
     Recipient(Path),
     Content(Content),
-    /// A message was given to the owner, and takes this memory until it is stored.
-    Taking(#[expect(dead_code, reason = "it counts until it is dropped")] Held),
+    /// A message was given to the owner.
+    Taking,
     Handshake,
     Closed,
 }
@@ -99,6 +101,7 @@ impl Session {
     /// A session with a client at this address. With `offers_tls` STARTTLS is offered.
     pub fn new(config: Arc<Config>, client: IpAddr, offers_tls: bool) -> Self {
         Self {
+            held: Held::new(&config.held),
             config,
             phase: Phase::Greeting,
             output: Vec::new(),
@@ -160,10 +163,11 @@ impl Session {
 
     /// Answers [`Step::Message`].
     pub fn taken(&mut self, verdict: Verdict) {
-        if !matches!(self.phase, Phase::Taking(_)) {
+        if !matches!(self.phase, Phase::Taking) {
             return;
         }
         self.phase = Phase::Commands;
+        self.held.release();
         match verdict {
             Verdict::Accept => self.reply(250, (0, 0), "Message accepted"),
             Verdict::Refuse(refusal) => self.refuse(&refusal),
@@ -237,7 +241,7 @@ impl Session {
             Phase::Commands => self.next_command(),
             Phase::Recipient(path) => Some(Step::Recipient(path.clone())),
             Phase::Content(_) => self.next_content(),
-            Phase::Taking(_) => {
+            Phase::Taking => {
                 self.taken(Verdict::Later);
                 None
             }
@@ -281,7 +285,7 @@ impl Session {
 
     fn next_content(&mut self) -> Option<Step> {
         let Phase::Content(content) = &mut self.phase else { return None };
-        let (taken, progress) = content.take(&self.input[self.used..], &self.config.limits);
+        let (taken, progress) = content.take(&self.input[self.used..], &self.config.limits, &mut self.held);
         self.used += taken;
         match progress {
             Progress::Open => {
@@ -290,15 +294,11 @@ impl Session {
             }
             Progress::Broken(refusal) => self.close(&refusal, End::Refused),
             Progress::Done(content) => {
-                let held = match std::mem::replace(&mut self.phase, Phase::Commands) {
-                    Phase::Content(content) => content.into_held(),
-                    _ => Held::default(),
-                };
                 let envelope = self.envelope.clone();
                 self.clear();
                 match content {
                     Ok(content) => {
-                        self.phase = Phase::Taking(held);
+                        self.phase = Phase::Taking;
                         self.messages = self.messages.saturating_add(1);
                         return Some(Step::Message(envelope, content));
                     }
@@ -344,6 +344,7 @@ impl Session {
     pub(super) fn finish(&mut self, end: End) {
         self.end = Some(end);
         self.phase = Phase::Closed;
+        self.held.release();
         self.forget_input();
     }
 

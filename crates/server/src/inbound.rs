@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Listener;
-use crate::http::{Places, inbound_connections, network, raise_open_files};
+use crate::http::{Places, network};
 
 /// Pause after a connection could not be accepted, as when no file can be opened.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -28,8 +28,8 @@ struct Server {
     clients: Arc<Clients>,
 }
 
-/// Starts listening. Fails when the address cannot be listened on, or the certificate cannot be read.
-pub(crate) async fn start(app: &App, tasks: &Tasks, settings: &Listener) -> Result<()> {
+/// Starts listening, for so many connections at once. Fails when the address cannot be listened on, or the certificate cannot be read.
+pub(crate) async fn start(app: &App, tasks: &Tasks, settings: &Listener, connections: usize) -> Result<()> {
     let listener = TcpListener::bind(&settings.listen).await.map_err(|error| {
         anyhow!("MAILWRIGHT_INBOUND_LISTEN: cannot listen on {}: {error}", settings.listen)
     })?;
@@ -42,7 +42,6 @@ pub(crate) async fn start(app: &App, tasks: &Tasks, settings: &Listener) -> Resu
     let mut config = Config::new(settings.host.clone());
     let size = settings.message_bytes;
     config.limits = Limits { message_size: size, discarded: size, ..Limits::default() };
-    let connections = inbound_connections(settings.connections, raise_open_files());
     let clients = Clients { most: settings.connections_per_client, open: Mutex::default() };
     let server = Server {
         app: app.clone(),

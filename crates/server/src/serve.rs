@@ -81,7 +81,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
     if let Some(listener) = config.listener()? {
-        inbound::start(&app, &tasks, &listener).await?;
+        inbound::start(&app, &tasks, &listener, limits.inbound).await?;
     }
     let works = args.roles.contains(&Role::Worker);
     if args.lost_secret {

@@ -229,7 +229,7 @@ async fn check_record(dns: &Dns, id: &SenderIdentity<'_>, record: ExpectedRecord
 }
 
 /// Whether a value is meant for the purpose at all.
-fn is_of(purpose: Purpose, value: &str) -> bool {
+pub fn is_of(purpose: Purpose, value: &str) -> bool {
     let value = value.trim_start();
     let begins = |version: &str| {
         let start = value.get(..version.len()).filter(|start| start.eq_ignore_ascii_case(version));
@@ -288,7 +288,8 @@ fn allows(record: &str, mechanism: &str) -> bool {
         .any(|term| term.strip_prefix('+').unwrap_or(term).eq_ignore_ascii_case(wanted))
 }
 
-fn same_host(a: &str, b: &str) -> bool {
+/// Whether two names are those of one host: upper and lower case, and a final dot, are nothing.
+pub fn same_host(a: &str, b: &str) -> bool {
     a.trim_end_matches('.').eq_ignore_ascii_case(b.trim_end_matches('.'))
 }
 

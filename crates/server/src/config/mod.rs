@@ -185,6 +185,7 @@ impl Config {
             connections,
             // behind proxies all connections are the proxies'
             connections_per_client: (self.trusted_proxies == 0).then_some(per_client),
+            inbound,
             bounds: Bounds {
                 header: Duration::from_secs(self.http.header_seconds),
                 idle: Duration::from_secs(self.http.idle_seconds),

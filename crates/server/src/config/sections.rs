@@ -174,8 +174,6 @@ pub(crate) struct Listener {
     pub(crate) host: String,
     /// Files with the certificate chain and its key; `None` for a certificate that nobody vouches for.
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
-    /// Most connections.
-    pub(crate) connections: usize,
     /// Most connections of one client.
     pub(crate) connections_per_client: usize,
     /// The largest message, in bytes.
@@ -212,7 +210,6 @@ impl Inbound {
             listen: self.listen.clone(),
             host: self.host(of_base_url).unwrap_or_else(|| "localhost".to_owned()),
             tls,
-            connections: self.connections,
             connections_per_client: self.connections_per_client,
             message_bytes: self.message_mb * 1024 * 1024,
         }))

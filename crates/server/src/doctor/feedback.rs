@@ -9,6 +9,7 @@ use mailwright_app::http_client::{self, ConfiguredUrl, GivenUrl, HttpClient, Req
 use mailwright_app::settings::{BaseUrl, Settings};
 
 use mailwright_mail::dns::{Dns, DnsError};
+use mailwright_mail::domain::{Purpose, is_of, same_host};
 use mailwright_store::body;
 use mailwright_store::database::migrate::Standing;
 use mailwright_store::feedback::origin;
@@ -128,7 +129,7 @@ async fn return_path(dns: &Dns, settings: &Settings) -> Result<Fine, String> {
              lost unless another process of this instance takes them"
         )));
     };
-    let is_ours = |target: &str| is_same(target, host);
+    let is_ours = |target: &str| same_host(target, host);
     match dns.mx(name).await {
         Ok(found) if found.iter().any(|(_, target)| is_ours(target)) => {}
         Ok(found) if !found.is_empty() => {
@@ -147,7 +148,7 @@ async fn return_path(dns: &Dns, settings: &Settings) -> Result<Fine, String> {
         }
     }
     let spf = dns.txt(name).await.unwrap_or_default();
-    let count = spf.iter().filter(|text| text.to_ascii_lowercase().starts_with("v=spf1")).count();
+    let count = spf.iter().filter(|text| is_of(Purpose::Spf, text)).count();
     Ok(match count {
         1 => Fine::Ok(format!("the MX record of {name} names {host}, and there is an SPF record")),
         2.. => Fine::Better(format!(
@@ -238,7 +239,7 @@ async fn pointers(
         found.returning += usize::from(found.points(dns, label, domain, settings.return_path()).await);
         if let Some(host) = settings.inbound_host() {
             let mx = dns.mx(domain).await.unwrap_or_default();
-            found.receiving += usize::from(mx.iter().any(|(_, target)| is_same(target, host)));
+            found.receiving += usize::from(mx.iter().any(|(_, target)| same_host(target, host)));
         }
     }
     found.summary(domains.len())
@@ -269,7 +270,7 @@ impl Pointers {
             }
             Err(_) => return false,
         };
-        let is_here = is_same(&target, to);
+        let is_here = same_host(&target, to);
         if !is_here {
             self.hints.push(format!("{name} points to {target}, not {to}"));
         }
@@ -295,10 +296,6 @@ impl Pointers {
             Fine::Better(format!("{counts}; {}", hints.join("; ")))
         })
     }
-}
-
-fn is_same(target: &str, host: &str) -> bool {
-    target.trim_end_matches('.').eq_ignore_ascii_case(host)
 }
 
 /// Why nobody is known to answer at a name.

@@ -12,6 +12,8 @@ pub(crate) struct Limits {
     pub(crate) connections: usize,
     /// Those of one client; `None` where all come from a proxy.
     pub(crate) connections_per_client: Option<usize>,
+    /// Connections that bring mail, at once.
+    pub(crate) inbound: usize,
     /// How long what may take.
     pub(crate) bounds: Bounds,
 }

@@ -19,7 +19,7 @@ use crate::error::{ErrorEnvelope, Failure, Result};
 use crate::fields::{Description, PlainName};
 use crate::json::Json;
 use crate::params::{self, PathText};
-use crate::schema::{Body, Payload, WholeNumber, check_count};
+use crate::schema::{Body, Payload, WholeNumber, check_count, check_range};
 
 /// What people can subscribe to.
 #[derive(Debug, Serialize, ToSchema)]
@@ -100,15 +100,7 @@ pub(crate) struct CreateRequest {
 
 /// The issue of a position that is out of range.
 fn check_position(position: Option<WholeNumber>) -> Vec<Issue> {
-    let issue = |position: WholeNumber| {
-        let (code, text) = match position.0 {
-            ..0 => ("too_small", "Must be at least 0.".to_owned()),
-            found if found > MAX_POSITION => ("too_big", format!("Must be at most {MAX_POSITION}.")),
-            _ => return None,
-        };
-        Some(Issue::new("position", code, text).received(position.0.to_string()))
-    };
-    position.and_then(issue).into_iter().collect()
+    position.and_then(|position| check_range("position", position, 0, MAX_POSITION)).into_iter().collect()
 }
 
 impl Payload for CreateRequest {

@@ -5,7 +5,7 @@ use mailwright_core::project::{MAX_CAP_EMAILS, MAX_CAP_HOURS, MarketingCap};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::schema::WholeNumber;
+use crate::schema::{WholeNumber, check_range};
 
 /// How many marketing mails a contact gets in a period, those of campaigns and workflows together.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -39,17 +39,7 @@ impl MarketingCapChange {
 
     /// What is wrong with it.
     pub(super) fn issues(self) -> impl Iterator<Item = Issue> {
-        let emails = range("marketingCap.emails", self.emails, MAX_CAP_EMAILS);
-        emails.into_iter().chain(range("marketingCap.hours", self.hours, MAX_CAP_HOURS))
+        let emails = check_range("marketingCap.emails", self.emails, 1, MAX_CAP_EMAILS.into());
+        emails.into_iter().chain(check_range("marketingCap.hours", self.hours, 1, MAX_CAP_HOURS.into()))
     }
-}
-
-/// The issue of a number that is not from 1 to `most`.
-fn range(field: &str, number: WholeNumber, most: u32) -> Option<Issue> {
-    let (code, text) = match number.0 {
-        ..1 => ("too_small", "Must be at least 1.".to_owned()),
-        found if found > i64::from(most) => ("too_big", format!("Must be at most {most}.")),
-        _ => return None,
-    };
-    Some(Issue::new(field, code, text).received(number.0.to_string()))
 }

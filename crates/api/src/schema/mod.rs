@@ -16,5 +16,5 @@ mod tests;
 
 pub(crate) use self::body::{Body, KeptBody};
 pub(crate) use self::deserialize::{WholeNumber, object, objects};
-pub(crate) use self::payload::{Payload, check_count, missing};
+pub(crate) use self::payload::{Payload, check_count, check_range, missing};
 pub(crate) use self::read::read;

@@ -5,6 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::deserialize::WholeNumber;
+
 /// A request body.
 pub(crate) trait Payload: DeserializeOwned + ToSchema + Send + 'static {
     /// Most bytes of the body: 1 MB where nothing is said, well above the largest `data`.
@@ -32,6 +34,16 @@ pub(crate) fn missing(body: &Value, members: &[(&str, &'static str)]) -> Option<
     let object = body.as_object()?;
     let is_missing = |name: &str| object.get(name).is_none_or(|value| value.is_null() || value == "");
     members.iter().find(|(name, _)| is_missing(name)).map(|(_, message)| *message)
+}
+
+/// Refuses a number that is not from `least` to `most`.
+pub(crate) fn check_range(field: &str, number: WholeNumber, least: i64, most: i64) -> Option<Issue> {
+    let (code, text) = match number.0 {
+        found if found < least => ("too_small", format!("Must be at least {least}.")),
+        found if found > most => ("too_big", format!("Must be at most {most}.")),
+        _ => return None,
+    };
+    Some(Issue::new(field, code, text).received(number.0.to_string()))
 }
 
 /// Refuses a list that is empty or has more than `most` elements.

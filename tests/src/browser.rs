@@ -1,9 +1,16 @@
 //! A signed-in user: requests with a session's cookie.
 
-use mailwright_testkit::{App, Request, Response};
+use mailwright_testkit::{App, OWNER, Request, Response};
 use serde_json::{Value, json};
 
 use crate::{required_header, text};
+
+/// Changes settings of the project, as its owner does; the project then.
+pub async fn change_project(app: &App, changes: &Value) -> Value {
+    let owner = Browser::log_in(app, OWNER.0, OWNER.1).await;
+    let path = format!("/users/@me/projects/{}", app.project_id());
+    owner.request(app, "PATCH", &path).json(changes).send().await.assert_status(200).json()
+}
 
 /// The password that [`Browser::sign_up`] gives everybody.
 pub const PASSWORD: &str = "a password of twelve words";

@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use mailwright_core::ids::{EmailId, EventId};
 use mailwright_core::time::{Clock, Timestamp};
 use rusqlite::params;
-use tokio_postgres::{Config, NoTls};
 use uuid::Uuid;
 
 use super::{postgres, sqlite};
@@ -82,9 +81,7 @@ fn on_sqlite(
     groups: &[Group],
     limit: Duration,
 ) -> Result<f64> {
-    let connection = rusqlite::Connection::open(file)?;
-    connection.busy_timeout(Duration::from_secs(10))?;
-    connection.execute_batch(sqlite::SETTINGS)?;
+    let connection = sqlite::open(file)?;
     let mut statement = connection.prepare(
         "insert into hits (project_id, email_id, id, link, at, agent, address, due_at) \
          values (?1, ?2, ?3, ?4, ?5, ?6, '127.0.0.1', ?7)",
@@ -106,12 +103,7 @@ fn on_sqlite(
 }
 
 async fn on_postgres(url: &str, project: i64, agent: &str, groups: &[Group], limit: Duration) -> Result<f64> {
-    let mut config: Config = url.parse()?;
-    config.options(postgres::OPTIONS);
-    let (client, connection) = config.connect(NoTls).await?;
-    tokio::spawn(connection);
-    let durable: String = client.query_one("show synchronous_commit", &[]).await?.get(0);
-    ensure!(durable == "on", "PostgreSQL does not write durably: synchronous_commit is {durable}");
+    let client = postgres::connect(url).await?;
     let statement = client
         .prepare(
             "insert into hits (project_id, email_id, id, link, at, agent, address, due_at) \

@@ -10,8 +10,7 @@ use tokio_postgres::{Client, Config, NoTls, Statement};
 use super::groups::{Group, Mail};
 
 /// Every part of the statement is served by an index.
-pub(super) const OPTIONS: &str =
-    "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+const OPTIONS: &str = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 
 const CONTACTS: &str = "with c as (insert into contacts \
      (project_id, id, email, subscribed, data, revision, created_at, updated_at) \
@@ -69,6 +68,17 @@ pub(super) async fn run(url: &str, project: i64, work: Vec<Vec<Group>>, limit: D
     Ok(calls as f64 / begin.elapsed().as_secs_f64())
 }
 
+/// A connection that writes durably.
+pub(super) async fn connect(url: &str) -> Result<Client> {
+    let mut config: Config = url.parse()?;
+    config.options(OPTIONS);
+    let (client, connection) = config.connect(NoTls).await?;
+    tokio::spawn(connection);
+    let durable: String = client.query_one("show synchronous_commit", &[]).await?.get(0);
+    ensure!(durable == "on", "PostgreSQL does not write durably: synchronous_commit is {durable}");
+    Ok(client)
+}
+
 struct Writer {
     client: Client,
     project: i64,
@@ -79,12 +89,7 @@ struct Writer {
 
 impl Writer {
     async fn open(url: &str, project: i64) -> Result<Self> {
-        let mut config: Config = url.parse()?;
-        config.options(OPTIONS);
-        let (client, connection) = config.connect(NoTls).await?;
-        tokio::spawn(connection);
-        let durable: String = client.query_one("show synchronous_commit", &[]).await?.get(0);
-        ensure!(durable == "on", "PostgreSQL does not write durably: synchronous_commit is {durable}");
+        let client = connect(url).await?;
         let track = client.prepare(&format!("{CONTACTS}{EVENTS}")).await?;
         let send = client.prepare(&format!("{CONTACTS}{MAILS}")).await?;
         let look_up = client.prepare(LOOK_UP).await?;

@@ -9,17 +9,23 @@ use rusqlite::{Connection, params};
 use super::groups::{Group, Mail};
 
 /// The same settings as the product's, since they are the best that are known.
-pub(super) const SETTINGS: &str = "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
+const SETTINGS: &str = "pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -65536; \
      pragma wal_autocheckpoint = 64000; pragma journal_size_limit = 268435456; pragma temp_store = memory;";
 
-/// Writes groups one after the other until the time is over; calls a second.
-pub(super) fn run(file: &Path, project: i64, work: &[Vec<Group>], limit: Duration) -> Result<f64> {
+/// A connection that writes durably.
+pub(super) fn open(file: &Path) -> Result<Connection> {
     let connection = Connection::open(file)?;
     connection.busy_timeout(Duration::from_secs(10))?;
     connection.execute_batch(SETTINGS)?;
-    connection.set_prepared_statement_cache_capacity(32);
     let synchronous: i64 = connection.query_row("pragma synchronous", [], |row| row.get(0))?;
     ensure!(synchronous == 2, "SQLite does not write durably: synchronous is {synchronous}, not 2 (full)");
+    Ok(connection)
+}
+
+/// Writes groups one after the other until the time is over; calls a second.
+pub(super) fn run(file: &Path, project: i64, work: &[Vec<Group>], limit: Duration) -> Result<f64> {
+    let connection = open(file)?;
+    connection.set_prepared_statement_cache_capacity(32);
     let begin = Instant::now();
     let mut calls = 0;
     for group in work.iter().flatten() {

@@ -2,6 +2,7 @@
 
 mod database;
 mod filter;
+mod mail;
 mod outcomes;
 mod suppressions;
 mod tenancy;

@@ -8,19 +8,18 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
-use mailwright_core::email::{EmailSource, Lane};
-use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
+use mailwright_core::ids::ProjectNumber;
 use mailwright_core::suppression::SuppressionReason;
-use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::suppression::address::{self, Entry};
 use mailwright_store::audience::suppression::soft_bounce;
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::sending::email::{self, NewEmail};
+use mailwright_store::sending::email;
 use mailwright_store::{Error, args, body};
 
 use crate::database::TestDatabase;
+use crate::mail::waiting_mail;
 
 const NOW: Timestamp = Timestamp(1_741_608_000_000);
 const PROJECT: ProjectNumber = ProjectNumber(1);
@@ -42,32 +41,6 @@ async fn bounce(database: &TestDatabase, hours: u64) -> bool {
 
 async fn entry(database: &TestDatabase, hours: u64) -> Option<Entry> {
     database.db.read(body!(async |rx| address::get(rx, PROJECT, &ada(), after(hours)).await)).await.unwrap()
-}
-
-fn mail(contact: ContactId) -> NewEmail {
-    let id = EmailId::new(NOW, rand::random());
-    NewEmail {
-        project: PROJECT,
-        id,
-        contact,
-        recipient: ada(),
-        recipient_name: None,
-        from: EmailAddress::parse("hello@acme.test").unwrap(),
-        from_name: None,
-        reply_to: None,
-        subject: "Hi".into(),
-        content_hash: [0; 32],
-        variables: "{}".into(),
-        source: EmailSource::Transactional,
-        kind: TemplateType::Transactional,
-        lane: Lane::Transactional,
-        template: None,
-        topic: None,
-        step: None,
-        message_id: format!("{id}@acme.test"),
-        suppression: None,
-        at: NOW,
-    }
 }
 
 async fn a_full_mailbox_is_given_up_after_days(database: TestDatabase) {
@@ -103,7 +76,7 @@ async fn mail_that_arrives_makes_it_begin_anew(database: TestDatabase) {
         let upsert = Upsert { project: PROJECT, email, subscription, patch: &none, evidence, asks: false };
         let contact = contacts.upsert(upsert, NOW).contact.id;
         contacts.save(tx, &mut deltas).await?;
-        email::enqueue(tx, &[mail(contact)], &mut deltas).await?;
+        email::enqueue(tx, &[waiting_mail(PROJECT, contact, NOW)], &mut deltas).await?;
         deltas.save(tx).await?;
         let sql =
             "update emails set status = 'DELIVERED', due_at = null, delivered_at = $2 where project_id = $1";

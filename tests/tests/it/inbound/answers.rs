@@ -3,8 +3,8 @@
 use mailwright_testkit::dns::FakeDns;
 use mailwright_testkit::net::free_port;
 use mailwright_testkit::sns::{NotificationService, TOPIC, now};
-use mailwright_testkit::{App, Engine, OWNER, both_engines};
-use mailwright_tests::browser::Browser;
+use mailwright_testkit::{App, Engine, both_engines};
+use mailwright_tests::browser::change_project;
 use mailwright_tests::{inline, mail_header, mail_to, send_ok, text, with};
 use serde_json::{Value, json};
 
@@ -32,10 +32,7 @@ fn reply_to(mail: &Value) -> &str {
 }
 
 async fn set_reply_tracking(app: &App, on: bool) {
-    let owner = Browser::log_in(app, OWNER.0, OWNER.1).await;
-    let path = format!("/users/@me/projects/{}", app.project_id());
-    let change = json!({"replyTracking": on});
-    let changed = owner.request(app, "PATCH", &path).json(&change).send().await.assert_status(200).json();
+    let changed = change_project(app, &json!({"replyTracking": on})).await;
     assert_eq!(changed["replyTracking"], on);
 }
 

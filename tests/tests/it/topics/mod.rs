@@ -6,8 +6,8 @@ mod mailing;
 mod pages;
 mod records;
 
-use mailwright_testkit::{App, OWNER, Value, json};
-use mailwright_tests::browser::Browser;
+use mailwright_testkit::{App, Value, json};
+use mailwright_tests::browser::change_project;
 use mailwright_tests::{items, read, text, with};
 
 /// A topic made with `changes` put over a public one.
@@ -35,11 +35,4 @@ async fn evidence(app: &App, contact: &Value) -> Vec<(String, String, Value)> {
     let row =
         |row: &Value| (text(&row["change"]).to_owned(), text(&row["way"]).to_owned(), row["topic"].clone());
     items(&list["data"]).iter().map(row).collect()
-}
-
-/// Changes settings of the project, and returns its settings.
-async fn change_project(app: &App, changes: &Value) -> Value {
-    let owner = Browser::log_in(app, OWNER.0, OWNER.1).await;
-    let path = format!("/users/@me/projects/{}", app.project_id());
-    owner.request(app, "PATCH", &path).json(changes).send().await.assert_status(200).json()
 }

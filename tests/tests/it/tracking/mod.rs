@@ -18,8 +18,8 @@ mod workflows;
 
 use std::time::Duration;
 
-use mailwright_testkit::{App, AppBuilder, Engine, OWNER, Response, Value, json};
-use mailwright_tests::browser::Browser;
+use mailwright_testkit::{App, AppBuilder, Engine, Response, Value, json};
+use mailwright_tests::browser::change_project;
 use mailwright_tests::{events_of, read, send_ok, text, with};
 
 /// Somebody who asks for what stands in a mail.
@@ -63,9 +63,7 @@ async fn later(app: &App) {
 
 /// Changes settings of the project, and waits until everything that remembers them reads them again.
 async fn set(app: &App, changes: &Value) -> Value {
-    let owner = Browser::log_in(app, OWNER.0, OWNER.1).await;
-    let path = format!("/users/@me/projects/{}", app.project_id());
-    let answer = owner.request(app, "PATCH", &path).json(changes).send().await.assert_status(200).json();
+    let answer = change_project(app, changes).await;
     later(app).await;
     answer
 }

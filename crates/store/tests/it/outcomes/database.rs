@@ -3,20 +3,19 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use mailwright_core::address::EmailAddress;
-use mailwright_core::email::{EmailSource, Lane};
+use mailwright_core::email::Lane;
 use mailwright_core::event::Activity;
 use mailwright_core::ids::{ContactId, EmailId};
-use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::feedback::mail::{self, Mail, State};
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::sending::email::{self, Claimed, Email, Mark, NewEmail, Outcome};
+use mailwright_store::sending::email::{self, Claimed, Email, Mark, Outcome};
 
 use super::{NOW, PROJECT, reference};
 use crate::database::TestDatabase;
+use crate::mail::waiting_mail;
 
 /// A database of the engine under test.
 pub(super) struct Database(TestDatabase);
@@ -40,29 +39,8 @@ impl Database {
 
     /// A mail that waits.
     pub(super) async fn enqueue(&self) -> EmailId {
-        let id = EmailId::new(NOW, rand::random());
-        let mail = NewEmail {
-            project: PROJECT,
-            id,
-            contact: ContactId::new(NOW, rand::random()),
-            recipient: EmailAddress::parse("ada@example.com").unwrap(),
-            recipient_name: None,
-            from: EmailAddress::parse("hello@acme.test").unwrap(),
-            from_name: None,
-            reply_to: None,
-            subject: "Hi".into(),
-            content_hash: [0; 32],
-            variables: "{}".into(),
-            source: EmailSource::Transactional,
-            kind: TemplateType::Transactional,
-            lane: Lane::Transactional,
-            template: None,
-            topic: None,
-            step: None,
-            message_id: format!("{id}@acme.test"),
-            suppression: None,
-            at: NOW,
-        };
+        let mail = waiting_mail(PROJECT, ContactId::new(NOW, rand::random()), NOW);
+        let id = mail.id;
         let enqueued = self.db.write(body!(async |tx| {
             let mut deltas = Deltas::default();
             email::enqueue(tx, &[mail], &mut deltas).await?;

@@ -13,6 +13,7 @@ use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::suppression::soft_bounce::soft_bounce;
 use mailwright_store::audience::suppression::{self, Cause};
+use mailwright_store::feedback::mail::Mail;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Result, Tx};
 use serde_json::{Value, json};
@@ -52,6 +53,21 @@ pub(crate) struct About<'a> {
     pub(crate) template: Option<TemplateId>,
     pub(crate) campaign: Option<CampaignId>,
     pub(crate) source: EmailSource,
+}
+
+impl<'a> From<&'a Mail> for About<'a> {
+    fn from(mail: &'a Mail) -> Self {
+        Self {
+            subject: &mail.subject,
+            from: &mail.from,
+            from_name: mail.from_name.as_deref(),
+            message_id: &mail.message_id,
+            email: mail.id,
+            template: mail.template,
+            campaign: mail.campaign,
+            source: mail.source,
+        }
+    }
 }
 
 impl About<'_> {

@@ -29,7 +29,7 @@ pub(super) struct Record {
     pub(super) recipient: EmailAddress,
     /// Event to emit: its name and, as JSON text, its data.
     pub(super) event: Option<(&'static str, String)>,
-    /// Whether the address does not exist, so that nothing more should be sent to it.
+    /// Whether the address gets nothing more.
     pub(super) suppress: Suppress,
     /// The message, if it is captured instead of sent.
     pub(super) captured: Option<Kept>,

@@ -89,7 +89,6 @@ struct Verdict {
     status: EmailStatus,
     came_to: AttemptOutcome,
     event: Option<&'static str>,
-    is_bounce: bool,
     error: Option<String>,
     reason: Option<Reason>,
 }
@@ -154,12 +153,9 @@ fn entry(
 ) -> Record {
     let at = |status| (verdict.status == status).then_some(now);
     let (sent_at, bounced_at) = (at(EmailStatus::Sent), at(EmailStatus::Bounced));
-    let suppress = match attempt.class {
-        _ if verdict.is_bounce => Suppress::AtOnce(Cause::Bounce),
-        Some(class) if verdict.status == EmailStatus::Failed => match class.suppresses() {
-            Suppression::AfterRepetition => Suppress::AfterRepetition,
-            Suppression::AtOnce | Suppression::Never => Suppress::Never,
-        },
+    let suppress = match (verdict.status, attempt.class.map(BounceClass::suppresses)) {
+        (EmailStatus::Bounced, _) => Suppress::AtOnce(Cause::Bounce),
+        (EmailStatus::Failed, Some(Suppression::AfterRepetition)) => Suppress::AfterRepetition,
         _ => Suppress::Never,
     };
     let event = verdict.event.map(|name| {
@@ -213,7 +209,7 @@ fn is_refused_for_good(mail: &Claimed, overtaken: bool) -> bool {
 
 impl Verdict {
     fn new(status: EmailStatus, came_to: AttemptOutcome, error: Option<String>) -> Self {
-        Self { status, came_to, event: None, is_bounce: false, error, reason: None }
+        Self { status, came_to, event: None, error, reason: None }
     }
 
     fn failed(reason: Reason, error: String) -> Self {
@@ -222,7 +218,7 @@ impl Verdict {
 
     fn bounced(error: String) -> Self {
         let verdict = Self::new(EmailStatus::Bounced, AttemptOutcome::Bounced, Some(error));
-        Self { event: Some(EMAIL_BOUNCE), is_bounce: true, reason: Some(Reason::Bounced), ..verdict }
+        Self { event: Some(EMAIL_BOUNCE), reason: Some(Reason::Bounced), ..verdict }
     }
 
     /// Tried again, unless it was for too long.

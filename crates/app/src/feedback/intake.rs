@@ -125,17 +125,7 @@ impl Intake {
 }
 
 fn entry<'a>(project: ProjectNumber, mail: &Mail, recipient: &'a EmailAddress, told: &Told) -> Entry<'a> {
-    let about = About {
-        subject: &mail.subject,
-        from: &mail.from,
-        from_name: mail.from_name.as_deref(),
-        message_id: &mail.message_id,
-        email: mail.id,
-        template: mail.template,
-        campaign: mail.campaign,
-        source: mail.source,
-    };
-    let mut data = about.data();
+    let mut data = About::from(mail).data();
     for (name, value) in &told.data {
         data[*name] = value.clone();
     }

@@ -100,11 +100,6 @@ impl App {
         }
         Ok(refreshed)
     }
-
-    /// When lists were fetched last, if they ever were.
-    pub async fn machine_lists_fetched_at(&self) -> Result<Option<Timestamp>> {
-        self.read(body!(async |rx| published_networks::newest(rx).await)).await
-    }
 }
 
 fn name_of(source: &Source) -> String {

@@ -73,16 +73,8 @@ pub(crate) fn render(
 ) -> Result<Rendered, Outgrown> {
     let links = Links::new(base_url, mail, tag);
     let contact = mail.contact.to_string();
-    let scope = Scope::new()
-        .fixed("id", contact.as_str())
-        .fixed("svc_id", contact.as_str())
-        .fixed("email", mail.recipient.as_str())
-        .fixed("svc_email", mail.recipient.as_str())
-        .fixed("unsubscribeUrl", links.unsubscribe.as_str())
-        .fixed("subscribeUrl", links.subscribe.as_str())
-        .fixed("manageUrl", links.manage.as_str())
-        .layer(&mail.variables)
-        .layer(&content.shared);
+    let pages = [&links.unsubscribe, &links.subscribe, &links.manage].map(String::as_str);
+    let scope = scope(&contact, mail.recipient.as_str(), pages, &mail.variables, content);
     let mut writer = Writer { scope: &scope, room: content.room };
     let subject = single_line(&writer.render(&content.subject, Escape::Text)?);
     let (mut html, mut marks) = writer.render_marked(&content.body)?;
@@ -139,6 +131,27 @@ pub(crate) fn render(
     Ok(Rendered { subject, sender, raw, own_links })
 }
 
+/// The values that a mail can name: the recipient's, the addresses of the recipient's pages (to unsubscribe, to subscribe,
+/// and to choose), the mail's, and those that all mails of the content share.
+fn scope<'s>(
+    contact: &'s str,
+    recipient: &'s str,
+    [unsubscribe, subscribe, manage]: [&'s str; 3],
+    variables: &'s Data,
+    content: &'s Prepared,
+) -> Scope<'s> {
+    Scope::new()
+        .fixed("id", contact)
+        .fixed("svc_id", contact)
+        .fixed("email", recipient)
+        .fixed("svc_email", recipient)
+        .fixed("unsubscribeUrl", unsubscribe)
+        .fixed("subscribeUrl", subscribe)
+        .fixed("manageUrl", manage)
+        .layer(variables)
+        .layer(&content.shared)
+}
+
 /// Subject and, if it is wanted, HTML of a mail that is not sent, as its recipient would have seen them: without links to
 /// the recipient's pages, without footer and tracking. `None` where a part would be too large.
 pub(crate) fn preview(
@@ -149,16 +162,7 @@ pub(crate) fn preview(
     with_body: bool,
 ) -> (Option<String>, Option<String>) {
     let contact = contact.to_string();
-    let scope = Scope::new()
-        .fixed("id", contact.as_str())
-        .fixed("svc_id", contact.as_str())
-        .fixed("email", recipient)
-        .fixed("svc_email", recipient)
-        .fixed("unsubscribeUrl", "#")
-        .fixed("subscribeUrl", "#")
-        .fixed("manageUrl", "#")
-        .layer(variables)
-        .layer(&content.shared);
+    let scope = scope(&contact, recipient, ["#"; 3], variables, content);
     let mut writer = Writer { scope: &scope, room: content.room };
     let subject = writer.render(&content.subject, Escape::Text).ok().map(|subject| single_line(&subject));
     let body = with_body.then(|| writer.render(&content.body, Escape::Html).ok()).flatten();

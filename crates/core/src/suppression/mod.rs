@@ -21,7 +21,6 @@ use crate::address::EmailAddress;
 use crate::ids::SuppressionRuleId;
 use crate::names::names_in_json;
 use crate::template::TemplateType;
-use crate::time::Timestamp;
 
 pub use mailbox_full::{MailboxFull, SUPPRESSED_FOR};
 pub use rule::{MAX_PATTERN, MAX_RULES, Rule, RuleKind, Rules, pattern};
@@ -99,15 +98,6 @@ impl Held {
             | (Self::All, _) => true,
         }
     }
-}
-
-/// An address on a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Listed {
-    /// Why.
-    pub reason: SuppressionReason,
-    /// When it ends by itself.
-    pub expires_at: Option<Timestamp>,
 }
 
 names_in_json! {

@@ -62,7 +62,7 @@ pub async fn keep(tx: &Tx<'_>, project: ProjectNumber, id: TopicId) -> Result<Op
 async fn one(rx: &Rx<'_>, project: ProjectNumber, id: TopicId, how: &str) -> Result<Option<Topic>> {
     let sql =
         format!("select {COLUMNS} from topics where project_id = $1 and id = $2 and removed_at is null{how}");
-    Ok(rx.all(sql, args![project, id], read).await?.into_iter().next())
+    rx.optional(sql, args![project, id], read).await
 }
 
 /// How many topics a project has, and the highest of their positions. Nobody else adds one before the transaction ends.
@@ -146,13 +146,13 @@ pub async fn users(rx: &Rx<'_>, project: ProjectNumber, id: TopicId, most: i64) 
 /// Removes some of what is left of deleted topics; returns how many rows went.
 pub async fn forget(tx: &Tx<'_>, project: ProjectNumber, most: i64) -> Result<u64> {
     let removed = tx
-        .all(
+        .optional(
             "select id from topics where project_id = $1 and removed_at is not null order by id limit 1",
             args![project],
             |r| r.get::<TopicId>(0),
         )
         .await?;
-    let Some(topic) = removed.into_iter().next() else { return Ok(0) };
+    let Some(topic) = removed else { return Ok(0) };
     let mut gone = 0;
     for sql in [
         "delete from topic_choices where project_id = $1 and topic_id = $2 and contact_id in \
@@ -228,18 +228,15 @@ pub async fn outside(
     })
 }
 
-/// Those of some mails, with their contacts and topics, that belong to a topic in which their contact is not. Mails
-/// without a topic cost nothing.
+/// Those of some mails, with their contacts and topics, whose contact is not in the topic.
 pub(crate) async fn mails_outside(
     rx: &Rx<'_>,
     project: ProjectNumber,
-    mails: impl Iterator<Item = (EmailId, ContactId, Option<TopicId>)>,
+    mails: impl Iterator<Item = (EmailId, ContactId, TopicId)>,
 ) -> Result<HashSet<EmailId>> {
     let mut by_topic: BTreeMap<TopicId, Vec<(ContactId, EmailId)>> = BTreeMap::new();
     for (mail, contact, topic) in mails {
-        if let Some(topic) = topic {
-            by_topic.entry(topic).or_default().push((contact, mail));
-        }
+        by_topic.entry(topic).or_default().push((contact, mail));
     }
     let mut found = HashSet::new();
     for (topic, mails) in by_topic {

@@ -1,6 +1,6 @@
 //! Where the links of mails lead.
 
-use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, TemplateId};
+use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Utm;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
@@ -17,19 +17,15 @@ pub struct MailLinks {
     pub content_hash: Vec<u8>,
     /// The targets that its values made: an array of the number of a link and an address.
     pub own: Option<Json>,
-    /// Template it came from.
-    pub template: Option<TemplateId>,
-    /// Campaign it came from.
-    pub campaign: Option<CampaignId>,
 }
 
 /// The links of a mail; `None` when the project has no such mail, or was reset or deleted.
 pub async fn of_mail(rx: &mut Rx<'_>, project: ProjectNumber, mail: EmailId) -> Result<Option<MailLinks>> {
     rx.optional(
-        "select content_hash, {json_out links}, template_id, campaign_id from emails where project_id = $1 and id = $2 \
+        "select content_hash, {json_out links} from emails where project_id = $1 and id = $2 \
          and exists (select 1 from projects p where p.number = $1 and p.retired_at is null)",
         args![project, mail],
-        |r| Ok(MailLinks { content_hash: r.get(0)?, own: r.get(1)?, template: r.get(2)?, campaign: r.get(3)? }),
+        |r| Ok(MailLinks { content_hash: r.get(0)?, own: r.get(1)? }),
     )
     .await
 }

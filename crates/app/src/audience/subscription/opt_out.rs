@@ -34,17 +34,7 @@ impl OptOut {
     ) -> Result<Vec<NewEvent>> {
         let Some(mail) = self.0 else { return Ok(Vec::new()) };
         ledger::count_unsubscribed(tx, project, mail.id, deltas, now).await?;
-        let about = About {
-            subject: &mail.subject,
-            from: &mail.from,
-            from_name: mail.from_name.as_deref(),
-            message_id: &mail.message_id,
-            email: mail.id,
-            template: mail.template,
-            campaign: mail.campaign,
-            source: mail.source,
-        };
-        let mut data = about.data();
+        let mut data = About::from(&mail).data();
         data["unsubscribedAt"] = now.to_string().into();
         data["way"] = evidence.way.as_str().into();
         data["topicId"] = topic.map(|topic| topic.id.to_string()).into();

@@ -19,7 +19,6 @@ pub use addresses::{Added, AddressPage, Wanted};
 pub(crate) use import::Import;
 pub use import::{ImportCounts, Imported};
 pub use mailwright_store::audience::suppression::address::{Entry, List};
-pub use mailwright_store::audience::suppression::instance::Entry as InstanceEntry;
 pub use rules::{RuleChange, RuleFields};
 
 /// Rows that one transaction of the maintenance removes.

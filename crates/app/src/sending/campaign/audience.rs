@@ -5,7 +5,7 @@ use mailwright_core::filter::{Filter, References};
 use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::issue::Issue;
 use mailwright_core::project::Project;
-use mailwright_store::audience::{segment, topic};
+use mailwright_store::audience::segment;
 use mailwright_store::body;
 use mailwright_store::sending::campaign as store;
 use mailwright_store::sending::campaign::audience::{self, Counted, Mailing};
@@ -60,10 +60,11 @@ impl App {
     /// What decides who of its audience gets a campaign.
     pub(super) async fn mailing(&self, number: ProjectNumber, campaign: &Campaign) -> Result<Mailing> {
         let (kind, id) = (campaign.kind, campaign.topic);
-        let Some(id) = id else { return Ok(Mailing { kind, topic: None }) };
-        let found = self.read(body!(async |rx| topic::get(rx, number, id).await)).await?;
-        let found = found.ok_or_else(|| Error::not_found(Resource::Topic, id))?;
-        Ok(Mailing { kind, topic: Some(found) })
+        let topic = self.known_topic(number, id).await?;
+        match (id, &topic) {
+            (Some(id), None) => Err(Error::not_found(Resource::Topic, id)),
+            _ => Ok(Mailing { kind, topic }),
+        }
     }
 
     /// The campaigns that are not over and whose filter looks at a field (`email`, `data.plan`), by id and name.

@@ -177,7 +177,7 @@ struct Accepting<'o> {
     /// What holds back mail of each project.
     looks: HashMap<ProjectNumber, Look>,
     /// Those that subscribed again in this transaction.
-    subscribed: HashSet<(ProjectNumber, EmailAddress)>,
+    subscribed: HashSet<ContactId>,
 }
 
 /// What holds back mail to the recipients, by project.
@@ -223,12 +223,12 @@ impl<'o> Accepting<'o> {
         let contact = upserted.contact.id;
         if let Some(subscribed) = upserted.flip {
             if subscribed {
-                self.subscribed.insert((operation.project, recipient.email.clone()));
+                self.subscribed.insert(contact);
             }
             let evidence = Evidence::by(WAY);
             self.events.push(NewEvent::flip(operation.project, contact, subscribed, evidence, operation.at));
         }
-        let has_subscribed = self.subscribed.contains(&(operation.project, recipient.email.clone()));
+        let has_subscribed = self.subscribed.contains(&contact);
         let look = self.looks.get(&operation.project);
         let suppression = look.and_then(|look| look.find(&recipient.email, operation.kind, has_subscribed));
         let id = EmailId::new(operation.at, rand::random());

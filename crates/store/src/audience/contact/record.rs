@@ -34,10 +34,10 @@ pub async fn get(rx: &mut Rx<'_>, project: ProjectNumber, id: ContactId) -> Resu
     .await
 }
 
-/// Several contacts, as far as they exist.
+/// Several contacts, as far as they exist, in the order of their ids.
 pub async fn some(rx: &Rx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Result<Vec<Contact>> {
     rx.all(
-        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id {{in $2}}"),
+        format!("select {COLUMNS} from contacts c where c.project_id = $1 and c.id {{in $2}} order by c.id"),
         &[project.into(), Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect())],
         read,
     )

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{EmailId, ProjectNumber};
-use mailwright_core::suppression::{Listed, SuppressionReason};
+use mailwright_core::suppression::SuppressionReason;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 
@@ -119,10 +119,10 @@ pub(super) async fn among(
     project: ProjectNumber,
     emails: &BTreeSet<&EmailAddress>,
     now: Timestamp,
-) -> Result<BTreeMap<EmailAddress, Listed>> {
+) -> Result<BTreeMap<EmailAddress, SuppressionReason>> {
     let found = rx
         .all(
-            "select email, reason, expires_at from suppressions where project_id = $1 and email {in $2} \
+            "select email, reason from suppressions where project_id = $1 and email {in $2} \
              and (expires_at is null or expires_at > $3)",
             &[project.into(), set(emails), now.into()],
             read_listed,

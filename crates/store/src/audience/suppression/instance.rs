@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mailwright_core::address::EmailAddress;
-use mailwright_core::suppression::{Listed, SuppressionReason};
+use mailwright_core::suppression::SuppressionReason;
 use mailwright_core::time::Timestamp;
 
 use super::{read_listed, read_reason, set, stored};
@@ -29,10 +29,10 @@ pub(super) async fn among(
     rx: &Rx<'_>,
     emails: &BTreeSet<&EmailAddress>,
     now: Timestamp,
-) -> Result<BTreeMap<EmailAddress, Listed>> {
+) -> Result<BTreeMap<EmailAddress, SuppressionReason>> {
     let found = rx
         .all(
-            "select email, reason, expires_at from instance_suppressions where email {in $1} \
+            "select email, reason from instance_suppressions where email {in $1} \
              and (expires_at is null or expires_at > $2)",
             &[set(emails), now.into()],
             read_listed,

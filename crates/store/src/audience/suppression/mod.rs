@@ -13,11 +13,11 @@ pub mod soft_bounce;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::join3;
+use futures_util::future::{join, join3};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::names;
-use mailwright_core::suppression::{Held, Listed, Match, MatchSource, Rules, SuppressionReason};
+use mailwright_core::suppression::{Held, Match, MatchSource, Rules, SuppressionReason};
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 
@@ -97,8 +97,8 @@ pub async fn add(
 /// What keeps mail of a project from some addresses.
 #[derive(Debug, Default)]
 pub struct Look {
-    instance: BTreeMap<EmailAddress, Listed>,
-    project: BTreeMap<EmailAddress, Listed>,
+    instance: BTreeMap<EmailAddress, SuppressionReason>,
+    project: BTreeMap<EmailAddress, SuppressionReason>,
     rules: Rules,
 }
 
@@ -125,14 +125,14 @@ impl Look {
     /// What keeps mail of a kind from an address, if anything does. Of those that subscribed again in this transaction,
     /// what ends by that counts no more.
     pub fn find(&self, email: &EmailAddress, kind: TemplateType, has_subscribed: bool) -> Option<Match> {
-        let holds = |listed: &&Listed| listed.reason.held().holds(kind);
-        let of = |source, listed: &Listed| Match::of_address(source, email, listed.reason);
-        if let Some(listed) = self.instance.get(email).filter(holds) {
-            return Some(of(MatchSource::Instance, listed));
+        let holds = |reason: &&SuppressionReason| reason.held().holds(kind);
+        let of = |source, reason: &SuppressionReason| Match::of_address(source, email, *reason);
+        if let Some(reason) = self.instance.get(email).filter(holds) {
+            return Some(of(MatchSource::Instance, reason));
         }
-        let is_there = |listed: &&Listed| !(has_subscribed && listed.reason.ends_with_subscribing());
-        if let Some(listed) = self.project.get(email).filter(holds).filter(is_there) {
-            return Some(of(MatchSource::Project, listed));
+        let is_there = |reason: &&SuppressionReason| !(has_subscribed && reason.ends_with_subscribing());
+        if let Some(reason) = self.project.get(email).filter(holds).filter(is_there) {
+            return Some(of(MatchSource::Project, reason));
         }
         self.rules.first(email).map(Match::of_rule)
     }
@@ -146,17 +146,18 @@ pub async fn held(
     now: Timestamp,
 ) -> Result<BTreeMap<EmailAddress, Held>> {
     let mut held: BTreeMap<EmailAddress, Held> = BTreeMap::new();
-    let lists = [address::among(rx, project, emails, now).await?, instance::among(rx, emails, now).await?];
-    for (email, listed) in lists.into_iter().flatten() {
+    let (of_project, of_instance) =
+        join(address::among(rx, project, emails, now), instance::among(rx, emails, now)).await;
+    for (email, reason) in of_project?.into_iter().chain(of_instance?) {
         let known = held.entry(email).or_default();
-        *known = listed.reason.held().max(*known);
+        *known = reason.held().max(*known);
     }
     Ok(held)
 }
 
-/// Reads an address, a reason and the end of an entry.
-fn read_listed(row: &Row<'_>) -> Result<(EmailAddress, Listed)> {
-    Ok((row.get(0)?, Listed { reason: read_reason(row, 1)?, expires_at: row.get(2)? }))
+/// Reads an address and the reason of its entry.
+fn read_listed(row: &Row<'_>) -> Result<(EmailAddress, SuppressionReason)> {
+    Ok((row.get(0)?, read_reason(row, 1)?))
 }
 
 fn set<'e>(emails: &BTreeSet<&'e EmailAddress>) -> Arg<'e> {

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use futures_util::future::join;
+use futures_util::future::join3;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Recipient, excluded};
 use mailwright_core::email::{EmailStatus, Reason};
@@ -144,16 +144,18 @@ pub async fn recheck(
     now: Timestamp,
 ) -> Result<Vec<Claimed>> {
     let addresses: BTreeSet<&EmailAddress> = claimed.iter().map(|mail| &mail.recipient).collect();
-    let (contacts, look) =
-        join(contacts_of(tx, project, claimed.iter()), Look::at(tx, project, &addresses, now)).await;
-    let (mut contacts, look) = (contacts?, look?);
+    let (contacts, look, outside) = join3(
+        contacts_of(tx, project, claimed.iter()),
+        Look::at(tx, project, &addresses, now),
+        topic::mails_outside(tx, project, claimed.iter().filter_map(Claimed::topic_heeded)),
+    )
+    .await;
+    let (mut contacts, look, outside) = (contacts?, look?, outside?);
     // few have another address since their mail was frozen
     let known = |contact: &&ContactNow| !addresses.contains(&contact.email);
     let others: BTreeSet<EmailAddress> =
         contacts.values().filter(known).map(|contact| contact.email.clone()).collect();
     let look_at_others = Look::at(tx, project, &others.iter().collect(), now).await?;
-    let of_topics = claimed.iter().map(|mail| (mail.id, mail.contact, mail.topic));
-    let outside = topic::mails_outside(tx, project, of_topics).await?;
     let mut kept = Vec::with_capacity(claimed.len());
     let mut skipped: Vec<(CampaignId, Unsent)> = Vec::new();
     let mut moved: Vec<(EmailId, EmailAddress)> = Vec::new();

@@ -69,6 +69,15 @@ pub struct Claimed {
     pub topic: Option<TopicId>,
 }
 
+impl Claimed {
+    /// The mail with its contact and the topic in which the contact has to be; `None` where there is none, and for mail
+    /// that everybody gets.
+    pub(crate) fn topic_heeded(&self) -> Option<(EmailId, ContactId, TopicId)> {
+        let topic = self.topic.filter(|_| self.kind.needs_subscription())?;
+        Some((self.id, self.contact, topic))
+    }
+}
+
 /// Claims up to `limit` mails of a project that are due, the longest due first, until `lease_until`.
 pub async fn claim(
     tx: &mut Tx<'_>,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use futures_util::future::join;
+use futures_util::future::join3;
 use mailwright_core::address::EmailAddress;
 use mailwright_core::campaign::{Recipient, excluded};
 use mailwright_core::email::{EmailSource, EmailStatus, Reason};
@@ -66,11 +66,13 @@ pub async fn recheck(
         claimed.iter().filter(is_looked_at).map(|mail| &mail.recipient).collect();
     let of_workflows =
         claimed.iter().filter(is_looked_at).filter(|mail| mail.source == EmailSource::Workflow);
-    let (look, contacts) =
-        join(Look::at(tx, project, &addresses, now), contacts_of(tx, project, of_workflows.clone())).await;
-    let (look, contacts): (_, HashMap<_, _>) = (look?, contacts?);
-    let of_topics = of_workflows.map(|mail| (mail.id, mail.contact, mail.topic));
-    let outside = topic::mails_outside(tx, project, of_topics).await?;
+    let (look, contacts, outside) = join3(
+        Look::at(tx, project, &addresses, now),
+        contacts_of(tx, project, of_workflows.clone()),
+        topic::mails_outside(tx, project, of_workflows.filter_map(Claimed::topic_heeded)),
+    )
+    .await;
+    let (look, contacts, outside): (_, HashMap<_, _>, _) = (look?, contacts?, outside?);
     let mut unsent: Vec<Unsent> = Vec::new();
     let mut kept = Vec::with_capacity(claimed.len());
     for mail in claimed {

@@ -62,17 +62,7 @@ pub async fn candidates(
     kind: TemplateType,
     now: Timestamp,
 ) -> Result<Vec<Candidate>> {
-    let set = Arg::Ids(ids.iter().map(|id| Some((*id).into())).collect());
-    let contacts = rx
-        .all(
-            format!(
-                "select {} from contacts c where c.project_id = $1 and c.id {{in $2}} order by c.id",
-                record::COLUMNS
-            ),
-            &[project.into(), set],
-            record::read,
-        )
-        .await?;
+    let contacts = record::some(rx, project, ids).await?;
     let look = Look::at(rx, project, &contacts.iter().map(|contact| &contact.email).collect(), now).await?;
     let candidate = |contact: Contact| {
         let suppression = look.find(&contact.email, kind, false);

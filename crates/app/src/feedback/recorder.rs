@@ -11,7 +11,7 @@ use std::time::Duration;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_store::body;
 use mailwright_store::feedback::hit::{self, NewHit};
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, EntryAction, EntryResult};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -64,13 +64,24 @@ impl Recorder {
         tokio::time::timeout(PATIENCE, self.sender.send((project, hit))).await.is_ok_and(|sent| sent.is_ok())
     }
 
+    /// Counts the hit with those of its mail. The count is exact however many arrive at once.
     fn is_too_many(&self, hit: &NewHit) -> bool {
         let minute = hit.at.0.div_euclid(60_000);
         let key = (hit.email, hit.link.is_some());
-        let before = self.counted.get(&key).filter(|(counted, _)| *counted == minute);
-        let count = before.map_or(0, |(_, count)| count);
-        self.counted.insert(key, (minute, count.saturating_add(1)));
-        count >= MAX_PER_MINUTE
+        let counted = self.counted.entry(&key, None, |_, (counted, count)| {
+            let before = if *counted == minute { *count } else { 0 };
+            (*counted, *count) = (minute, before.saturating_add(1));
+            EntryAction::Retain(before)
+        });
+        match counted {
+            EntryResult::Retained(before) => before >= MAX_PER_MINUTE,
+            EntryResult::Vacant(place) => {
+                // it is no loss when the place is gone: the next hit is counted as the first
+                let _ = place.insert((minute, 1));
+                false
+            }
+            EntryResult::Removed(..) | EntryResult::Replaced(..) | EntryResult::Timeout => false,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mailwright_core::header::NameList;
 use mailwright_core::hit::Timing;
 use mailwright_store::delivery::mailbox::Quota;
+use mailwright_store::feedback::inbound::Volume;
 
 pub use self::base_url::{BaseUrl, BaseUrlError};
 
@@ -247,8 +248,8 @@ pub struct InboundSettings {
     pub return_path: Option<String>,
     /// How long messages are kept as they came.
     pub keep: Duration,
-    /// Most mails that a project takes on a day (UTC).
-    pub per_day: i64,
+    /// The most that a project takes on a day (UTC).
+    pub per_day: Volume,
     /// Notifications of Amazon SNS.
     pub sns: SnsSettings,
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderName, header};
 use axum::response::IntoResponse;
-use mailwright_app::sending::email::Inbound;
+use mailwright_app::sending::email::{Contents, Inbound};
 use mailwright_app::{App, Resource};
 use mailwright_core::ids::EmailId;
 use serde::Serialize;
@@ -76,16 +76,16 @@ pub(crate) struct VerdictsView {
     dmarc_verdict: Option<String>,
 }
 
-impl From<Inbound> for InboundView {
-    fn from(mail: Inbound) -> Self {
+impl From<(Inbound, Contents)> for InboundView {
+    fn from((mail, contents): (Inbound, Contents)) -> Self {
         Self {
             recipients: mail.recipients,
             from_header: mail.from_header,
             in_reply_to: mail.in_reply_to,
             is_automatic: mail.is_automatic,
             is_sender_verified: mail.verdicts["dmarcVerdict"] == "PASS",
-            text: mail.text,
-            html: mail.html,
+            text: contents.text,
+            html: contents.html,
             attachments: mail.attachments,
             verdicts: mail.verdicts,
             size: mail.size,

@@ -60,6 +60,7 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+pub use mailwright_store::feedback::inbound::Volume;
 use mailwright_store::feedback::link::Lead;
 use mailwright_store::feedback::{hit, inbound as received_store, link, receipt};
 use mailwright_store::sending::email::Claimed;

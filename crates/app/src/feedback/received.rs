@@ -23,7 +23,7 @@ use mailwright_mail::received::Received;
 use mailwright_mail::sns::{Verdict, Verdicts};
 use mailwright_store::audience::contact::{Contacts, Upsert, asks};
 use mailwright_store::audience::event::{self, NewEvent};
-use mailwright_store::feedback::inbound::{self, Inbound};
+use mailwright_store::feedback::inbound::{self, Inbound, Volume};
 use mailwright_store::feedback::origin;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project;
@@ -104,7 +104,8 @@ impl App {
             for project in origin::receivers(rx, name.as_str(), has_record).await? {
                 let domain = domain::by_name(rx, project, &name).await?;
                 if domain.is_some_and(|domain| domain.may_send(leaves)) {
-                    let has_room = inbound::taken(rx, project, now).await? < per_day;
+                    let taken = inbound::taken(rx, project, now).await?;
+                    let has_room = taken.mails < per_day.mails && taken.bytes < per_day.bytes;
                     found.push(Receiver { project, has_room });
                 }
             }
@@ -154,9 +155,12 @@ impl App {
             if new.is_empty() {
                 return Ok(Taken::Known);
             }
-            if inbound::count_taken(tx, project, new.len() as i64, now).await? > per_day {
+            let taken = inbound::count_taken(tx, project, message.volume(new.len()), now).await?;
+            if taken.mails > per_day.mails || taken.bytes > per_day.bytes {
                 return Err(Error::QueueFull("The project takes no more mails today.".into()));
             }
+            let (text, html) = (message.mail.text.as_deref(), message.mail.html.as_deref());
+            inbound::keep_contents(tx, project, &message.hash, text, html).await?;
             store(tx, project, &message, &new, now).await?;
             Ok(Taken::Stored)
         }));
@@ -283,8 +287,6 @@ fn row(
         message_id: mail.message_id.clone().unwrap_or_default(),
         in_reply_to,
         is_automatic: message.is_automatic,
-        text: mail.text.clone(),
-        html: mail.html.clone(),
         attachments: attachments.collect(),
         verdicts: message.verdicts(),
         raw_hash: message.hash.to_vec(),
@@ -295,9 +297,6 @@ fn row(
 
 /// What the event says (reference 6.1), and beside it what a client needs to find the mail and to judge its sender.
 fn event_data(message: &Message, mail: &Inbound) -> Value {
-    // a message to many recipients is told as often
-    let body = mail.html.as_ref().or(mail.text.as_ref());
-    let body = body.map(|body| &body[..body.floor_char_boundary(MAX_EVENT_BODY)]);
     let mut data = json!({
         "messageId": mail.message_id,
         "from": mail.from,
@@ -307,7 +306,7 @@ fn event_data(message: &Message, mail: &Inbound) -> Value {
         "timestamp": mail.at.to_string(),
         "recipients": mail.recipients,
         "hasContent": message.raw.is_some(),
-        "body": body,
+        "body": message.event_body(),
         "processingTimeMillis": message.processing_millis,
         "emailId": mail.id,
         "inReplyTo": mail.in_reply_to,
@@ -325,6 +324,18 @@ impl Message {
     /// Whether the domain of its sender vouches for it.
     fn is_proven(&self) -> bool {
         self.verdicts.dmarc == Some(Verdict::Pass) && self.mail.has_one_author
+    }
+
+    /// What comes in when so many recipients get it. Each of them has an event of its own.
+    fn volume(&self, recipients: usize) -> Volume {
+        let raw = self.raw.as_ref().map_or(0, Vec::len);
+        let told = self.event_body().map_or(0, str::len);
+        Volume { mails: recipients as i64, bytes: (raw + told * recipients) as i64 }
+    }
+
+    fn event_body(&self) -> Option<&str> {
+        let body = self.mail.html.as_deref().or(self.mail.text.as_deref())?;
+        Some(&body[..body.floor_char_boundary(MAX_EVENT_BODY)])
     }
 
     fn verdicts(&self) -> Value {

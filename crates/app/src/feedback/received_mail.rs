@@ -15,7 +15,7 @@ impl App {
     pub async fn attachments(&self, project: &Project, id: EmailId) -> Result<Value> {
         let number = project.number;
         let found = self.read(body!(async |rx| inbound::get(rx, number, id).await)).await?;
-        found.map(|(_, mail)| mail.attachments).ok_or_else(|| Error::not_found(Resource::Email, id))
+        found.map(|(_, mail, _)| mail.attachments).ok_or_else(|| Error::not_found(Resource::Email, id))
     }
 
     /// A file that is attached to a mail that came in, counted from 0, and its bytes.

@@ -14,7 +14,7 @@ use mailwright_store::sending::email::{self as store, Illegible, List};
 use crate::App;
 use crate::error::{Error, Resource, Result};
 
-pub use mailwright_store::feedback::inbound::Inbound;
+pub use mailwright_store::feedback::inbound::{Contents, Inbound};
 pub use mailwright_store::sending::email::Email;
 
 /// A page of mails.
@@ -102,13 +102,18 @@ impl App {
     }
 
     /// One mail, and what more is known of one that came in.
-    pub async fn email(&self, project: &Project, id: EmailId) -> Result<(Email, Option<Inbound>)> {
+    pub async fn email(
+        &self,
+        project: &Project,
+        id: EmailId,
+    ) -> Result<(Email, Option<(Inbound, Contents)>)> {
         let number = project.number;
         let found = self.read(body!(async |rx| {
-            match store::get(rx, number, id).await? {
-                Some(email) => Ok(Some((email, None))),
-                None => Ok(inbound::get(rx, number, id).await?.map(|(email, mail)| (email, Some(mail)))),
+            if let Some(email) = store::get(rx, number, id).await? {
+                return Ok(Some((email, None)));
             }
+            let found = inbound::get(rx, number, id).await?;
+            Ok(found.map(|(email, mail, contents)| (email, Some((mail, contents)))))
         }));
         found.await?.ok_or_else(|| Error::not_found(Resource::Email, id))
     }

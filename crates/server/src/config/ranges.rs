@@ -14,7 +14,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 58] = [
+pub(super) const RANGES: [(&str, i64, i64); 59] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -66,6 +66,7 @@ pub(super) const RANGES: [(&str, i64, i64); 58] = [
     ("inbound.message_mb", 1, 1024),
     ("inbound.keep_days", 1, 3650),
     ("inbound.mails_per_day", 0, MANY),
+    ("inbound.mb_per_day", 0, MANY),
     ("attachments.count", 0, 1000),
     ("attachments.total_mb", 0, 1024),
     ("mailbox.count", 1, MANY),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use mailwright_app::feedback::Volume;
 use mailwright_app::settings::{
     BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, SnsSettings,
     TrackingSettings,
@@ -163,6 +164,7 @@ pub(super) struct Inbound {
     message_mb: usize,
     keep_days: u64,
     mails_per_day: i64,
+    mb_per_day: i64,
 }
 
 /// Where mail comes in.
@@ -231,7 +233,8 @@ impl Inbound {
         };
         let host = self.host(of_base_url).filter(|_| !self.listen.is_empty());
         let keep = Duration::from_hours(24 * self.keep_days);
-        Ok(InboundSettings { host, return_path, keep, per_day: self.mails_per_day, sns })
+        let per_day = Volume { mails: self.mails_per_day, bytes: self.mb_per_day * 1024 * 1024 };
+        Ok(InboundSettings { host, return_path, keep, per_day, sns })
     }
 }
 

@@ -68,6 +68,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("news_receipts", purged_by("key", 500)),
     ("inbound_mails", purged_by("id", 100)),
     ("inbound_raw", purged_by("hash", 10)),
+    ("inbound_contents", purged_by("hash", 50)),
     ("inbound_days", purged_by("day", 500)),
     ("emails", purged_by("id", 500)),
     ("contacts", purged_by("id", 500)),

@@ -1,4 +1,5 @@
-//! Mail that came in for sender domains: one row for each recipient, and the messages as they came, by their hash.
+//! Mail that came in for sender domains: one row for each recipient. What is the same for all of them is stored once, by the
+//! hash of the message: its text and HTML, and for some time the message as it came.
 
 use mailwright_core::email::{EmailSource, EmailStatus};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
@@ -43,10 +44,6 @@ pub struct Inbound {
     pub in_reply_to: Option<EmailId>,
     /// Whether a machine wrote it.
     pub is_automatic: bool,
-    /// Its text.
-    pub text: Option<String>,
-    /// Its HTML, made harmless.
-    pub html: Option<String>,
     /// What is attached: a JSON array.
     pub attachments: Json,
     /// What was found out of its sender: a JSON object.
@@ -57,6 +54,24 @@ pub struct Inbound {
     pub size: i64,
     /// When it came in.
     pub at: Timestamp,
+}
+
+/// What people read of a message.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    /// Its text.
+    pub text: Option<String>,
+    /// Its HTML, made harmless.
+    pub html: Option<String>,
+}
+
+/// What came in for a project on a day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Mails, one for each recipient.
+    pub mails: i64,
+    /// Bytes of messages, and of the bodies that events tell.
+    pub bytes: i64,
 }
 
 /// The columns that lists need.
@@ -124,12 +139,17 @@ pub async fn list(
 }
 
 /// A mail that came in, as the list shows it, and whole.
-pub async fn get(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<(Email, Inbound)>> {
+pub async fn get(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    id: EmailId,
+) -> Result<Option<(Email, Inbound, Contents)>> {
     rx.optional(
         format!(
-            "select {LISTED}, {{json_out recipients}}, from_header, in_reply_to, is_automatic, body_text, body_html, \
-             {{json_out attachments}}, {{json_out verdicts}}, raw_hash, size from inbound_mails \
-             where project_id = $1 and id = $2"
+            "select {LISTED}, {{json_out recipients}}, from_header, in_reply_to, is_automatic, {{json_out attachments}}, \
+             {{json_out verdicts}}, raw_hash, size, body_text, body_html from inbound_mails \
+             left join (select hash, body_text, body_html from inbound_contents where project_id = $1) c \
+             on c.hash = raw_hash where project_id = $1 and id = $2"
         ),
         args![project, id],
         |r| {
@@ -146,15 +166,13 @@ pub async fn get(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Opt
                 message_id: listed.message_id.clone(),
                 in_reply_to: r.get(10)?,
                 is_automatic: r.get(11)?,
-                text: r.get(12)?,
-                html: r.get(13)?,
-                attachments: r.get(14)?,
-                verdicts: r.get(15)?,
-                raw_hash: r.get(16)?,
-                size: r.get(17)?,
+                attachments: r.get(12)?,
+                verdicts: r.get(13)?,
+                raw_hash: r.get(14)?,
+                size: r.get(15)?,
                 at: listed.created_at,
             };
-            Ok((listed, inbound))
+            Ok((listed, inbound, Contents { text: r.get(16)?, html: r.get(17)? }))
         },
     )
     .await
@@ -171,23 +189,33 @@ pub async fn raw(rx: &Rx<'_>, project: ProjectNumber, id: EmailId) -> Result<Opt
     .await
 }
 
-/// How many mails came in for a project on the day of `now`.
-pub async fn taken(rx: &Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<i64> {
+/// What came in for a project on the day of `now`.
+pub async fn taken(rx: &Rx<'_>, project: ProjectNumber, now: Timestamp) -> Result<Volume> {
     let day = now.0.div_euclid(DAY);
-    let sql = "select mails from inbound_days where project_id = $1 and day = $2";
-    Ok(rx.optional(sql, args![project, day], |r| r.get(0)).await?.unwrap_or_default())
+    let sql = "select mails, bytes from inbound_days where project_id = $1 and day = $2";
+    Ok(rx.optional(sql, args![project, day], read_volume).await?.unwrap_or_default())
 }
 
-/// Counts mails of the day of `now`. Nobody else counts some of the project before the transaction ends; how many there
-/// are with them.
-pub async fn count_taken(tx: &Tx<'_>, project: ProjectNumber, mails: i64, now: Timestamp) -> Result<i64> {
+/// Counts what comes in on the day of `now`. Nobody else counts some of the project before the transaction ends; how much
+/// there is with it.
+pub async fn count_taken(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    more: Volume,
+    now: Timestamp,
+) -> Result<Volume> {
     tx.one(
-        "insert into inbound_days (project_id, day, mails) values ($1, $2, $3) \
-         on conflict (project_id, day) do update set mails = inbound_days.mails + excluded.mails returning mails",
-        args![project, now.0.div_euclid(DAY), mails],
-        |r| r.get(0),
+        "insert into inbound_days (project_id, day, mails, bytes) values ($1, $2, $3, $4) \
+         on conflict (project_id, day) do update set mails = inbound_days.mails + excluded.mails, \
+         bytes = inbound_days.bytes + excluded.bytes returning mails, bytes",
+        args![project, now.0.div_euclid(DAY), more.mails, more.bytes],
+        read_volume,
     )
     .await
+}
+
+fn read_volume(row: &Row<'_>) -> Result<Volume> {
+    Ok(Volume { mails: row.get(0)?, bytes: row.get(1)? })
 }
 
 /// Keeps a message from now on. Who keeps the same one waits until the transaction ends.
@@ -202,6 +230,23 @@ pub async fn keep_raw(
         "insert into inbound_raw (project_id, hash, raw, created_at) values ($1, $2, $3, $4) \
          on conflict (project_id, hash) do update set created_at = excluded.created_at",
         args![project, hash, raw, now],
+    )
+    .await?;
+    Ok(())
+}
+
+/// Stores what people read of a message, unless it is there.
+pub async fn keep_contents(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    hash: &[u8],
+    text: Option<&str>,
+    html: Option<&str>,
+) -> Result<()> {
+    tx.execute(
+        "insert into inbound_contents (project_id, hash, body_text, body_html) values ($1, $2, $3, $4) \
+         on conflict (project_id, hash) do nothing",
+        args![project, hash, text, html],
     )
     .await?;
     Ok(())
@@ -227,9 +272,8 @@ pub async fn add(tx: &Tx<'_>, project: ProjectNumber, mail: &Inbound, deltas: &m
     count::add(deltas, project, EmailStatus::Received, 1);
     tx.execute_one(
         "insert into inbound_mails (project_id, id, contact_id, recipient, recipients, from_address, from_name, \
-         from_header, subject, message_id, in_reply_to, is_automatic, body_text, body_html, attachments, verdicts, \
-         raw_hash, size, created_at) values ($1, $2, $3, $4, {json $5}, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
-         {json $15}, {json $16}, $17, $18, $19)",
+         from_header, subject, message_id, in_reply_to, is_automatic, attachments, verdicts, raw_hash, size, created_at) \
+         values ($1, $2, $3, $4, {json $5}, $6, $7, $8, $9, $10, $11, $12, {json $13}, {json $14}, $15, $16, $17)",
         args![
             project,
             mail.id,
@@ -243,8 +287,6 @@ pub async fn add(tx: &Tx<'_>, project: ProjectNumber, mail: &Inbound, deltas: &m
             &mail.message_id,
             mail.in_reply_to,
             mail.is_automatic,
-            mail.text.as_deref(),
-            mail.html.as_deref(),
             &mail.attachments,
             &mail.verdicts,
             &mail.raw_hash[..],
@@ -291,13 +333,17 @@ pub(crate) async fn forget_contact(
         )
         .await?;
     count::add(deltas, project, EmailStatus::Received, -(gone.len() as i64));
-    let hashes = Arg::Blobs(gone.iter().map(|hash| Some(hash.as_slice().into())).collect());
-    tx.execute(
-        "delete from inbound_raw where project_id = $1 and hash {in $2} and not exists (select 1 from inbound_mails m \
-         where m.project_id = $1 and m.raw_hash = inbound_raw.hash)",
-        &[project.into(), hashes],
-    )
-    .await?;
+    let hashes = || Arg::Blobs(gone.iter().map(|hash| Some(hash.as_slice().into())).collect());
+    for table in ["inbound_raw", "inbound_contents"] {
+        tx.execute(
+            format!(
+                "delete from {table} where project_id = $1 and hash {{in $2}} and not exists (select 1 from inbound_mails m \
+                 where m.project_id = $1 and m.raw_hash = {table}.hash)"
+            ),
+            &[project.into(), hashes()],
+        )
+        .await?;
+    }
     Ok(gone.len())
 }
 

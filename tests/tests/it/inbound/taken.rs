@@ -123,6 +123,45 @@ both_engines! {
         assert_eq!(received(&app).await.len(), 3);
     }
 
+    async fn a_project_takes_so_many_bytes_a_day(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let inbound = free_port();
+        let app = capturing(engine, &dns, inbound).env("MAILWRIGHT_INBOUND_MB_PER_DAY", "1").start().await;
+        let mut session = MailIn::connect(inbound).await;
+        let large = |subject: &str| {
+            let line = "a line of a large mail\r\n";
+            format!("{}{}", message("ada@example.com", subject), line.repeat(700 * 1024 / line.len()))
+        };
+        bring_ok(&mut session, "ada@example.com", &["a@acme.test"], &large("one")).await;
+        let reply = bring(&mut session, "ada@example.com", &["a@acme.test"], &large("two")).await;
+        assert!(reply.starts_with("452 4.2.2"), "{reply}");
+        bring_ok(&mut session, "ada@example.com", &["a@acme.test"], &message("ada@example.com", "small")).await;
+        // what each recipient has of its own counts as often: here the body of its event
+        let to: Vec<String> = (0..50).map(|n| format!("a{n}@acme.test")).collect();
+        let to: Vec<&str> = to.iter().map(String::as_str).collect();
+        let reply = bring(&mut session, "ada@example.com", &to, &large("three")[..100 * 1024]).await;
+        assert!(reply.starts_with("452 4.2.2"), "{reply}");
+        app.advance(std::time::Duration::from_hours(24)).await;
+        bring_ok(&mut MailIn::connect(inbound).await, "ada@example.com", &["a@acme.test"], &large("two")).await;
+        assert_eq!(received(&app).await.len(), 3);
+    }
+
+    async fn what_a_message_says_is_stored_once(engine: Engine) {
+        let dns = FakeDns::start().await;
+        let inbound = free_port();
+        let app = capturing(engine, &dns, inbound).start().await;
+        let to = ["a@acme.test", "b@acme.test", "c@acme.test"];
+        let one = message("ada@example.com", "one");
+        bring_ok(&mut MailIn::connect(inbound).await, "ada@example.com", &to, &one).await;
+        let rows = app.rows().await;
+        let counted = ["inbound_mails", "inbound_raw", "inbound_contents"].map(|table| rows[table].len());
+        assert_eq!(counted, [3, 1, 1]);
+        for mail in received(&app).await {
+            let whole = app.get(&format!("/emails/{}", text(&mail["id"]))).send().await.assert_status(200).json();
+            assert_eq!(whole["inbound"]["text"], "Hello\n");
+        }
+    }
+
     async fn a_mail_to_more_than_is_left_of_the_day_is_not_stored_in_part(engine: Engine) {
         let dns = FakeDns::start().await;
         let inbound = free_port();

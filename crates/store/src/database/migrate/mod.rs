@@ -115,6 +115,11 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 26, name: "topics", sql: include_str!("../../../migrations/0026_topics.sql") },
     Migration { number: 27, name: "inbound", sql: include_str!("../../../migrations/0027_inbound.sql") },
+    Migration {
+        number: 28,
+        name: "inbound contents",
+        sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -1,5 +1,5 @@
 //! Independent judges: Python's `email` package and `dkimpy` of messages, `openapi-spec-validator` of the API document,
-//! and `schemathesis` of whether the service does what its document says.
+//! and `schemathesis` of whether the service does what its document says. And `moto`, an independent imitation of Amazon.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -57,6 +57,20 @@ pub fn parse_mail(message: &[u8]) -> Value {
         String::from_utf8_lossy(message)
     );
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// What `moto` sends to a subscriber of the topic `arn:aws:sns:eu-west-1:123456789012:mail` where these texts are
+/// published: the signed messages, and the certificate of each.
+pub fn published_by_moto(texts: &[String]) -> Vec<(Value, String)> {
+    let output = run("sns-by-moto.py", &[], json!(texts).to_string().as_bytes());
+    assert!(output.status.success(), "moto failed: {}", String::from_utf8_lossy(&output.stderr));
+    let published: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(published.len(), texts.len(), "{published:?}");
+    let parts = published.into_iter().map(|mut one| {
+        let certificate = one["certificate"].as_str().unwrap().to_owned();
+        (one["message"].take(), certificate)
+    });
+    parts.collect()
 }
 
 /// Panics unless a text is a valid `OpenAPI` document.

@@ -31,6 +31,10 @@ use crate::http_client::{Answer, ConfiguredUrl, GivenUrl, HttpClient, Request};
 const CERTIFICATES: usize = 16;
 /// How long a certificate is used without fetching it again.
 const KEPT: Duration = Duration::from_hours(24);
+/// Addresses without a certificate that are known as such.
+const FAILURES: usize = 256;
+/// How long an address is not asked again, after it gave no certificate or one that is not valid.
+const SPARED: Duration = Duration::from_mins(1);
 /// The largest certificate, in bytes.
 const MAX_CERTIFICATE: usize = 64 * 1024;
 /// How old a message may be: SNS tries for some hours, and what is older may be somebody's who kept it.
@@ -41,11 +45,13 @@ pub(super) struct State {
     http: HttpClient,
     /// Certificates by address, and when each was fetched.
     certificates: Cache<String, (Timestamp, Arc<Vec<u8>>)>,
+    /// Addresses that gave none, and when each was asked. Anybody can write a message that names one.
+    failures: Cache<String, Timestamp>,
 }
 
 impl State {
     pub(super) fn new(http: HttpClient) -> Self {
-        Self { http, certificates: Cache::new(CERTIFICATES) }
+        Self { http, certificates: Cache::new(CERTIFICATES), failures: Cache::new(FAILURES) }
     }
 }
 
@@ -131,24 +137,29 @@ impl App {
         hosts: &Hosts,
         is_fresh: bool,
     ) -> std::result::Result<Arc<Vec<u8>>, SnsAnswer> {
-        let (known, now) = (&self.0.feedback.sns.certificates, self.clock().now());
-        let kept = known.get(url.as_str()).filter(|(at, _)| !is_fresh && now.since(*at) < KEPT);
+        let (state, now) = (&self.0.feedback.sns, self.clock().now());
+        let age = if is_fresh { SPARED } else { KEPT };
+        let kept = state.certificates.get(url.as_str()).filter(|(at, _)| now.since(*at) < age);
         if let Some((_, certificate)) = kept {
             return Ok(certificate);
         }
         let later = SnsAnswer::Later("The certificate could not be fetched.");
+        if state.failures.get(url.as_str()).is_some_and(|at| now.since(at) < SPARED) {
+            return Err(later);
+        }
         match self.get_of_sns(url, hosts).await {
             Some(answer) if answer.status.is_success() && answer.body.len() <= MAX_CERTIFICATE => {
                 let certificate = Arc::new(answer.body.to_vec());
-                known.insert(url.to_string(), (now, Arc::clone(&certificate)));
-                Ok(certificate)
+                state.certificates.insert(url.to_string(), (now, Arc::clone(&certificate)));
+                return Ok(certificate);
             }
             Some(answer) => {
                 tracing::warn!(status = answer.status.as_u16(), %url, "the certificate of SNS could not be fetched");
-                Err(later)
             }
-            None => Err(later),
+            None => {}
         }
+        state.failures.insert(url.to_string(), now);
+        Err(later)
     }
 
     /// An answer of the service.
@@ -199,13 +210,16 @@ impl App {
         if let What::Received(received) = &news.what {
             return self.take_received_by_ses(&news.mail, received).await;
         }
-        let at = news.at.unwrap_or(envelope.published_at);
+        // what is told did not happen after it was published
+        let at = news.at.map_or(envelope.published_at, |at| at.min(envelope.published_at));
         let Some(what) = Recordable::of(&news) else {
             return Ok(SnsAnswer::Ignored("Events of this type are not recorded."));
         };
         let Some((project, email)) = self.mail_of_ses(&news.mail).await? else {
             return Ok(SnsAnswer::Unknown);
         };
+        // nor before there was a mail
+        let at = at.max(email.instant());
         match what {
             Recordable::Happening(happening) => {
                 let told_as = Some(format!("sns:{}", envelope.message_id));

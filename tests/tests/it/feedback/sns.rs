@@ -1,6 +1,10 @@
 //! Notifications of Amazon SNS, by a service that signs like it.
 
+use std::sync::{Arc, Mutex};
+
 use mailwright_testkit::net::free_port;
+use mailwright_testkit::python::published_by_moto;
+use mailwright_testkit::receiver::{Receiver, Reply};
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::sns::{NotificationService, TOPIC, now};
 use mailwright_testkit::{App, Engine, Response, both_engines};
@@ -97,6 +101,82 @@ both_engines! {
             assert_eq!(told[0]["data"]["bounceType"], kind, "{told:?}");
             assert_eq!(told[0]["data"]["transientBounce"] == true, kind == "Transient");
         }
+    }
+
+    async fn what_moto_publishes_is_recorded(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::Accept).await;
+        let certificates: Arc<Mutex<Vec<String>>> = Arc::default();
+        let served = Arc::clone(&certificates);
+        let host = Receiver::start(move |call, _| {
+            let place = call.target.trim_start_matches('/').trim_end_matches(".pem").parse::<usize>().expect("a place");
+            Reply::Status(200, served.lock().expect("certificates")[place].clone())
+        })
+        .await;
+        let app = taking_mail(engine, free_port())
+            .smtp(server.port)
+            .env("MAILWRIGHT_SNS_TOPICS", "arn:aws:sns:eu-west-1:123456789012:mail")
+            .env("MAILWRIGHT_SNS_ENDPOINT", host.url(""))
+            .start()
+            .await;
+        let ids = [sent_to(&app, "ada@example.com").await, sent_to(&app, "bob@example.com").await];
+        let (ada, _) = return_path(&app, &server, "ada@example.com").await;
+        let (bob, _) = return_path(&app, &server, "bob@example.com").await;
+        let texts = [
+            event("Delivery", &ada, json!({"delivery": {"timestamp": now(), "recipients": ["ada@example.com"]}})),
+            event("Complaint", &ada, json!({"complaint": {
+                "complainedRecipients": [{"emailAddress": "ada@example.com"}], "timestamp": now(), "feedbackId": "f",
+            }})),
+            event("Bounce", &bob, json!({"bounce": {
+                "bounceType": "Permanent", "bounceSubType": "General", "timestamp": now(), "feedbackId": "f",
+                "bouncedRecipients": [{"emailAddress": "bob@example.com"}],
+            }})),
+        ];
+        for (message, certificate) in published_by_moto(&texts.map(|text| text.to_string())) {
+            // the certificate is where moto says that Amazon's host has it, and the signature does not cover where
+            let place = certificates.lock().expect("certificates").len();
+            certificates.lock().expect("certificates").push(certificate);
+            post(&app, &message).await.assert_status(403);
+            let mut message = message;
+            message["SigningCertURL"] = host.url(&format!("/{place}.pem")).into();
+            assert_eq!(post(&app, &message).await.assert_status(200).json(), json!({"success": true}));
+            let mut forged = message.clone();
+            forged["Message"] = message["Message"].as_str().expect("a text").replace("ada@", "eve@").replace("bob@", "eve@").into();
+            post(&app, &forged).await.assert_status(403);
+        }
+        for ((id, to), status) in ids.iter().zip(["ada@example.com", "bob@example.com"]).zip(["COMPLAINED", "BOUNCED"]) {
+            assert_eq!(app.email(id).await["status"], status);
+            assert!(!is_subscribed(&app, to).await);
+        }
+        assert!(app.email(&ids[0]).await["deliveredAt"].is_string());
+    }
+
+    async fn what_is_told_happened_between_the_mail_and_the_message(engine: Engine) {
+        let (app, server, service) = started(engine).await;
+        for (to, time) in [("past@example.com", "2001-01-01T00:00:00.000Z"), ("future@example.com", "2999-01-01T00:00:00.000Z")] {
+            let id = sent_to(&app, to).await;
+            let (source, _) = return_path(&app, &server, to).await;
+            let told = event("Delivery", &source, json!({"delivery": {"timestamp": time, "recipients": [to]}}));
+            post(&app, &service.notification(to, &told)).await.assert_status(200);
+            let mail = app.email(&id).await;
+            let [created, delivered] =
+                ["createdAt", "deliveredAt"].map(|name| mail[name].as_str().expect("a time").to_owned());
+            assert!(delivered >= created && delivered.as_str() < "2900", "{created} {delivered}");
+        }
+    }
+
+    async fn an_address_without_a_certificate_is_asked_once_a_minute(engine: Engine) {
+        let (app, _server, service) = started(engine).await;
+        let mut message = service.notification("n1", &json!({}));
+        message["SigningCertURL"] = format!("{}/none.pem", service.endpoint()).into();
+        for _ in 0..3 {
+            post(&app, &message).await.assert_status(503);
+        }
+        assert_eq!(service.calls().len(), 1);
+        app.advance(std::time::Duration::from_mins(1)).await;
+        post(&app, &message).await.assert_status(503);
+        assert_eq!(service.calls().len(), 2);
+        // and others are not kept from theirs
+        post(&app, &service.notification("n2", &event("Send", "somebody@example.com", json!({})))).await.assert_status(200);
     }
 
     async fn subscriptions_to_listed_topics_are_confirmed(engine: Engine) {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use mailwright_app::audience::import::{Chunk, Chunks, NO_ROWS};
-use mailwright_core::import::RowFailure;
+use mailwright_core::import::{Columns, RowFailure};
 use mailwright_core::short_text::counted;
 use tokio::sync::mpsc;
 
@@ -81,10 +81,10 @@ pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode
 }
 
 /// Reads the file ahead of the database.
-fn read_file(mut file: File, out: &mpsc::Sender<Arc<Chunk>>) -> Result<(), String> {
+fn read_file(mut file: File, out: &mpsc::Sender<Arc<Chunk<Columns>>>) -> Result<(), String> {
     // whoever does not receive any more has failed, and says why
-    let send = |chunk: Chunk| out.blocking_send(Arc::new(chunk)).is_ok();
-    let mut chunks = Chunks::default();
+    let send = |chunk: Chunk<Columns>| out.blocking_send(Arc::new(chunk)).is_ok();
+    let mut chunks = Chunks::<Columns>::default();
     let mut block = vec![0; BLOCK];
     loop {
         let length = match file.read(&mut block) {
@@ -124,7 +124,7 @@ impl Report {
         Self { bar, told: Instant::now(), size, created: 0, updated: 0, failed: 0 }
     }
 
-    fn note(&mut self, chunk: &Chunk, failed: &[RowFailure]) {
+    fn note(&mut self, chunk: &Chunk<Columns>, failed: &[RowFailure]) {
         let mut failures: Vec<_> = chunk.failures.iter().chain(failed).collect();
         failures.sort_by_key(|failure| failure.row);
         for failure in failures {

@@ -64,6 +64,22 @@ pub struct RowFailure {
     pub error: String,
 }
 
+/// What the columns of a file mean, as its header names them.
+pub trait Layout: Sized {
+    /// What a row says.
+    type Row: std::fmt::Debug;
+
+    /// Reads a header. The error says what is wrong with the file.
+    fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String>;
+
+    /// Reads a row: `None` when all its cells are blank.
+    fn row<'c>(
+        &self,
+        line: u64,
+        cells: impl Iterator<Item = &'c str>,
+    ) -> Option<Result<Self::Row, RowFailure>>;
+}
+
 /// What a column is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Column {
@@ -73,14 +89,15 @@ enum Column {
     Ignored,
 }
 
-/// The columns of a file, as its header names them.
+/// The columns of a file of contacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns(Vec<Column>);
 
-impl Columns {
-    /// Reads a header. Names are trimmed and lower-cased; a column without a name, or with one that is reserved, is
-    /// ignored. The error says what is wrong with the file.
-    pub fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String> {
+impl Layout for Columns {
+    type Row = Row;
+
+    /// Names are trimmed and lower-cased; a column without a name, or with one that is reserved, is ignored.
+    fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String> {
         let names: Vec<&str> = header.collect();
         let columns = names.iter().map(|name| column(name)).collect::<Result<Vec<_>, _>>()?;
         if columns.len() > MAX_KEYS {
@@ -98,13 +115,8 @@ impl Columns {
         Ok(Self(columns))
     }
 
-    /// Reads a row: `None` when all its cells are blank. Cells that a short row lacks are blank, those that a long row
-    /// has beyond the header are ignored.
-    pub fn row<'c>(
-        &self,
-        line: u64,
-        cells: impl Iterator<Item = &'c str>,
-    ) -> Option<Result<Row, RowFailure>> {
+    /// Cells that a short row lacks are blank, those that a long row has beyond the header are ignored.
+    fn row<'c>(&self, line: u64, cells: impl Iterator<Item = &'c str>) -> Option<Result<Row, RowFailure>> {
         let mut email = "";
         let mut subscribed = None;
         let mut data = Data::new();

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::Layout as _;
 use super::{Column, Columns, NO_TRUTH, Row, RowFailure, SHOWN, WORDS, truth, value};
 use crate::custom_data::{DataPatch, MAX_KEYS, MAX_PAYLOAD};
 

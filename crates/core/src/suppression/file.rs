@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::SuppressionReason;
 use crate::address::EmailAddress;
 use crate::csv;
-use crate::import::RowFailure;
+use crate::import::{Layout, RowFailure};
 use crate::short_text::shortened;
 use crate::time::Timestamp;
 
@@ -57,9 +57,11 @@ fn reason(cell: &str) -> Option<SuppressionReason> {
     })
 }
 
-impl Columns {
-    /// Reads a header, whose names are trimmed and compared in any case. The error says what is wrong with the file.
-    pub fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String> {
+impl Layout for Columns {
+    type Row = Row;
+
+    /// Names are trimmed and compared in any case.
+    fn new<'c>(header: impl Iterator<Item = &'c str>) -> Result<Self, String> {
         let names: Vec<String> =
             header.map(|name| name.trim().to_lowercase().replace(['_', ' ', '-'], "")).collect();
         let find = |wanted: &str| names.iter().position(|name| name == wanted);
@@ -68,12 +70,7 @@ impl Columns {
         Ok(Self { email, reason: find("reason"), expires_at: find("expiresat") })
     }
 
-    /// Reads a row: `None` when all its cells are blank.
-    pub fn row<'c>(
-        &self,
-        line: u64,
-        cells: impl Iterator<Item = &'c str>,
-    ) -> Option<Result<Row, RowFailure>> {
+    fn row<'c>(&self, line: u64, cells: impl Iterator<Item = &'c str>) -> Option<Result<Row, RowFailure>> {
         let cells: Vec<&str> = cells.map(str::trim).collect();
         if cells.iter().all(|cell| cell.is_empty()) {
             return None;

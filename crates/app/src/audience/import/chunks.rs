@@ -1,9 +1,9 @@
-//! Cutting a file into chunks.
+//! Cutting a file into chunks, whatever its columns mean.
 
 use std::sync::Arc;
 
 use mailwright_core::csv::{Position, Read, Reader};
-use mailwright_core::import::{Columns, Row, RowFailure};
+use mailwright_core::import::{Layout, RowFailure};
 
 use crate::error::Result;
 
@@ -16,16 +16,23 @@ const CHUNK_BYTES: u64 = 512 * 1024;
 pub const NO_ROWS: &str = "The file has no rows.";
 
 /// Some rows of a file.
-#[derive(Debug, Default)]
-pub struct Chunk {
-    pub(super) rows: Vec<Row>,
+#[derive(Debug)]
+pub struct Chunk<Columns: Layout> {
+    /// Rows that can be imported.
+    pub rows: Vec<Columns::Row>,
     /// Rows that cannot be imported.
     pub failures: Vec<RowFailure>,
     /// Position after the chunk.
     pub end: Position,
 }
 
-impl Chunk {
+impl<Columns: Layout> Default for Chunk<Columns> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), failures: Vec::new(), end: Position::default() }
+    }
+}
+
+impl<Columns: Layout> Chunk<Columns> {
     /// How many rows of the file it is about.
     pub fn len(&self) -> usize {
         self.rows.len() + self.failures.len()
@@ -38,15 +45,21 @@ impl Chunk {
 }
 
 /// Cuts a file into chunks. It is given the file piece by piece and holds one chunk at most.
-#[derive(Debug, Default)]
-pub struct Chunks {
+#[derive(Debug)]
+pub struct Chunks<Columns: Layout> {
     reader: Reader,
     columns: Option<Arc<Columns>>,
-    chunk: Chunk,
+    chunk: Chunk<Columns>,
     started: u64,
 }
 
-impl Chunks {
+impl<Columns: Layout> Default for Chunks<Columns> {
+    fn default() -> Self {
+        Self { reader: Reader::default(), columns: None, chunk: Chunk::default(), started: 0 }
+    }
+}
+
+impl<Columns: Layout> Chunks<Columns> {
     /// Goes on at a position behind the header.
     pub(super) fn starting_at(columns: &Arc<Columns>, position: Position) -> Self {
         Self {
@@ -59,7 +72,7 @@ impl Chunks {
 
     /// Reads from the front of `input` until a chunk is full. Returns how many bytes are done with, and the chunk, if
     /// there was input enough for one. The error says what is wrong with the file.
-    pub fn read(&mut self, input: &[u8]) -> Result<(usize, Option<Chunk>), String> {
+    pub fn read(&mut self, input: &[u8]) -> Result<(usize, Option<Chunk<Columns>>), String> {
         let mut taken = 0;
         loop {
             let (bytes, read) = self.reader.read(&input[taken..]);
@@ -76,7 +89,7 @@ impl Chunks {
     }
 
     /// The last chunk, which may be empty, once all input was read.
-    pub fn finish(&mut self) -> Result<Chunk, String> {
+    pub fn finish(&mut self) -> Result<Chunk<Columns>, String> {
         while self.reader.finish() == Read::Record {
             self.record()?;
         }
@@ -86,7 +99,7 @@ impl Chunks {
         Ok(self.take())
     }
 
-    fn take(&mut self) -> Chunk {
+    fn take(&mut self) -> Chunk<Columns> {
         let end = self.reader.position();
         self.started = end.bytes;
         Chunk { end, ..std::mem::take(&mut self.chunk) }
@@ -120,8 +133,8 @@ impl Chunks {
     }
 }
 
-pub(super) fn header(file: &[u8]) -> Result<(Arc<Columns>, Position), String> {
-    let mut chunks = Chunks::default();
+pub(super) fn header<Columns: Layout>(file: &[u8]) -> Result<(Arc<Columns>, Position), String> {
+    let mut chunks = Chunks::<Columns>::default();
     let (_, read) = chunks.reader.read(file);
     if read != Read::Record && chunks.reader.finish() != Read::Record {
         return Err(NO_ROWS.to_owned());

@@ -9,7 +9,7 @@ mod upload;
 use std::sync::Arc;
 
 use mailwright_core::ids::JobId;
-use mailwright_core::import::{ImportProgress, MAX_FAILURES, RowFailure};
+use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES, RowFailure};
 use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_store::body;
@@ -22,7 +22,7 @@ use crate::error::Result;
 pub use chunks::{Chunk, Chunks, NO_ROWS};
 pub use rows::Applied;
 use rows::apply;
-pub(crate) use upload::Import;
+pub(crate) use upload::{Import, UploadedFile, keep_failures};
 
 /// How often a chunk is tried again because somebody changed one of its contacts meanwhile.
 const PATIENCE: Patience = Patience::of(100);
@@ -62,7 +62,7 @@ impl App {
     pub async fn import_chunk(
         &self,
         project: &Project,
-        chunk: &Arc<Chunk>,
+        chunk: &Arc<Chunk<Columns>>,
         default_for_new: bool,
     ) -> Result<Applied> {
         let number = project.number;

@@ -6,7 +6,7 @@ use mailwright_core::excess::MAX_LOADED;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::import::{Row, RowFailure};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::{Contacts, Upsert, asks};
+use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::insight::deltas::Deltas;
@@ -99,7 +99,7 @@ impl Changes {
                 subscription,
                 patch: &row.patch,
                 evidence,
-                asks: asks(self.double_opt_in, evidence),
+                double_opt_in: self.double_opt_in,
             };
             let upserted = contacts.upsert(upsert, now);
             if upserted.is_new {

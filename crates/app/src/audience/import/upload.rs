@@ -1,11 +1,11 @@
-//! An uploaded file, which is imported by a background job.
+//! Uploaded files, which are imported by background jobs.
 
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::csv::Position;
 use mailwright_core::ids::ProjectNumber;
-use mailwright_core::import::{Columns, ImportProgress, MAX_FAILURES};
+use mailwright_core::import::{Columns, ImportProgress, Layout, MAX_FAILURES, RowFailure};
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
 use mailwright_store::background::job::{self as store, ClaimRef, Progress};
@@ -16,48 +16,77 @@ use super::rows::apply;
 use crate::background::job::{Batch, JobHandler, Part, StepResult, from_value, to_value};
 use crate::error::Result;
 
-/// An uploaded file that is being imported.
+/// An uploaded file, cut into chunks.
 #[derive(Debug)]
-pub(crate) struct Import {
-    project: ProjectNumber,
-    file: Vec<u8>,
+pub(crate) struct UploadedFile<Columns> {
+    content: Vec<u8>,
     columns: Arc<Columns>,
     header_end: Position,
 }
 
-impl Import {
-    /// Checks the whole file: faults of the file must be found before a row is imported.
-    pub(crate) fn open(project: ProjectNumber, file: Vec<u8>) -> Result<Self, String> {
-        if let Err(error) = std::str::from_utf8(&file) {
-            let lines = file[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
+impl<Columns: Layout> UploadedFile<Columns> {
+    /// Checks the whole file: its faults must be found before a row is imported.
+    pub(crate) fn open(content: Vec<u8>) -> Result<Self, String> {
+        if let Err(error) = std::str::from_utf8(&content) {
+            let lines = content[..error.valid_up_to()].split(|byte| *byte == b'\n').count();
             return Err(not_utf8(lines as u64));
         }
-        let (columns, header_end) = header(&file)?;
-        let import = Self { project, file, columns, header_end };
-        if import.chunk(header_end)?.0.is_empty() {
+        let (columns, header_end) = header(&content)?;
+        let file = Self { content, columns, header_end };
+        if file.chunk(Position::default())?.0.is_empty() {
             return Err(NO_ROWS.to_owned());
         }
-        Ok(import)
+        Ok(file)
     }
 
-    /// The rows behind `position`, and whether they are the last.
-    fn chunk(&self, position: Position) -> Result<(Chunk, bool), String> {
-        let mut chunks = Chunks::starting_at(&self.columns, position);
-        let rest = self.file.get(position.bytes as usize..).unwrap_or_default();
+    /// The rows behind a position, those behind the header at the beginning of the file, and whether they are the last.
+    pub(crate) fn chunk(&self, position: Position) -> Result<(Chunk<Columns>, bool), String> {
+        let start = if position.bytes == 0 { self.header_end } else { position };
+        let mut chunks = Chunks::starting_at(&self.columns, start);
+        let rest = self.content.get(start.bytes as usize..).unwrap_or_default();
         match chunks.read(rest)? {
             (_, Some(chunk)) => Ok((chunk, false)),
             (_, None) => Ok((chunks.finish()?, true)),
         }
+    }
+
+    /// How much of it, in percent, stands before a position.
+    pub(crate) fn percent(&self, position: Position) -> i64 {
+        (position.bytes * 100 / (self.content.len() as u64).max(1)) as i64
+    }
+}
+
+/// Keeps rows that failed, in their order, beside the `before` that did: the first of them all.
+pub(crate) async fn keep_failures(
+    tx: &mut Tx<'_>,
+    claim: ClaimRef,
+    before: u64,
+    failures: &[RowFailure],
+) -> mailwright_store::Result<()> {
+    let room = MAX_FAILURES.saturating_sub(before) as usize;
+    let kept: Vec<String> = failures.iter().take(room).map(|failure| to_value(failure).to_string()).collect();
+    store::add_failures(tx, claim, before, &kept).await
+}
+
+/// An uploaded file of contacts that is being imported.
+#[derive(Debug)]
+pub(crate) struct Import {
+    project: ProjectNumber,
+    file: UploadedFile<Columns>,
+}
+
+impl Import {
+    pub(crate) fn open(project: ProjectNumber, file: Vec<u8>) -> Result<Self, String> {
+        Ok(Self { project, file: UploadedFile::open(file)? })
     }
 }
 
 impl JobHandler for Import {
     fn next(&self, progress: &Value) -> Result<Part, String> {
         let before: ImportProgress = from_value(progress)?;
-        let start = if before.bytes == 0 { self.header_end } else { before.position() };
-        let (chunk, is_last) = self.chunk(start)?;
-        let size = self.file.len() as u64;
-        Ok(Part::Batch(Arc::new(Rows { project: self.project, before, chunk, size, is_last })))
+        let (chunk, is_last) = self.file.chunk(before.position())?;
+        let percent = self.file.percent(chunk.end);
+        Ok(Part::Batch(Arc::new(Rows { project: self.project, before, chunk, percent, is_last })))
     }
 }
 
@@ -66,8 +95,8 @@ impl JobHandler for Import {
 struct Rows {
     project: ProjectNumber,
     before: ImportProgress,
-    chunk: Chunk,
-    size: u64,
+    chunk: Chunk<Columns>,
+    percent: i64,
     is_last: bool,
 }
 
@@ -80,11 +109,9 @@ impl Batch for Rows {
     ) -> BoxFuture<'t, mailwright_store::Result<StepResult>> {
         Box::pin(async move {
             let applied = apply(tx, self.project, &self.chunk.rows, true, now).await?;
-            let mut failures: Vec<_> = self.chunk.failures.iter().chain(&applied.failures).collect();
+            let mut failures = [&self.chunk.failures[..], &applied.failures].concat();
             failures.sort_by_key(|failure| failure.row);
-            let room = MAX_FAILURES.saturating_sub(self.before.failed) as usize;
-            let kept = failures.iter().take(room).map(|failure| to_value(failure).to_string());
-            store::add_failures(tx, claim, self.before.failed, &kept.collect::<Vec<_>>()).await?;
+            keep_failures(tx, claim, self.before.failed, &failures).await?;
             let counts = ImportProgress {
                 rows: self.before.rows + self.chunk.len() as u64,
                 created: self.before.created + applied.created,
@@ -92,8 +119,7 @@ impl Batch for Rows {
                 failed: self.before.failed + failures.len() as u64,
                 ..self.before.at(self.chunk.end)
             };
-            let percent = (counts.bytes * 100 / self.size.max(1)) as i64;
-            let progress = Progress { progress: to_value(&counts), percent };
+            let progress = Progress { progress: to_value(&counts), percent: self.percent };
             Ok(StepResult { progress, is_last: self.is_last })
         })
     }
@@ -101,7 +127,7 @@ impl Batch for Rows {
 
 #[cfg(test)]
 mod tests {
-    use mailwright_core::import::{Row, RowFailure};
+    use mailwright_core::import::Row;
 
     use super::super::chunks::CHUNK_ROWS;
     use super::*;
@@ -117,7 +143,7 @@ mod tests {
         format!("email,note\n{}", rows.collect::<Vec<_>>().concat())
     }
 
-    fn gather(all: &mut (Vec<Row>, Vec<RowFailure>), chunk: Chunk) {
+    fn gather(all: &mut (Vec<Row>, Vec<RowFailure>), chunk: Chunk<Columns>) {
         all.0.extend(chunk.rows);
         all.1.extend(chunk.failures);
     }
@@ -126,7 +152,7 @@ mod tests {
     fn a_file_is_the_same_read_in_pieces_and_from_stored_positions() {
         let file = file();
         let mut pieces = (Vec::new(), Vec::new());
-        let mut chunks = Chunks::default();
+        let mut chunks = Chunks::<Columns>::default();
         for mut piece in file.as_bytes().chunks(1000) {
             while let (taken, Some(chunk)) = chunks.read(piece).unwrap() {
                 assert!(chunk.len() <= CHUNK_ROWS);
@@ -137,12 +163,12 @@ mod tests {
         gather(&mut pieces, chunks.finish().unwrap());
         assert_eq!((pieces.0.len(), pieces.1.len()), (1500, 250));
 
-        let import = Import::open(ProjectNumber(1), file.clone().into_bytes()).unwrap();
+        let uploaded = UploadedFile::<Columns>::open(file.clone().into_bytes()).unwrap();
         let mut stored = (Vec::new(), Vec::new());
-        let mut progress = ImportProgress::default().at(import.header_end);
+        let mut progress = ImportProgress::default();
         let mut count = 0;
         loop {
-            let (chunk, is_last) = import.chunk(progress.position()).unwrap();
+            let (chunk, is_last) = uploaded.chunk(progress.position()).unwrap();
             progress = from_value::<ImportProgress>(&to_value(&progress)).unwrap().at(chunk.end);
             gather(&mut stored, chunk);
             count += 1;

@@ -158,7 +158,7 @@ async fn store(
         let subscription =
             Subscription { given: Some(number % 10 != 9), default_for_new: true, preserve_existing: false };
         let evidence = Evidence::by(ConsentWay::Api);
-        let upsert = Upsert { project, email, subscription, patch, evidence, asks: false };
+        let upsert = Upsert { project, email, subscription, patch, evidence, double_opt_in: false };
         let upserted = contacts.upsert(upsert, *at);
         ids.push(upserted.contact.id.into());
     }

@@ -105,7 +105,7 @@ async fn run(tx: &mut Tx<'_>, calls: &[Call]) -> mailwright_store::Result<Vec<()
     for call in calls {
         let evidence = Evidence::by(ConsentWay::Track);
         let (project, email, patch) = (call.project, &call.email, &call.patch);
-        let upsert = Upsert { project, email, subscription, patch, evidence, asks: false };
+        let upsert = Upsert { project, email, subscription, patch, evidence, double_opt_in: false };
         let contact = contacts.upsert(upsert, call.at).contact.id;
         events.push(NewEvent {
             id: EventId::new(call.at, rand::random()),

@@ -94,6 +94,12 @@ impl Evidence {
         Self { way, mail: None, language: None, client: None, confirms: false }
     }
 
+    /// Whether a contact that is subscribed by it is asked to confirm first, where the project, or the topic, wants
+    /// double opt-in.
+    pub fn asks(&self, double_opt_in: bool) -> bool {
+        double_opt_in && self.way.is_asked_about()
+    }
+
     /// The same, because of a mail.
     #[must_use]
     pub const fn because_of(self, mail: Option<EmailId>) -> Self {

@@ -194,7 +194,7 @@ impl Selection {
         let way = if self.before.by_member { ConsentWay::Dashboard } else { ConsentWay::Api };
         let evidence = Evidence::by(way);
         let double_opt_in = project::get(tx, project).await?.is_some_and(|project| project.double_opt_in);
-        let wish = Wish { subscribed, evidence, asks: contact::asks(double_opt_in, evidence) };
+        let wish = Wish { subscribed, evidence, double_opt_in };
         let mut deltas = Deltas::default();
         let found = contact::subscribe(tx, project, ids, wish, now, &mut deltas).await?;
         let flipped = found.iter().filter(|contact| contact.flipped);

@@ -35,7 +35,7 @@ pub(crate) struct Operation {
     email: EmailAddress,
     subscription: Subscription,
     evidence: Evidence,
-    asks: bool,
+    double_opt_in: bool,
     patch: DataPatch,
     at: Timestamp,
 }
@@ -77,7 +77,7 @@ impl App {
         let operation = Operation {
             project: project.number,
             subscription: Subscription { given: subscribed, default_for_new: true, preserve_existing: false },
-            asks: store::asks(project.double_opt_in, evidence),
+            double_opt_in: project.double_opt_in,
             evidence,
             patch: DataPatch::new(data),
             at: self.0.clock.now(),
@@ -161,7 +161,7 @@ impl App {
                 Patch::Value(data) => DataPatch::new(data),
                 Patch::Absent | Patch::Null => DataPatch::default(),
             },
-            asks: store::asks(project.double_opt_in, evidence),
+            double_opt_in: project.double_opt_in,
         };
         let (number, now) = (project.number, self.0.clock.now());
         let updated = self.write(body!(async |tx| {
@@ -260,7 +260,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
             subscription: operation.subscription,
             patch: &operation.patch,
             evidence: operation.evidence,
-            asks: operation.asks,
+            double_opt_in: operation.double_opt_in,
         };
         let upserted = contacts.upsert(upsert, operation.at);
         if let Some(subscribed) = upserted.flip {

@@ -230,7 +230,7 @@ pub(crate) async fn choose(
     let mut entries = Vec::new();
     for (topic, subscribed) in wanted {
         let choice = before.get(&topic.id).copied();
-        let asks = topic.double_opt_in && evidence.way.is_asked_about();
+        let asks = evidence.asks(topic.double_opt_in);
         let is_in = topic.has(choice);
         let what = if *subscribed && !is_in && asks {
             let wanted = (project, contact, Some(topic.id), now);

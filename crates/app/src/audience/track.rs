@@ -15,7 +15,7 @@ use mailwright_core::custom_data::{Data, DataPatch};
 use mailwright_core::excess::{Excess, MAX_LOADED};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::{Contacts, Upsert, asks};
+use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::event_field::{self, EventField};
 use mailwright_store::audience::names::{Names, Wanted};
@@ -240,7 +240,7 @@ fn apply(
             subscription,
             patch: &operation.patch,
             evidence,
-            asks: asks(caller.double_opt_in.unwrap_or(operation.double_opt_in), evidence),
+            double_opt_in: caller.double_opt_in.unwrap_or(operation.double_opt_in),
         },
         operation.at,
     );

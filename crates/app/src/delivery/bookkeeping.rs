@@ -139,8 +139,14 @@ async fn unsubscribe(
             Cause::Complaint => ConsentWay::Complaint,
         };
         let (project, evidence) = (entry.project, Evidence::by(way).because_of(Some(entry.email)));
-        let upsert =
-            Upsert { project, email: entry.recipient, subscription, patch: &none, evidence, asks: false };
+        let upsert = Upsert {
+            project,
+            email: entry.recipient,
+            subscription,
+            patch: &none,
+            evidence,
+            double_opt_in: false,
+        };
         let upserted = contacts.upsert(upsert, entry.at);
         if let Some(subscribed) = upserted.flip {
             events.push(NewEvent::flip(project, upserted.contact.id, subscribed, evidence, entry.at));

@@ -21,7 +21,7 @@ use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_mail::received::Received;
 use mailwright_mail::sns::{Verdict, Verdicts};
-use mailwright_store::audience::contact::{Contacts, Upsert, asks};
+use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::feedback::inbound::{self, Inbound, Volume};
 use mailwright_store::feedback::origin;
@@ -238,8 +238,8 @@ async fn sender(
     let subscription =
         Subscription { given: None, default_for_new: message.is_proven(), preserve_existing: true };
     let (none, evidence) = (DataPatch::default(), Evidence::by(ConsentWay::Inbound));
-    let asks = project::get(tx, project).await?.is_some_and(|found| asks(found.double_opt_in, evidence));
-    let upsert = Upsert { project, email: &address, subscription, patch: &none, evidence, asks };
+    let double_opt_in = project::get(tx, project).await?.is_some_and(|found| found.double_opt_in);
+    let upsert = Upsert { project, email: &address, subscription, patch: &none, evidence, double_opt_in };
     let contact = contacts.upsert(upsert, now).contact.id;
     contacts.save(tx, deltas).await?;
     Ok(Some(contact))

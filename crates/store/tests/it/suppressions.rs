@@ -73,7 +73,8 @@ async fn mail_that_arrives_makes_it_begin_anew(database: TestDatabase) {
         let subscription =
             Subscription { given: Some(true), default_for_new: true, preserve_existing: false };
         let (email, evidence) = (&ada(), Evidence::by(ConsentWay::Api));
-        let upsert = Upsert { project: PROJECT, email, subscription, patch: &none, evidence, asks: false };
+        let upsert =
+            Upsert { project: PROJECT, email, subscription, patch: &none, evidence, double_opt_in: false };
         let contact = contacts.upsert(upsert, NOW).contact.id;
         contacts.save(tx, &mut deltas).await?;
         email::enqueue(tx, &[waiting_mail(PROJECT, contact, NOW)], &mut deltas).await?;

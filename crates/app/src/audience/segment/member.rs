@@ -10,7 +10,7 @@ use mailwright_core::ids::{ContactId, ProjectNumber, SegmentId};
 use mailwright_core::project::Project;
 use mailwright_core::segment::{Segment, SegmentType};
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::{Contacts, Upsert, asks};
+use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::segment as store;
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
@@ -141,15 +141,15 @@ async fn find(tx: &mut Tx<'_>, wanted: &Wanted, deltas: &mut Deltas) -> mailwrig
     let (mut ids, mut missing, mut created) = (Vec::new(), BTreeSet::new(), 0);
     let none = DataPatch::default();
     let evidence = Evidence::by(ConsentWay::Api);
-    let asks = wanted.create == Some(true)
-        && project::get(tx, project).await?.is_some_and(|project| asks(project.double_opt_in, evidence));
+    let double_opt_in = wanted.create == Some(true)
+        && project::get(tx, project).await?.is_some_and(|project| project.double_opt_in);
     for email in &wanted.emails {
         if let Some(contact) = contacts.get(project, email) {
             ids.push(contact.id);
         } else if let Some(subscribed) = wanted.create {
             let subscription =
                 Subscription { given: None, default_for_new: subscribed, preserve_existing: true };
-            let upsert = Upsert { project, email, subscription, patch: &none, evidence, asks };
+            let upsert = Upsert { project, email, subscription, patch: &none, evidence, double_opt_in };
             ids.push(contacts.upsert(upsert, wanted.at).contact.id);
             created += 1;
         } else {

@@ -98,7 +98,7 @@ async fn change_contacts(
         let subscription =
             Subscription { given: change.subscribed, default_for_new: true, preserve_existing: false };
         let (email, patch) = (&change.email, &change.patch);
-        let upsert = Upsert { project, email, subscription, patch, evidence, asks: false };
+        let upsert = Upsert { project, email, subscription, patch, evidence, double_opt_in: false };
         let upserted = contacts.upsert(upsert, change.at);
         if let Some(subscribed) = upserted.flip {
             events.push(NewEvent::flip(project, upserted.contact.id, subscribed, evidence, change.at));

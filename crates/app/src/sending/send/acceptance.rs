@@ -10,7 +10,7 @@ use mailwright_core::email::{EmailSource, Lane};
 use mailwright_core::excess::{Excess, MAX_LOADED, MAX_VARIABLES};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber, TopicId};
 use mailwright_core::template::TemplateType;
-use mailwright_store::audience::contact::{Contacts, Upsert, asks};
+use mailwright_store::audience::contact::{Contacts, Upsert};
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::suppression::Look;
@@ -69,14 +69,15 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     let mut out = Accepting { looks: looks?, ..Accepting::default() };
     let mut outcomes = Vec::with_capacity(operations.len());
     for ((operation, caller), holder) in operations.iter().zip(callers).zip(holders) {
-        let wants_confirmation = caller.as_ref().ok().and_then(|caller| caller.double_opt_in);
-        let asked = wants_confirmation.map_or(operation.asks, |wanted| asks(wanted, Evidence::by(WAY)));
+        let known = caller.as_ref().ok().and_then(|caller| caller.double_opt_in);
+        let double_opt_in = known.unwrap_or(operation.double_opt_in);
+        let asked = Evidence::by(WAY).asks(double_opt_in);
         let outcome = match (caller, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
             (Err(stale), None) => Err(Refusal::Stale(stale)),
             (Ok(_), None) => check(operation, asked, &domains, &contacts, &topics)
                 .and_then(|()| fit(operation, &contacts, &mut names).map_err(Refusal::Excess))
-                .map(|()| out.accept(operation, asked, &mut contacts)),
+                .map(|()| out.accept(operation, double_opt_in, &mut contacts)),
         };
         let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
         if let (true, Some(claim)) = (refused, &operation.claim) {
@@ -197,16 +198,21 @@ async fn look(
 }
 
 impl<'o> Accepting<'o> {
-    fn accept(&mut self, operation: &'o Operation, asked: bool, contacts: &mut Contacts) -> Vec<Accepted> {
+    fn accept(
+        &mut self,
+        operation: &'o Operation,
+        double_opt_in: bool,
+        contacts: &mut Contacts,
+    ) -> Vec<Accepted> {
         self.contents.insert((operation.project, operation.content.hash), operation);
         let recipients = operation.recipients.iter();
-        recipients.map(|(r, patch)| self.accept_one(operation, asked, r, patch, contacts)).collect()
+        recipients.map(|(r, patch)| self.accept_one(operation, double_opt_in, r, patch, contacts)).collect()
     }
 
     fn accept_one(
         &mut self,
         operation: &Operation,
-        asked: bool,
+        double_opt_in: bool,
         recipient: &Recipient,
         patch: &DataPatch,
         contacts: &mut Contacts,
@@ -217,7 +223,7 @@ impl<'o> Accepting<'o> {
             subscription: operation.subscription,
             patch,
             evidence: Evidence::by(WAY),
-            asks: asked,
+            double_opt_in,
         };
         let upserted = contacts.upsert(upsert, operation.at);
         let contact = upserted.contact.id;

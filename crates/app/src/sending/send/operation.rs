@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use mailwright_core::address::{EmailAddress, Mailbox};
-use mailwright_core::consent::Evidence;
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::{self, Data, DataPatch};
 use mailwright_core::ids::{ProjectNumber, TemplateId, TopicId};
@@ -13,12 +12,11 @@ use mailwright_core::project::Project;
 use mailwright_core::template::{Template, TemplateType};
 use mailwright_core::template_language::MAX_OUTPUT;
 use mailwright_core::time::Timestamp;
-use mailwright_store::audience::contact::asks;
 use mailwright_store::project::api_key::KeyHash;
 use mailwright_store::sending::content::{Bytes, Content};
 use mailwright_store::sending::idempotency::Claim;
 
-use super::request::{Recipient, Send, WAY};
+use super::request::{Recipient, Send};
 use crate::App;
 use crate::error::{Error, Result};
 use crate::project::key::Identity;
@@ -54,7 +52,7 @@ pub(crate) struct Operation {
     /// The topic that the mails belong to.
     pub(super) topic: Option<TopicId>,
     /// Whether contacts that it would subscribe are asked to confirm instead.
-    pub(super) asks: bool,
+    pub(super) double_opt_in: bool,
     pub(super) kind: TemplateType,
     pub(super) claim: Option<Claim>,
     pub(super) at: Timestamp,
@@ -158,7 +156,7 @@ impl App {
             reply_to,
             template: template_id,
             topic,
-            asks: asks(project.double_opt_in, Evidence::by(WAY)),
+            double_opt_in: project.double_opt_in,
             kind,
             claim: self.claim(caller, key),
             at,
@@ -195,7 +193,7 @@ impl App {
             reply_to: None,
             template: None,
             topic: None,
-            asks: false,
+            double_opt_in: false,
             kind: INLINE_KIND,
             claim: None,
             at: self.0.clock.now(),

@@ -30,8 +30,8 @@ pub struct Change {
     pub clear_data: bool,
     /// Changes to the custom data.
     pub patch: DataPatch,
-    /// Whether the contact is asked to confirm instead of being subscribed.
-    pub asks: bool,
+    /// Whether the contact is asked to confirm instead of being subscribed, unless it is the person who acts.
+    pub double_opt_in: bool,
 }
 
 /// A change to one contact by id. Returns the contact and the change of its subscription, or `None` if no contact has
@@ -69,7 +69,7 @@ pub async fn change(
     change.patch.apply(&mut contact.data);
     let mut consent = Changes::default();
     contact.subscribed = change.subscribed.unwrap_or(before.subscribed);
-    if change.asks && contact.subscribed && !before.subscribed {
+    if evidence.asks(change.double_opt_in) && contact.subscribed && !before.subscribed {
         contact.subscribed = false;
         consent.ask(project, id, evidence, now);
     }
@@ -126,8 +126,8 @@ pub struct Wish {
     pub subscribed: bool,
     /// How it is known that they want that.
     pub evidence: Evidence,
-    /// Whether they are asked to confirm instead of being subscribed.
-    pub asks: bool,
+    /// Whether they are asked to confirm instead of being subscribed, unless it is they who act.
+    pub double_opt_in: bool,
 }
 
 /// Sets the subscription of many contacts. Returns those that exist. Who is asked to confirm did not flip.
@@ -139,7 +139,7 @@ pub async fn subscribe(
     now: Timestamp,
     deltas: &mut Deltas,
 ) -> Result<Vec<Found>> {
-    let Wish { subscribed, evidence, asks } = wish;
+    let Wish { subscribed, evidence, double_opt_in } = wish;
     let mut rows = tx
         .all(
             "select id, email, subscribed, revision from contacts where project_id = $1 and id {in $2}",
@@ -151,7 +151,7 @@ pub async fn subscribe(
     rows.sort_by(|(_, one, ..), (_, other, ..)| one.cmp(other));
     let concerned: Vec<_> = rows.iter().filter(|(_, _, before, _)| *before != subscribed).collect();
     let mut consent = Changes::default();
-    if asks && subscribed {
+    if evidence.asks(double_opt_in) && subscribed {
         for (id, ..) in concerned {
             consent.ask(project, *id, evidence, now);
         }

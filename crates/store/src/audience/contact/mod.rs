@@ -12,4 +12,4 @@ pub use self::list::{List, Sort, Total, list, total};
 pub use self::record::{
     existing, get, hold, hold_all, hold_free, is_id_told, keep_all, next_ids, project_of, some,
 };
-pub use self::upsert::{Contacts, Upsert, Upserted, asks};
+pub use self::upsert::{Contacts, Upsert, Upserted};

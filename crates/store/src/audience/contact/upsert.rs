@@ -39,13 +39,8 @@ pub struct Upsert<'a> {
     pub patch: &'a DataPatch,
     /// How it is known that the contact wants the subscription to be changed.
     pub evidence: Evidence,
-    /// Whether a contact that it would subscribe is asked to confirm instead, as [`asks`] tells.
-    pub asks: bool,
-}
-
-/// Whether a project that wants double opt-in asks contacts that are subscribed by a way.
-pub fn asks(double_opt_in: bool, evidence: Evidence) -> bool {
-    double_opt_in && evidence.way.is_asked_about()
+    /// Whether a contact that it would subscribe is asked to confirm instead, unless it is the person who acts.
+    pub double_opt_in: bool,
 }
 
 /// What an upsert did.
@@ -140,7 +135,8 @@ impl Contacts {
 
     /// Applies an upsert in memory.
     pub fn upsert(&mut self, upsert: Upsert<'_>, now: Timestamp) -> Upserted {
-        let Upsert { project, email, subscription, patch, evidence, asks } = upsert;
+        let Upsert { project, email, subscription, patch, evidence, double_opt_in } = upsert;
+        let asks = evidence.asks(double_opt_in);
         let key = (project, email.clone());
         if let Some(state) = self.states.get_mut(&key) {
             let (id, before) = (state.contact.id, state.contact.subscribed);

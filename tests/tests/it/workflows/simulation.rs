@@ -50,8 +50,8 @@ pub(super) async fn quiet(app: &App) -> Rows {
         rows.remove("api_keys");
         // segments are brought up to date after a rest, and executions and mails may wait for their turn
         let is_done = rows.get("contact_changes").is_none_or(Vec::is_empty)
-            && !has_status(&rows, "workflow_executions", "RUNNING")
-            && !has_status(&rows, "emails", "PENDING");
+            && !is_due(&rows, "workflow_executions", app.now())
+            && !is_due(&rows, "emails", app.now());
         same = if rows == last && is_done { same + 1 } else { 0 };
         last = rows.clone();
         (same == 5).then_some(rows)
@@ -59,9 +59,9 @@ pub(super) async fn quiet(app: &App) -> Rows {
     .await
 }
 
-fn has_status(rows: &Rows, table: &str, status: &str) -> bool {
-    let mut rows = rows.get(table).into_iter().flatten();
-    rows.any(|row| serde_json::from_str::<Value>(row).expect("a row")["status"] == status)
+fn is_due(rows: &Rows, table: &str, now: i64) -> bool {
+    let due_at = |row: &String| serde_json::from_str::<Value>(row).expect("a row")["due_at"].as_i64();
+    rows.get(table).into_iter().flatten().filter_map(due_at).any(|due_at| due_at <= now)
 }
 
 /// What a summary says of the step of a type, without its id.

@@ -10,6 +10,12 @@ pub(crate) fn prefers_html(headers: &HeaderMap) -> bool {
     html > 0.0 && html > weight(headers, ACCEPT, &["application/json", "application/*", "*/*"])
 }
 
+/// Whether a client rather has CSV than JSON. Programs mostly take anything, which is no preference.
+pub(crate) fn prefers_csv(headers: &HeaderMap) -> bool {
+    let csv = weight(headers, ACCEPT, &["text/csv"]);
+    csv > 0.0 && csv > weight(headers, ACCEPT, &["application/json", "application/*"])
+}
+
 /// Whether a client takes gzip.
 pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     weight(headers, ACCEPT_ENCODING, &["gzip", "x-gzip", "*"]) > 0.0

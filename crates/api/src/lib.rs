@@ -18,6 +18,7 @@ mod feedback;
 mod fields;
 mod filter;
 mod host;
+mod insight;
 mod instance;
 mod json;
 mod middleware;
@@ -53,6 +54,7 @@ use crate::automation::{
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
 use crate::feedback::{heat, hit, received, sns, tracking};
+use crate::insight::{activity, analytics};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -92,6 +94,16 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(topic::list, topic::create))
         .routes(routes!(topic::get, topic::update, topic::delete))
         .routes(routes!(topic::of_contact, topic::set_of_contact))
+        // activity
+        .routes(routes!(activity::list))
+        .routes(routes!(activity::types_of_feed))
+        .routes(routes!(activity::stats))
+        .routes(routes!(activity::recent_count))
+        // analytics
+        .routes(routes!(analytics::timeseries))
+        .routes(routes!(analytics::top_campaigns))
+        .routes(routes!(analytics::campaign_stats))
+        .routes(routes!(analytics::top_events))
         // templates
         .routes(routes!(template::list, template::create))
         .routes(routes!(template::get, template::update, template::delete))

@@ -163,6 +163,22 @@ bounded!(
     RowLimit, "limit", 20, 100
 );
 bounded!(
+    /// Entries of the feed of everything that happens.
+    ActivityLimit, "limit", 50, 100
+);
+bounded!(
+    /// Minutes of the past.
+    Minutes, "minutes", 5, 60
+);
+bounded!(
+    /// The best campaigns.
+    TopCampaignLimit, "limit", 10, 50
+);
+bounded!(
+    /// The most frequent events.
+    TopEventLimit, "limit", 5, 20
+);
+bounded!(
     /// Events of a project.
     EventLimit, "limit", 100, 1000
 );

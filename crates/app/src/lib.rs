@@ -13,6 +13,7 @@ pub mod delivery;
 mod error;
 pub mod feedback;
 pub mod http_client;
+pub mod insight;
 pub mod metrics;
 pub mod project;
 pub mod secret;

@@ -3,6 +3,7 @@
 //! Nothing in this crate can fail for a reason outside its arguments. Time comes from [`time::Clock`], which a test can
 //! move. Ids ([`ids`]) are made from the time and random bytes that the caller passes.
 
+pub mod activity;
 pub mod address;
 pub mod attempt;
 pub mod audit;
@@ -32,6 +33,7 @@ pub mod project;
 mod reading;
 pub mod reputation;
 pub mod role;
+pub mod rollup;
 pub mod segment;
 pub mod short_text;
 pub mod standing;

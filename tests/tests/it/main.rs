@@ -15,6 +15,7 @@ mod events;
 mod feedback;
 mod idempotency;
 mod inbound;
+mod insight;
 mod invariants;
 mod keeping_time;
 mod locks;

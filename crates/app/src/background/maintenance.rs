@@ -17,6 +17,7 @@ use mailwright_store::background::forward;
 use mailwright_store::body;
 use mailwright_store::database::migrate;
 use mailwright_store::delivery::delivery_stats;
+use mailwright_store::insight::rollup;
 use mailwright_store::project;
 use mailwright_store::sending::campaign::queue;
 use mailwright_store::sending::{campaign, content, email, idempotency};
@@ -216,6 +217,9 @@ impl App {
             self.forget_suppressions(number, now).await?;
             self.forget_topics(number).await?;
             while search::build_step(&self.0.db, number, now).await? {}
+            while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
+            {
+            }
             // many are counted in several rounds, so that the other projects have their turn
             let mut steps = 0;
             while steps < EVENT_STEPS && event_day::count_step(&self.0.db, number).await? {

@@ -90,8 +90,11 @@ pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -
 
 async fn insert(tx: &Tx<'_>, events: &[NewEvent]) -> Result<()> {
     tx.each(
-        "insert into events (project_id, id, name, contact_id, email_id, data, created_at) \
-         select r.project_id, r.id, r.name, r.contact_id, r.email_id, r.data, r.created_at \
+        "insert into events (project_id, id, name, contact_id, email_id, data, created_at, origin_id, template_id) \
+         select r.project_id, r.id, r.name, r.contact_id, r.email_id, r.data, r.created_at, \
+         (select coalesce(m.campaign_id, m.workflow_id) from emails m where m.project_id = r.project_id \
+         and m.id = r.email_id), \
+         (select m.template_id from emails m where m.project_id = r.project_id and m.id = r.email_id) \
          from {rows r: project_id int, id id, name text, contact_id id, email_id id, data json, created_at int}",
         &[
             Arg::Ints(events.iter().map(|e| Some(e.project.0)).collect()),

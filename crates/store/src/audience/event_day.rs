@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use mailwright_core::ids::{EventId, ProjectNumber};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 
 use crate::args;
@@ -15,6 +16,7 @@ use crate::database::migrate::EVENT_DAYS;
 use crate::database::tx::{Rx, Tx};
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 
 /// Events that one step of counting takes.
 const STEP: usize = 5_000;
@@ -46,6 +48,11 @@ impl Key<'_> {
 
 /// Counts events of a name at a time, or that they are gone.
 pub(crate) fn count(deltas: &mut Deltas, project: ProjectNumber, name: &str, at: Timestamp, delta: i64) {
+    rollup::count(deltas.sums(), project, Metric::Events, at, delta);
+    count_by_day(deltas, project, name, at, delta);
+}
+
+fn count_by_day(deltas: &mut Deltas, project: ProjectNumber, name: &str, at: Timestamp, delta: i64) {
     deltas.add(project, Counter::EventDay, &Key { day: day(at), name }.to_string(), delta);
 }
 
@@ -86,8 +93,9 @@ pub(crate) async fn forget<'e>(
 ) -> Result<()> {
     let uncounted = uncounted(tx, project, LOCKED).await?;
     for (id, name, at) in removed {
+        rollup::count(deltas.sums(), project, Metric::Events, at, -1);
         if uncounted.is_none_or(|uncounted| !uncounted.holds(id)) {
-            count(deltas, project, name, at, -1);
+            count_by_day(deltas, project, name, at, -1);
         }
     }
     Ok(())
@@ -113,7 +121,7 @@ async fn step(tx: &mut Tx<'_>, project: ProjectNumber) -> Result<bool> {
         .await?;
     let mut deltas = Deltas::default();
     for (_, name, at) in &found {
-        count(&mut deltas, project, name, *at, 1);
+        count_by_day(&mut deltas, project, name, *at, 1);
     }
     deltas.save(tx).await?;
     match found.last() {

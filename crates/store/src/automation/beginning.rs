@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::BEGUN;
 use mailwright_core::workflow::kind::{ExecutionStatus, Refused};
@@ -19,6 +20,7 @@ use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::insight::counter::Sums;
+use crate::insight::rollup;
 
 /// An execution to begin.
 #[derive(Debug, Clone)]
@@ -51,6 +53,7 @@ pub async fn begin(
     for Beginning { stored, .. } in new.iter().filter(|one| !refused.contains_key(&one.stored.execution.id)) {
         version::count(sums, project, stored.workflow, stored.version, 1);
         figures::add(sums, project, stored.workflow, &BEGUN);
+        rollup::count(sums, project, Metric::Started, stored.execution.id.instant(), 1);
     }
     Ok(refused)
 }

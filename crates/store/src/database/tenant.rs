@@ -78,6 +78,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("counters", purged_by("kind, name, shard", 500)),
     ("events", purged_by("id", 500)),
     ("event_days", purged_by("project_id", 1)),
+    ("rollup_days", purged_by("day", 500)),
     ("idempotency_keys", purged_by("key", 500)),
     ("mailbox", purged_by("id", 100)),
     ("contents", purged_by("hash", 50)),

@@ -3,6 +3,7 @@
 
 use mailwright_core::email::{EmailSource, EmailStatus};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
@@ -13,6 +14,7 @@ use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::email::count;
 use crate::sending::email::record::Email;
 
@@ -270,6 +272,7 @@ pub async fn recipients_of(
 /// Stores a mail that came in.
 pub async fn add(tx: &Tx<'_>, project: ProjectNumber, mail: &Inbound, deltas: &mut Deltas) -> Result<()> {
     count::add(deltas, project, EmailStatus::Received, 1);
+    rollup::count(deltas.sums(), project, Metric::Received, mail.id.instant(), 1);
     tx.execute_one(
         "insert into inbound_mails (project_id, id, contact_id, recipient, recipients, from_address, from_name, \
          from_header, subject, message_id, in_reply_to, is_automatic, attachments, verdicts, raw_hash, size, created_at) \
@@ -324,16 +327,19 @@ pub(crate) async fn forget_contact(
     limit: i64,
     deltas: &mut Deltas,
 ) -> Result<usize> {
-    let gone: Vec<Vec<u8>> = tx
+    let gone: Vec<(EmailId, Vec<u8>)> = tx
         .all(
             "delete from inbound_mails where project_id = $1 and id in (select id from inbound_mails \
-             where project_id = $1 and contact_id = $2 limit $3) returning raw_hash",
+             where project_id = $1 and contact_id = $2 limit $3) returning id, raw_hash",
             args![project, contact, limit],
-            |r| r.get(0),
+            |r| Ok((r.get(0)?, r.get(1)?)),
         )
         .await?;
     count::add(deltas, project, EmailStatus::Received, -(gone.len() as i64));
-    let hashes = || Arg::Blobs(gone.iter().map(|hash| Some(hash.as_slice().into())).collect());
+    for (id, _) in &gone {
+        rollup::count(deltas.sums(), project, Metric::Received, id.instant(), -1);
+    }
+    let hashes = || Arg::Blobs(gone.iter().map(|(_, hash)| Some(hash.as_slice().into())).collect());
     for table in ["inbound_raw", "inbound_contents"] {
         tx.execute(
             format!(

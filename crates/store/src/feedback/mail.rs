@@ -5,6 +5,7 @@ use mailwright_core::bounce::BounceClass;
 use mailwright_core::email::{EmailSource, EmailStatus, Reason, RecipientState};
 use mailwright_core::event::Activity;
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, StepId, TemplateId, WorkflowId};
+use mailwright_core::rollup::Metric;
 use mailwright_core::standing::Standing;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
@@ -17,6 +18,7 @@ use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::campaign::ledger;
 use crate::sending::email::count::move_count;
 use crate::sending::template_figures;
@@ -245,6 +247,18 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mail: &Mail, at: Timestamp
             }
             figures::add_mail(deltas.sums(), project, origin, Figure::Sent, 1);
         }
+    }
+    let of_project = [
+        (Metric::Sent, before.sent_at, now.sent_at),
+        (Metric::Delivered, before.delivered_at, now.delivered_at),
+        (Metric::Opened, before.opened_at, now.opened_at),
+        (Metric::Clicked, before.clicked_at, now.clicked_at),
+        (Metric::Bounced, before.bounced_at, now.bounced_at),
+        (Metric::Complained, before.complained_at, now.complained_at),
+    ];
+    for (metric, before, now) in of_project {
+        let delta = i64::from(now.is_some()) - i64::from(before.is_some());
+        rollup::count(deltas.sums(), project, metric, mail.id.instant(), delta);
     }
     let known = [
         (Activity::Delivered, before.delivered_at, now.delivered_at),

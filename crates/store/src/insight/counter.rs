@@ -30,6 +30,8 @@ names! {
         Event = "event",
         /// Events by day; see [`crate::audience::event_day`].
         EventDay = "event_day",
+        /// What happened in each quarter of an hour; see [`crate::insight::rollup`].
+        Quarter = "quarter",
         /// Emails by status; the name is the status.
         Email = "email",
         /// Captured mails; the name is empty.

@@ -1,4 +1,7 @@
 //! Sums, and what a transaction changes besides its rows.
 
+pub mod activity;
+pub mod campaigns;
 pub mod counter;
 pub mod deltas;
+pub mod rollup;

@@ -24,13 +24,13 @@ use mailwright_tests::{events_of, read, send_ok, text, with};
 
 /// Somebody who asks for what stands in a mail.
 #[derive(Clone, Copy, Debug)]
-struct Visitor {
+pub(crate) struct Visitor {
     agent: &'static str,
     address: &'static str,
 }
 
 /// A person.
-const PERSON: Visitor = Visitor {
+pub(crate) const PERSON: Visitor = Visitor {
     agent: "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36",
     address: "203.0.113.7",
 };
@@ -47,7 +47,7 @@ const THREE_LINKS: &str = "<p><a href=\"https://shop.test/one\">One</a> <a href=
     <a href=\"https://shop.test/three\">Three</a></p>";
 
 /// A server behind a proxy, which says who the clients are.
-fn builder(engine: Engine) -> AppBuilder {
+pub(crate) fn builder(engine: Engine) -> AppBuilder {
     App::builder(engine).env("MAILWRIGHT_TRUSTED_PROXIES", "1")
 }
 
@@ -69,7 +69,7 @@ async fn set(app: &App, changes: &Value) -> Value {
 }
 
 /// Asks for something in a mail.
-async fn visit(app: &App, path: &str, who: Visitor) -> Response {
+pub(crate) async fn visit(app: &App, path: &str, who: Visitor) -> Response {
     let request = app.request("GET", path).header("user-agent", who.agent);
     request.header("x-forwarded-for", who.address).send().await
 }
@@ -82,7 +82,7 @@ async fn target(app: &App, path: &str, who: Visitor) -> String {
 
 /// A mail that left, as its recipient has it.
 #[derive(Clone, Debug)]
-struct Mail {
+pub(crate) struct Mail {
     id: String,
     contact: Value,
     html: String,
@@ -93,7 +93,7 @@ struct Mail {
 
 impl Mail {
     /// A mail once it was handed over.
-    async fn of(app: &App, id: &str) -> Self {
+    pub(crate) async fn of(app: &App, id: &str) -> Self {
         let email = app.email_in(id, &["SENT"]).await;
         let captured = read(app, &format!("/mailbox/{id}")).await;
         Self {
@@ -111,7 +111,7 @@ impl Mail {
     }
 
     /// The paths of its tracked links, in their order, without the one that nobody sees.
-    fn links(&self) -> Vec<String> {
+    pub(crate) fn links(&self) -> Vec<String> {
         let hrefs = self.hrefs();
         let tracked = hrefs.iter().filter_map(|href| self.tracked(href));
         tracked.filter(|path| !path.ends_with("/999")).collect()
@@ -135,7 +135,7 @@ impl Mail {
     }
 
     /// The path of its picture.
-    fn picture(&self) -> String {
+    pub(crate) fn picture(&self) -> String {
         let sources = attributes(&self.html, "src");
         let pictures: Vec<String> = sources.iter().filter_map(|source| self.tracked(source)).collect();
         let [picture] = &pictures[..] else { panic!("not one picture: {}", self.html) };
@@ -178,7 +178,7 @@ async fn stored(app: &App, mail: &Mail, count: usize) -> Vec<Value> {
 }
 
 /// The same, once it is judged who they were.
-async fn judged(app: &App, mail: &Mail, count: usize) -> Vec<Value> {
+pub(crate) async fn judged(app: &App, mail: &Mail, count: usize) -> Vec<Value> {
     let hits = stored(app, mail, count).await;
     if hits.iter().any(|hit| hit["class"].is_null()) {
         app.advance(Duration::from_secs(4)).await;

@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 18] = [
+const GROUPS: [(&str, &str, &str); 20] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -19,6 +19,8 @@ const GROUPS: [(&str, &str, &str); 18] = [
     ("Workflows", "Workflows", "What contacts are led through, step by step, when something happens."),
     ("Segments", "Segments", "Contacts chosen by conditions or by hand."),
     ("Events", "Events", "What happened to contacts: tracked by you, or recorded by the service."),
+    ("Activity", "Activity", "Everything that happens in a project, in one feed."),
+    ("Analytics", "Analytics", "Figures over time, as JSON or, with `Accept: text/csv`, as CSV."),
     (
         "Suppressions",
         "Suppressions",

@@ -120,6 +120,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "inbound contents",
         sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
     },
+    Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

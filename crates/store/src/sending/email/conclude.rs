@@ -14,6 +14,7 @@ use mailwright_core::attempt::Attempt;
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::event::Activity;
 use mailwright_core::ids::{CampaignId, EmailId, StepId, TemplateId, WorkflowId};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
@@ -25,6 +26,7 @@ use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::campaign::ledger::sums;
 use crate::sending::template_figures;
 
@@ -170,6 +172,10 @@ pub async fn conclude(
             figures::add_mail(deltas.sums(), outcome.claim.project, step, figure, 1);
         }
         delivery_stats::count(deltas, outcome.claim.project, outcome.status, now);
+        for (metric, at) in [(Metric::Sent, outcome.sent_at), (Metric::Bounced, outcome.bounced_at)] {
+            let delta = i64::from(at.is_some());
+            rollup::count(deltas.sums(), outcome.claim.project, metric, outcome.claim.id.instant(), delta);
+        }
     }
     let changed = by_id.into_keys().collect();
     let without_contact = stored.iter().filter(|mail| mail.is_without_contact).map(|mail| mail.id).collect();

@@ -8,6 +8,7 @@ use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason};
 use mailwright_core::ids::{
     ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, TopicId, WorkflowId,
 };
+use mailwright_core::rollup::Metric;
 use mailwright_core::suppression::Match;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -21,6 +22,7 @@ use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 
 /// A mail to put into the outbox, of no campaign.
 #[derive(Debug, Clone)]
@@ -93,6 +95,7 @@ impl NewEmail {
 pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for email in emails {
         count::add(deltas, email.project, email.status(), 1);
+        rollup::count(deltas.sums(), email.project, Metric::Emails, email.id.instant(), 1);
         if let Some(Origin { workflow, step, .. }) = email.step {
             figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Emails, 1);
             if email.suppression.is_some() {

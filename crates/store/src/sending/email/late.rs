@@ -2,6 +2,7 @@
 
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::ids::{EmailId, ProjectNumber, StepId, WorkflowId};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
@@ -14,6 +15,7 @@ use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::delivery::delivery_stats;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::campaign::ledger::sums;
 
 /// The stored state of a mail that no longer waited when it turned out to be sent.
@@ -23,6 +25,7 @@ struct Ended {
     sent_claim: Option<i64>,
     without_contact: bool,
     origin: Option<(WorkflowId, StepId)>,
+    is_sent: bool,
 }
 
 /// Stores that mails were taken although [`conclude`](fn@super::conclude) found that they no longer wait: a former
@@ -57,6 +60,9 @@ pub async fn conclude_late(
                 | EmailStatus::Bounced
         );
         append_sent(tx, outcome, &ended, is_settled, now).await?;
+        if !ended.is_sent && outcome.sent_at.is_some() {
+            rollup::count(deltas.sums(), project, Metric::Sent, id.instant(), 1);
+        }
         if is_settled {
             continue;
         }
@@ -83,7 +89,7 @@ pub async fn conclude_late(
 
 async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
     tx.optional(
-        "select status, reason, sent_claim, recipient = '', workflow_id, step_id from emails where project_id = $1 and id = $2 {for_update}",
+        "select status, reason, sent_claim, recipient = '', workflow_id, step_id, sent_at is not null from emails where project_id = $1 and id = $2 {for_update}",
         args![project, id],
         |r| {
             Ok(Ended {
@@ -92,6 +98,7 @@ async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<O
                 sent_claim: r.get(2)?,
                 without_contact: r.get(3)?,
                 origin: r.get::<Option<WorkflowId>>(4)?.zip(r.get::<Option<StepId>>(5)?),
+                is_sent: r.get(6)?,
             })
         },
     )

@@ -2,6 +2,7 @@
 
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
@@ -14,6 +15,7 @@ use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::email::count::move_count;
 
 /// A retry that was asked for: which mails, and how far it came.
@@ -101,7 +103,7 @@ pub async fn requeue(
     let found = tx
         .all(
             format!(
-                "select id, status, reason, updated_at <= $4 from emails \
+                "select id, status, reason, updated_at <= $4, bounced_at is not null from emails \
                  where project_id = $1 and campaign_id = $2{walk} limit $3 {{for_update}}"
             ),
             &args,
@@ -111,6 +113,7 @@ pub async fn requeue(
                     r.named(1, "emails.status", EmailStatus::from_name)?,
                     r.named_or_null(2, "emails.reason", Reason::from_name)?,
                     r.get::<bool>(3)?,
+                    r.get::<bool>(4)?,
                 ))
             },
         )
@@ -118,7 +121,7 @@ pub async fn requeue(
     let mut deltas = Deltas::default();
     let mut ids: Vec<Option<Uuid>> = Vec::new();
     let mut held: Vec<EmailId> = Vec::new();
-    for (id, status, reason, _) in found.iter().filter(|(.., old)| *old) {
+    for (id, status, reason, _, has_bounced) in found.iter().filter(|(.., old, _)| *old) {
         ids.push(Some((*id).into()));
         if *status == EmailStatus::Suppressed {
             held.push(*id);
@@ -127,6 +130,7 @@ pub async fn requeue(
         let to = (RecipientState::Waiting, None);
         shift(&mut deltas, project, campaign, (retry.recipient_state, *reason), to);
         count_bounces(&mut deltas, project, campaign, *status, -1);
+        rollup::count(deltas.sums(), project, Metric::Bounced, id.instant(), -i64::from(*has_bounced));
     }
     tx.execute(
         "update emails set status = 'PENDING', recipient_state = 'WAITING', reason = null, error = null, suppression = null, \
@@ -137,7 +141,7 @@ pub async fn requeue(
     suppression::mail::forget(tx, project, &held).await?;
     deltas.save(tx).await?;
     let last = found.last().filter(|_| found.len() == limit);
-    Ok(last.map(|(id, _, reason, _)| Place {
+    Ok(last.map(|(id, _, reason, ..)| Place {
         reason: reason.map_or(String::new(), |r| r.as_str().to_owned()),
         id: *id,
     }))

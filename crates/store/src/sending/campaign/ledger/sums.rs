@@ -6,6 +6,7 @@ use mailwright_core::campaign::Ledger;
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::event::Activity;
 use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, StepId, TemplateId, WorkflowId};
+use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure as OfWorkflow;
 
@@ -17,6 +18,7 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::counter::{Counter, end_of};
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::template_figures;
 
 /// The state of a mail, and the reason for it.
@@ -114,6 +116,7 @@ pub async fn count_unsubscribed(
         )
         .await?;
     let Some((campaign, template, workflow, step)) = of else { return Ok(()) };
+    rollup::count(deltas.sums(), project, Metric::Unsubscribed, mail.instant(), 1);
     if let Some(campaign) = campaign {
         count(deltas, project, campaign, Figure::Unsubscribed, 1);
     }

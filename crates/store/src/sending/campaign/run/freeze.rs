@@ -5,6 +5,7 @@ use mailwright_core::campaign::Campaign;
 use mailwright_core::contact::Contact;
 use mailwright_core::email::{EmailStatus, Lane, Reason, RecipientState};
 use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
+use mailwright_core::rollup::Metric;
 use mailwright_core::suppression::Match;
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
@@ -18,6 +19,7 @@ use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
+use crate::insight::rollup;
 use crate::sending::campaign::ledger;
 use crate::sending::email::{NO_DEADLINE, count};
 
@@ -181,6 +183,7 @@ pub async fn freeze(
     for entry in entries.iter().filter(|entry| entered.contains(&entry.id)) {
         let (status, recipient_state, reason) = entry.state();
         count::add(deltas, run.project, status, 1);
+        rollup::count(deltas.sums(), run.project, Metric::Emails, entry.id.instant(), 1);
         ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
     }
     let held = entries.iter().filter(|entry| entry.suppression.is_some() && entered.contains(&entry.id));

@@ -1,0 +1,6 @@
+//! What happened in a project.
+
+pub(crate) mod activity;
+pub(crate) mod analytics;
+mod entry;
+mod table;

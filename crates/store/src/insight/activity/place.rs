@@ -1,0 +1,300 @@
+//! Looking up the places of entries, in the order of time.
+
+use super::{Query, Scope};
+use crate::args;
+use crate::database::error::Result;
+use crate::database::tx::{Row, Rx};
+use crate::database::value::Arg;
+use mailwright_core::activity::{ActivityType, EventNames, Place, Source, names_of_mail};
+use mailwright_core::ids::{ContactId, EventId, ProjectNumber};
+use mailwright_core::time::Timestamp;
+use mailwright_core::workflow::kind::ExecutionStatus;
+
+/// So many events are looked through for those of names that are many, before the names are looked up one by one.
+const LOOKED_THROUGH: usize = 2_000;
+
+/// The ids between which the rows are whose ids tell the time of their entry.
+type Bounds = (EventId, EventId);
+
+fn bounds(query: &Query, source: Source) -> Bounds {
+    (query.from.id_bound(source).into(), query.before.id_bound(source).into())
+}
+
+/// The places of rows whose ids tell the time of their entry.
+fn by_id(source: Source, ids: Vec<EventId>) -> Vec<Place> {
+    ids.into_iter().map(|id| Place { at: id.instant(), id: id.into(), source }).collect()
+}
+
+/// The places of rows of which the time is read as well.
+fn by_time(source: Source, rows: Vec<(Timestamp, EventId)>) -> Vec<Place> {
+    rows.into_iter().map(|(at, id)| Place { at, id: id.into(), source }).collect()
+}
+
+fn id(row: &Row<'_>) -> Result<EventId> {
+    row.get(0)
+}
+
+fn time_and_id(row: &Row<'_>) -> Result<(Timestamp, EventId)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+/// The newest events.
+pub(super) async fn of_events(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    query: &Query,
+    limit: i64,
+) -> Result<Vec<Place>> {
+    let (from, before) = bounds(query, Source::Event);
+    let scope: (&str, Arg<'_>) = match query.scope {
+        Scope::Project => return of_project(rx, project, query, limit).await,
+        Scope::Contact(contact) => ("contact_id", contact.into()),
+        Scope::Campaign(campaign) => ("origin_id", campaign.into()),
+        Scope::Workflow(workflow) => ("origin_id", workflow.into()),
+        Scope::Template(template) => ("template_id", template.into()),
+    };
+    let names = match query.scope {
+        Scope::Contact(contact) => names_of_contact(rx, project, contact, &query.events).await?,
+        _ => names_of_mail().filter(|name| query.events.has(name)).map(str::to_owned).collect(),
+    };
+    newest_of_names(rx, project, &names, Some(scope), (from, before), limit).await
+}
+
+async fn of_project(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    query: &Query,
+    limit: i64,
+) -> Result<Vec<Place>> {
+    let (from, before) = bounds(query, Source::Event);
+    let names = match (&query.events, query.events.known()) {
+        (EventNames::All, _) => {
+            let sql = "select id from events where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4";
+            let ids = rx.all(sql, args![project, from, before, limit], id).await?;
+            return Ok(by_id(Source::Event, ids));
+        }
+        (_, Some(known)) => known.into_iter().map(str::to_owned).collect(),
+        (events, None) => {
+            let seen = look_through(rx, project, (from, before)).await?;
+            let is_all = seen.len() < LOOKED_THROUGH;
+            let found = seen.into_iter().filter(|(_, name)| events.has(name)).map(|(id, _)| id);
+            let found: Vec<_> = found.take(limit as usize).collect();
+            if is_all || found.len() == limit as usize {
+                return Ok(by_id(Source::Event, found));
+            }
+            names_of_project(rx, project, events).await?
+        }
+    };
+    newest_of_names(rx, project, &names, None, (from, before), limit).await
+}
+
+/// The newest events of all names, with their names.
+async fn look_through(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    (from, before): Bounds,
+) -> Result<Vec<(EventId, String)>> {
+    rx.all(
+        "select id, name from events where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4",
+        args![project, from, before, LOOKED_THROUGH],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )
+    .await
+}
+
+async fn names_of_project(rx: &Rx<'_>, project: ProjectNumber, events: &EventNames) -> Result<Vec<String>> {
+    let mut names: Vec<String> =
+        rx.all("select name from event_names where project_id = $1", args![project], |r| r.get(0)).await?;
+    // names of the service are on no list
+    let moves = [ActivityType::SegmentEntered, ActivityType::SegmentExited];
+    if matches!(events, EventNames::OfTypes(types) if moves.iter().any(|kind| types.contains(kind))) {
+        let segments: Vec<String> = rx
+            .all(
+                "select distinct name from counters where project_id = $1 and kind = 'event' and name >= 'segment.' \
+                 and name < 'segment/'",
+                args![project],
+                |r| r.get(0),
+            )
+            .await?;
+        names.extend(segments);
+    }
+    names.extend(ActivityType::ALL.iter().filter_map(|kind| kind.event_name()).map(str::to_owned));
+    names.retain(|name| events.has(name));
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+/// The names of a contact's events: from name to name in the index.
+async fn names_of_contact(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    contact: ContactId,
+    events: &EventNames,
+) -> Result<Vec<String>> {
+    let mut names: Vec<String> = rx
+        .all(
+            "with recursive names (name) as (\
+             select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 order by e.name limit 1) \
+             union all select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 \
+             and e.name > n.name order by e.name limit 1) from names n where n.name is not null) \
+             select name from names where name is not null",
+            args![project, contact],
+            |r| r.get(0),
+        )
+        .await?;
+    names.retain(|name| events.has(name));
+    Ok(names)
+}
+
+/// The newest events of each of some names.
+async fn newest_of_names(
+    rx: &mut Rx<'_>,
+    project: ProjectNumber,
+    names: &[String],
+    scope: Option<(&str, Arg<'_>)>,
+    (from, before): Bounds,
+    limit: i64,
+) -> Result<Vec<Place>> {
+    let (column, of) = scope.map_or((None, Arg::Null), |(column, of)| (Some(column), of));
+    let scoped = match column {
+        Some(column) => format!("and e.{column} = $6"),
+        None => "and cast($6 as {id}) is null".to_owned(),
+    };
+    let newest = format!(
+        "select e.id from events e where e.project_id = $2 and e.name = {{name}} and e.id >= $3 and e.id < $4 {scoped} \
+         order by e.id desc limit $5"
+    );
+    // differs because SQLite has no lateral joins, and looks up name by name anyway
+    let sql = if rx.is_postgres() {
+        format!(
+            "select n.id from {{rows r: name text}} cross join lateral ({}) n",
+            newest.replace("{name}", "r.name")
+        )
+    } else {
+        newest.replace("{name}", "$1")
+    };
+    let args = [
+        Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
+        project.into(),
+        from.into(),
+        before.into(),
+        limit.into(),
+        of,
+    ];
+    Ok(by_id(Source::Event, rx.each_returning(sql, &args, id).await?))
+}
+
+/// The newest entries that are no events.
+pub(super) async fn of(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    source: Source,
+    query: &Query,
+    limit: i64,
+) -> Result<Vec<Place>> {
+    let (from, before) = bounds(query, source);
+    match (source, query.scope) {
+        (Source::Contact, Scope::Project) => {
+            let sql = "select id from contacts where project_id = $1 and id >= $2 and id < $3 order by id desc limit $4";
+            Ok(by_id(source, rx.all(sql, args![project, from, before, limit], id).await?))
+        }
+        (Source::Contact, Scope::Contact(contact)) => {
+            let sql = "select id from contacts where project_id = $1 and id = $2";
+            Ok(by_id(source, rx.all(sql, args![project, contact], id).await?))
+        }
+        (Source::Started, scope) => {
+            Ok(by_id(source, started(rx, project, scope, (from, before), limit).await?))
+        }
+        (Source::Completed, scope) => Ok(by_time(source, completed(rx, project, scope, query, limit).await?)),
+        (Source::Campaign, scope) => Ok(by_time(source, campaigns(rx, project, scope, query, limit).await?)),
+        (Source::Event | Source::Contact, _) => Ok(Vec::new()),
+    }
+}
+
+/// The newest campaigns that were sent.
+async fn campaigns(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    scope: Scope,
+    query: &Query,
+    limit: i64,
+) -> Result<Vec<(Timestamp, EventId)>> {
+    let bound = EventId::from(query.before.same_time_bound(Source::Campaign));
+    let (column, of): (&str, Arg<'_>) = match scope {
+        Scope::Project => ("cast($6 as {id}) is null", Arg::Null),
+        Scope::Campaign(campaign) => ("id = $6", campaign.into()),
+        Scope::Contact(_) | Scope::Workflow(_) | Scope::Template(_) => return Ok(Vec::new()),
+    };
+    rx.all(
+        format!(
+            "select sent_at, id from campaigns where project_id = $1 and sent_at is not null and sent_at >= $2 \
+             and (sent_at, id) < ($3, $4) and {column} order by sent_at desc, id desc limit $5"
+        ),
+        &[project.into(), query.from.at.into(), query.before.at.into(), bound.into(), limit.into(), of],
+        time_and_id,
+    )
+    .await
+}
+
+/// The newest executions that began.
+async fn started(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    scope: Scope,
+    (from, before): Bounds,
+    limit: i64,
+) -> Result<Vec<EventId>> {
+    match scope {
+        Scope::Project => {
+            let sql = "select id from workflow_executions where project_id = $1 and id >= $2 and id < $3 \
+                       order by id desc limit $4";
+            rx.all(sql, args![project, from, before, limit], id).await
+        }
+        // a contact has few
+        Scope::Contact(contact) => {
+            let sql = "select id from workflow_executions where project_id = $1 and contact_id = $2 and id >= $3 \
+                       and id < $4 order by id desc limit $5";
+            rx.all(sql, args![project, contact, from, before, limit], id).await
+        }
+        // the index has them by status
+        Scope::Workflow(workflow) => {
+            let newest = ExecutionStatus::ALL.map(|status| {
+                format!(
+                    "select id from (select id from workflow_executions where project_id = $1 and workflow_id = $2 \
+                     and status = '{status}' and id >= $3 and id < $4 order by id desc limit $5) as of_{status}"
+                )
+            });
+            let sql = format!("{} order by id desc limit $5", newest.join(" union all "));
+            rx.all(sql, args![project, workflow, from, before, limit], id).await
+        }
+        Scope::Campaign(_) | Scope::Template(_) => Ok(Vec::new()),
+    }
+}
+
+/// The newest executions that ended.
+async fn completed(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    scope: Scope,
+    query: &Query,
+    limit: i64,
+) -> Result<Vec<(Timestamp, EventId)>> {
+    let (column, of): (&str, Arg<'_>) = match scope {
+        Scope::Project => ("cast($6 as {id}) is null", Arg::Null),
+        Scope::Contact(contact) => ("contact_id = $6", contact.into()),
+        Scope::Workflow(workflow) => ("workflow_id = $6", workflow.into()),
+        Scope::Campaign(_) | Scope::Template(_) => return Ok(Vec::new()),
+    };
+    let bound = EventId::from(query.before.same_time_bound(Source::Completed));
+    rx.all(
+        format!(
+            "select completed_at, id from workflow_executions where project_id = $1 and completed_at is not null \
+             and completed_at >= $2 and (completed_at, id) < ($3, $4) and {column} \
+             order by completed_at desc, id desc limit $5"
+        ),
+        &[project.into(), query.from.at.into(), query.before.at.into(), bound.into(), limit.into(), of],
+        time_and_id,
+    )
+    .await
+}

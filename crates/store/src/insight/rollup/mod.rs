@@ -1,0 +1,117 @@
+//! How much happened in each quarter of an hour: sums that are kept in the transactions that change the rows that they
+//! count, so that a year of them costs what a day costs.
+//!
+//! A transaction adds to a counter of the quarter. The maintenance folds counters of past quarters into one row for each
+//! day (UTC), `rollup_days`, and what is learnt later of that day is folded into it again. All offsets of time zones are
+//! whole quarters of an hour, so the days of any zone are sums of quarters.
+//!
+//! What becomes of a mail counts for the quarter in which the mail was accepted (reference 7).
+
+mod figures;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::rollup::{Metric, Quarter};
+use mailwright_core::time::Timestamp;
+
+use crate::args;
+use crate::database::error::{Error, Result};
+use crate::database::tx::{Rx, Tx};
+use crate::insight::counter::{Counter, Sums};
+
+pub use figures::Figures;
+
+/// Counters that one step folds.
+const STEP: i64 = 2_000;
+
+/// Counts something in the quarter of a time: of mails the time when they were accepted.
+pub(crate) fn count(sums: &mut Sums, project: ProjectNumber, metric: Metric, at: Timestamp, delta: i64) {
+    let mut name = beginning(Quarter::of(at));
+    let _ = write!(name, "{metric}");
+    sums.add(project, Counter::Quarter, &name, delta);
+}
+
+/// What the names of the counters of a quarter begin with. Numbers of quarters have seven digits from 1998 to 2255.
+fn beginning(quarter: Quarter) -> String {
+    format!("{:07} ", quarter.0)
+}
+
+fn parse(name: &str) -> Option<(Quarter, Metric)> {
+    let (quarter, metric) = name.split_once(' ')?;
+    Some((Quarter(quarter.parse().ok()?), Metric::from_name(metric)?))
+}
+
+/// What happened in a project in the quarters from one on and before another.
+pub async fn read(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    (from, until): (Quarter, Quarter),
+) -> Result<BTreeMap<Quarter, Figures>> {
+    let mut found: BTreeMap<Quarter, Figures> = BTreeMap::new();
+    let days = rx
+        .all(
+            "select day, figures from rollup_days where project_id = $1 and day >= $2 and day <= $3",
+            args![project, from.day(), until.day()],
+            |r| Ok((r.get::<i64>(0)?, r.get::<Vec<u8>>(1)?)),
+        )
+        .await?;
+    for (day, bytes) in days {
+        for (quarter, metric, value) in figures::decode(day, &bytes).ok_or_else(corrupt)? {
+            if quarter >= from && quarter < until {
+                found.entry(quarter).or_default().add(metric, value);
+            }
+        }
+    }
+    let counters = rx
+        .all(
+            "select name, cast(sum(value) as {int}) from counters where project_id = $1 and kind = 'quarter' \
+             and name >= $2 and name < $3 group by name",
+            args![project, beginning(from), beginning(until)],
+            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    for (name, value) in counters {
+        let Some((quarter, metric)) = parse(&name) else { continue };
+        found.entry(quarter).or_default().add(metric, value);
+    }
+    Ok(found)
+}
+
+fn corrupt() -> Error {
+    Error::Corrupt { column: 1, expected: "figures", detail: "the list of a day does not end".to_owned() }
+}
+
+/// Folds counters of quarters before `now` into the rows of their days; whether there may be more.
+pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<bool> {
+    let gone = tx
+        .all(
+            "delete from counters where project_id = $1 and kind = 'quarter' and (name, shard) in \
+             (select name, shard from counters where project_id = $1 and kind = 'quarter' and name < $2 \
+             order by name limit $3) returning name, value",
+            args![project, beginning(Quarter::of(now)), STEP],
+            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    let mut days: BTreeMap<i64, BTreeMap<(Quarter, Metric), i64>> = BTreeMap::new();
+    for (name, value) in &gone {
+        let Some((quarter, metric)) = parse(name) else { continue };
+        *days.entry(quarter.day()).or_default().entry((quarter, metric)).or_default() += value;
+    }
+    for (day, mut sums) in days {
+        let sql = "select figures from rollup_days where project_id = $1 and day = $2 {for_update}";
+        if let Some(bytes) = tx.optional(sql, args![project, day], |r| r.get::<Vec<u8>>(0)).await? {
+            for (quarter, metric, value) in figures::decode(day, &bytes).ok_or_else(corrupt)? {
+                *sums.entry((quarter, metric)).or_default() += value;
+            }
+        }
+        tx.execute_one(
+            "insert into rollup_days (project_id, day, figures) values ($1, $2, $3) \
+             on conflict (project_id, day) do update set figures = excluded.figures",
+            args![project, day, &figures::encode(day, &sums)[..]],
+        )
+        .await?;
+    }
+    Ok(gone.len() as i64 == STEP)
+}

@@ -2,6 +2,7 @@
 
 use mailwright_app::insight::activity::{Campaign, Entry, Event, Execution, Mail, What};
 use mailwright_core::activity::{ActivityType, Source};
+use mailwright_core::bounce::BounceClass;
 use mailwright_core::ids::ContactId;
 use mailwright_core::time::Timestamp;
 use serde::Serialize;
@@ -107,7 +108,7 @@ fn of_mail(kind: ActivityType, mail: Mail) -> Map<String, Value> {
         ActivityType::EmailClicked => put("totalClicks", mail.clicks.into()),
         ActivityType::EmailBounced => {
             put("error", mail.error.into());
-            put("bounceClass", mail.bounce_class.map(|class| class.as_str()).into());
+            put("bounceClass", mail.bounce_class.map(BounceClass::as_str).into());
         }
         _ => {}
     }

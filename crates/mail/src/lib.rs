@@ -16,3 +16,4 @@ pub mod smtp;
 pub mod smtp_server;
 pub mod sns;
 pub mod text;
+pub mod verification;

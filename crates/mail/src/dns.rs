@@ -25,9 +25,9 @@ const PER_ATTEMPT: Duration = Duration::from_millis(2400);
 /// How many answers [`Dns::keeping_answers`] keeps: the oldest of those least asked for make room for new ones.
 const MAX_KEPT: u64 = 16_384;
 /// How long it keeps an answer, however long the answer allows it.
-const MAX_KEPT_FOR: Duration = Duration::from_secs(3600);
+const MAX_KEPT_FOR: Duration = Duration::from_hours(1);
 /// How long it keeps that there is no such name or record. Somebody may be about to create it.
-const MAX_ABSENCE_KEPT_FOR: Duration = Duration::from_secs(300);
+const MAX_ABSENCE_KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// Asks the name server for records. Cheap to clone.
 ///

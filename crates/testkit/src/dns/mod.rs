@@ -339,6 +339,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn answers_can_be_kept_wrong_and_late() {
+        let dns = FakeDns::start().await;
+        dns.set_ns("example.com", ["ns1.example.com"]);
+        dns.set_aaaa("example.com", [Ipv6Addr::LOCALHOST]);
+        assert!(ask(&dns, "example.com", NS).await.unwrap().ends_with(b"\x03ns1\x07example\x03com\x00"));
+        dns.set_ttl(600);
+        let answer = ask(&dns, "example.com", AAAA).await.unwrap();
+        let end = [&[0, 0, 2, 88, 0, 16][..], &[0; 15], &[1]].concat();
+        assert!(answer.ends_with(&end), "ten minutes, and the address");
+        let answer = ask(&dns, "example.com", MX).await.unwrap();
+        assert_eq!((summary(&answer), answer[9]), ((NO_ERROR, 0), 1), "a SOA record");
+        assert!(answer.ends_with(&600_u32.to_be_bytes()));
+
+        dns.set_fault(Some(Fault::Referral));
+        let answer = ask(&dns, "example.com", NS).await.unwrap();
+        assert_eq!((summary(&answer), answer[9]), ((NO_ERROR, 0), 1), "other name servers");
+        dns.set_fault(Some(Fault::WrongId));
+        assert_ne!(ask(&dns, "example.com", NS).await.unwrap()[..2], [7, 7]);
+        dns.set_fault(None);
+        dns.set_delay(Duration::from_secs(5));
+        assert_eq!(ask(&dns, "example.com", NS).await, None);
+        assert_eq!(dns.queries(), 6);
+    }
+
+    #[tokio::test]
     async fn a_long_answer_comes_over_tcp() {
         let dns = FakeDns::start().await;
         dns.set_txt("key.example.com", ["k".repeat(700)]);

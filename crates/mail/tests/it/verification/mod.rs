@@ -34,7 +34,7 @@ async fn server() -> FakeDns {
             "a" => dns.set_a(name, values.map(|value| value.parse::<Ipv4Addr>().unwrap())),
             "aaaa" => dns.set_aaaa(name, values.map(|value| value.parse::<Ipv6Addr>().unwrap())),
             "ns" => dns.set_ns(name, values),
-            "cname" => dns.set_cname(name, values.last().unwrap()),
+            "cname" => values.for_each(|target| dns.set_cname(name, target)),
             "servfail" => dns.set_servfail(name),
             other => panic!("{other}"),
         }

@@ -1,15 +1,19 @@
 //! DNS lookups, on `hickory-resolver`.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use hickory_resolver::config::{
     ConnectionConfig, NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts,
 };
-use hickory_resolver::net::NetError;
+use hickory_resolver::lookup::Lookup;
 use hickory_resolver::net::runtime::TokioRuntimeProvider;
+use hickory_resolver::net::{DnsError as Failure, NetError, NoRecords};
+use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::{Name, RData, RecordType};
+use hickory_resolver::system_conf::read_system_conf;
 use hickory_resolver::{ResolverBuilder, TokioResolver};
 use tokio::time::timeout;
 
@@ -18,14 +22,24 @@ const OVERALL: Duration = Duration::from_secs(5);
 /// How often a question is put, and how long each answer is waited for.
 const ATTEMPTS: usize = 2;
 const PER_ATTEMPT: Duration = Duration::from_millis(2400);
+/// How many answers [`Dns::keeping_answers`] keeps: the oldest of those least asked for make room for new ones.
+const MAX_KEPT: u64 = 16_384;
+/// How long it keeps an answer, however long the answer allows it.
+const MAX_KEPT_FOR: Duration = Duration::from_hours(1);
+/// How long it keeps that there is no such name or record. Somebody may be about to create it.
+const MAX_ABSENCE_KEPT_FOR: Duration = Duration::from_mins(5);
 
 /// Asks the name server for records. Cheap to clone.
 ///
-/// Nothing is cached: a check that somebody starts by hand has to see what was changed a second ago. Names are taken
-/// as complete, with or without the final dot; search domains and the hosts file play no part. Names in answers come
-/// in lower case and without the final dot.
+/// Nothing is cached, unless [`Dns::keeping_answers`] made it: a check that somebody starts by hand has to see what was
+/// changed a second ago. Names are taken as complete, with or without the final dot; search domains and the hosts file
+/// play no part. Names in answers come in lower case and without the final dot.
 #[derive(Clone)]
-pub struct Dns(TokioResolver);
+pub struct Dns {
+    resolver: TokioResolver,
+    /// The name servers, with what the system says about asking them.
+    settings: Arc<(ResolverConfig, ResolverOpts)>,
+}
 
 /// Why there are no records.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +52,19 @@ pub enum DnsError {
     Unavailable(String),
 }
 
+/// An answer that tells a name that is not there from one without such records, and both from no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer<T> {
+    /// The records; never empty.
+    Records(Vec<T>),
+    /// The name is there, or names below it are, without records of the type (RFC 2308 section 2.2).
+    NoData,
+    /// There is no such name (NXDOMAIN). After an alias it may be the name at the end that is not there.
+    NoName,
+    /// No answer in time, one that cannot be used, or one of a server that does not know.
+    Unknown,
+}
+
 impl fmt::Debug for Dns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Dns").finish_non_exhaustive()
@@ -47,9 +74,8 @@ impl fmt::Debug for Dns {
 impl Dns {
     /// Asks the name servers of the system (`/etc/resolv.conf`).
     pub fn system() -> Result<Self, DnsError> {
-        let builder =
-            TokioResolver::builder_tokio().map_err(|error| DnsError::Unavailable(error.to_string()))?;
-        build(builder).map_err(|error| DnsError::Unavailable(error.to_string()))
+        let settings = read_system_conf().map_err(|error| DnsError::Unavailable(error.to_string()))?;
+        build(Arc::new(settings), |_| ()).map_err(|error| DnsError::Unavailable(error.to_string()))
     }
 
     /// Asks one name server, by UDP, and by TCP when an answer is too long for that.
@@ -60,13 +86,26 @@ impl Dns {
         });
         let server = NameServerConfig::new(server.ip(), true, connections.into());
         let config = ResolverConfig::from_name_servers(vec![server]);
-        build(TokioResolver::builder_with_config(config, TokioRuntimeProvider::default()))
-            .expect("only TLS, which is not compiled in, can fail here")
+        build(Arc::new((config, ResolverOpts::default())), |_| ()).expect(NO_TLS)
+    }
+
+    /// Asks the same name servers and keeps what they say, as long as it says itself (the TTL; for what is not there that
+    /// of RFC 2308 section 5), but an hour at most, and five minutes what is not there. An answer without such a time, no
+    /// answer and a failure are not kept. At most 16,384 answers are kept at a time. Clones share them; another call does
+    /// not.
+    #[must_use]
+    pub fn keeping_answers(&self) -> Self {
+        build(Arc::clone(&self.settings), |options| {
+            options.cache_size = MAX_KEPT;
+            options.positive_max_ttl = Some(MAX_KEPT_FOR);
+            options.negative_max_ttl = Some(MAX_ABSENCE_KEPT_FOR);
+        })
+        .expect(NO_TLS)
     }
 
     /// The resolver, for whoever asks with it for more than records.
     pub(crate) fn resolver(&self) -> &TokioResolver {
-        &self.0
+        &self.resolver
     }
 
     /// The TXT records of a name, the strings of each joined (RFC 7208 section 3.3); invalid UTF-8 is replaced.
@@ -80,34 +119,20 @@ impl Dns {
 
     /// The mail servers of a domain with their preferences, best first. A null MX (RFC 7505) is one with an empty name.
     pub async fn mx(&self, name: &str) -> Result<Vec<(u16, String)>, DnsError> {
-        let mut servers = self
-            .records(name, RecordType::MX, |data| match data {
-                RData::MX(mx) => Some((mx.preference, host(&mx.exchange))),
-                _ => None,
-            })
-            .await?;
+        let mut servers = self.records(name, RecordType::MX, mail_server).await?;
         servers.sort();
         Ok(servers)
     }
 
     /// The name that a name is an alias of.
     pub async fn cname(&self, name: &str) -> Result<String, DnsError> {
-        let targets = self
-            .records(name, RecordType::CNAME, |data| match data {
-                RData::CNAME(target) => Some(host(&target.0)),
-                _ => None,
-            })
-            .await?;
+        let targets = self.records(name, RecordType::CNAME, alias).await?;
         targets.into_iter().next().ok_or(DnsError::NotFound)
     }
 
     /// The name servers of a zone.
     pub async fn ns(&self, name: &str) -> Result<Vec<String>, DnsError> {
-        self.records(name, RecordType::NS, |data| match data {
-            RData::NS(server) => Some(host(&server.0)),
-            _ => None,
-        })
-        .await
+        self.records(name, RecordType::NS, name_server).await
     }
 
     /// Whether a name is the apex of a zone: a registered domain, or a part of one that was delegated.
@@ -139,6 +164,31 @@ impl Dns {
         .await
     }
 
+    /// As [`Dns::mx`], in no order.
+    pub(crate) async fn ask_mx(&self, name: &str) -> Answer<(u16, String)> {
+        self.ask(name, RecordType::MX, mail_server).await
+    }
+
+    /// As [`Dns::ns`].
+    pub(crate) async fn ask_ns(&self, name: &str) -> Answer<String> {
+        self.ask(name, RecordType::NS, name_server).await
+    }
+
+    /// As [`Dns::cname`].
+    pub(crate) async fn ask_cname(&self, name: &str) -> Answer<String> {
+        self.ask(name, RecordType::CNAME, alias).await
+    }
+
+    /// As [`Dns::a`].
+    pub(crate) async fn ask_a(&self, name: &str) -> Answer<IpAddr> {
+        self.ask(name, RecordType::A, RData::ip_addr).await
+    }
+
+    /// As [`Dns::aaaa`].
+    pub(crate) async fn ask_aaaa(&self, name: &str) -> Answer<IpAddr> {
+        self.ask(name, RecordType::AAAA, RData::ip_addr).await
+    }
+
     /// What `pick` takes from the answers; never empty.
     async fn records<T>(
         &self,
@@ -147,29 +197,98 @@ impl Dns {
         pick: impl Fn(&RData) -> Option<T>,
     ) -> Result<Vec<T>, DnsError> {
         // What cannot be a name does not exist.
-        let mut name = Name::from_ascii(name).map_err(|_| DnsError::NotFound)?;
-        name.set_fqdn(true);
-        let lookup = timeout(OVERALL, self.0.lookup(name, kind))
-            .await
-            .map_err(|_| DnsError::Unavailable("no answer in time".into()))?
-            .map_err(|error| failure(&error))?;
-        let records: Vec<T> = lookup.answers().iter().filter_map(|record| pick(&record.data)).collect();
+        let name = complete(name).ok_or(DnsError::NotFound)?;
+        let lookup = self.lookup(name, kind).await.map_err(|error| match error {
+            None => DnsError::Unavailable("no answer in time".into()),
+            Some(error) => failure(&error),
+        })?;
+        let records = picked(&lookup, pick);
         if records.is_empty() { Err(DnsError::NotFound) } else { Ok(records) }
+    }
+
+    /// What `pick` takes from the answers, or why there is nothing.
+    async fn ask<T>(&self, name: &str, kind: RecordType, pick: impl Fn(&RData) -> Option<T>) -> Answer<T> {
+        let Some(name) = complete(name) else { return Answer::NoName };
+        match self.lookup(name, kind).await {
+            Ok(lookup) => Some(picked(&lookup, pick))
+                .filter(|records| !records.is_empty())
+                .map_or(Answer::Unknown, Answer::Records),
+            Err(Some(NetError::Dns(Failure::NoRecordsFound(none)))) => absence(&none),
+            Err(_) => Answer::Unknown,
+        }
+    }
+
+    /// The error is `None` when there is no answer in time.
+    async fn lookup(&self, name: Name, kind: RecordType) -> Result<Lookup, Option<NetError>> {
+        timeout(OVERALL, self.resolver.lookup(name, kind)).await.map_err(|_| None)?.map_err(Some)
     }
 }
 
-fn build(mut builder: ResolverBuilder<TokioRuntimeProvider>) -> Result<Dns, NetError> {
-    let options: &mut ResolverOpts = builder.options_mut();
+/// Why building a resolver cannot fail.
+const NO_TLS: &str = "only TLS, which is not compiled in, can fail here";
+
+fn build(
+    settings: Arc<(ResolverConfig, ResolverOpts)>,
+    change: impl FnOnce(&mut ResolverOpts),
+) -> Result<Dns, NetError> {
+    let (config, options) = &*settings;
+    let provider = TokioRuntimeProvider::default();
+    let mut builder: ResolverBuilder<_> = TokioResolver::builder_with_config(config.clone(), provider);
+    let mut options = options.clone();
     options.cache_size = 0;
     options.attempts = ATTEMPTS;
     options.timeout = PER_ATTEMPT;
     options.use_hosts_file = ResolveHosts::Never;
     options.edns0 = true;
-    Ok(Dns(builder.build()?))
+    change(&mut options);
+    *builder.options_mut() = options;
+    Ok(Dns { resolver: builder.build()?, settings })
+}
+
+fn complete(name: &str) -> Option<Name> {
+    let mut name = Name::from_ascii(name).ok()?;
+    name.set_fqdn(true);
+    Some(name)
+}
+
+fn picked<T>(lookup: &Lookup, pick: impl Fn(&RData) -> Option<T>) -> Vec<T> {
+    lookup.answers().iter().filter_map(|record| pick(&record.data)).collect()
 }
 
 fn failure(error: &NetError) -> DnsError {
     if error.is_no_records_found() { DnsError::NotFound } else { DnsError::Unavailable(error.to_string()) }
+}
+
+/// What an answer without records says. One with name servers and without a SOA record is a referral (RFC 2308 section
+/// 2.2): the server does not know.
+fn absence<T>(none: &NoRecords) -> Answer<T> {
+    let is_referral = none.ns.is_some() && none.soa.is_none();
+    match none.response_code {
+        ResponseCode::NXDomain => Answer::NoName,
+        ResponseCode::NoError if !is_referral => Answer::NoData,
+        _ => Answer::Unknown,
+    }
+}
+
+fn mail_server(data: &RData) -> Option<(u16, String)> {
+    match data {
+        RData::MX(mx) => Some((mx.preference, host(&mx.exchange))),
+        _ => None,
+    }
+}
+
+fn name_server(data: &RData) -> Option<String> {
+    match data {
+        RData::NS(server) => Some(host(&server.0)),
+        _ => None,
+    }
+}
+
+fn alias(data: &RData) -> Option<String> {
+    match data {
+        RData::CNAME(target) => Some(host(&target.0)),
+        _ => None,
+    }
 }
 
 fn host(name: &Name) -> String {

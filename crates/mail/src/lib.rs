@@ -1,5 +1,5 @@
-//! Messages: MIME, plain text from HTML, DKIM, SMTP in both directions, DNS and domain checks, and what comes back of mails:
-//! reports, automatic answers, notifications of Amazon SNS, mail that comes in.
+//! Messages: MIME, plain text from HTML, DKIM, SMTP in both directions, DNS and domain checks, verification of
+//! addresses, and what comes back of mails: reports, automatic answers, notifications of Amazon SNS, mail that comes in.
 //!
 //! Invariants: no SQL and no HTTP here; the time is a parameter; every read from the network is bounded in size and in
 //! time; no value from a caller can start a header line or an SMTP command.
@@ -16,3 +16,4 @@ pub mod smtp;
 pub mod smtp_server;
 pub mod sns;
 pub mod text;
+pub mod verification;

@@ -14,3 +14,5 @@ mod smtp_open;
 mod smtp_server;
 #[cfg(test)]
 mod smtp_tls;
+#[cfg(test)]
+mod verification;

@@ -1,9 +1,12 @@
 //! Questions and answers as they are on the wire.
 
 pub(super) const A: u16 = 1;
+pub(super) const NS: u16 = 2;
 pub(super) const CNAME: u16 = 5;
+const SOA: u16 = 6;
 pub(super) const MX: u16 = 15;
 pub(super) const TXT: u16 = 16;
+pub(super) const AAAA: u16 = 28;
 const OPT: u16 = 41;
 
 pub(super) const NO_ERROR: u8 = 0;
@@ -61,7 +64,7 @@ impl Query {
         })
     }
 
-    /// The header and the question of an answer.
+    /// The header and the question of an answer, which is to be followed by its records.
     pub(super) fn head(&self, code: u8, answers: u16, truncated: bool) -> Vec<u8> {
         let mut bytes = self.id.to_vec();
         // QR and AA; RA, because clients ask for recursion.
@@ -75,12 +78,27 @@ impl Query {
     }
 }
 
-pub(super) fn record(name: &str, kind: u16, data: &[u8]) -> Vec<u8> {
+/// Adds a record to the authority section of an answer that has none in it so far.
+pub(super) fn add_authority(answer: &mut Vec<u8>, record: &[u8]) {
+    answer[8..10].copy_from_slice(&1_u16.to_be_bytes());
+    answer.extend(record);
+}
+
+/// The SOA record of a zone by which an answer without records may be kept for so many seconds.
+pub(super) fn authority(zone: &str, seconds: u32) -> Vec<u8> {
+    let mut data = [labels(zone), labels(zone)].concat();
+    for number in [1, 3600, 600, 86400, seconds] {
+        data.extend(u32::to_be_bytes(number));
+    }
+    record(zone, SOA, &data, seconds)
+}
+
+/// A record that may be kept for so many seconds.
+pub(super) fn record(name: &str, kind: u16, data: &[u8], seconds: u32) -> Vec<u8> {
     let mut bytes = labels(name);
     bytes.extend(kind.to_be_bytes());
     bytes.extend(1_u16.to_be_bytes());
-    // Nothing may be kept: a test changes a record and looks again.
-    bytes.extend(0_u32.to_be_bytes());
+    bytes.extend(seconds.to_be_bytes());
     bytes.extend(u16::try_from(data.len()).unwrap().to_be_bytes());
     bytes.extend(data);
     bytes

@@ -1,19 +1,26 @@
 //! A DNS server with the records that a test gives it.
 
+mod fault;
 mod message;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::{JoinHandle, JoinSet};
 
+pub use fault::Fault;
+
 use crate::net::free_port;
-use message::{A, CNAME, MX, NO_ERROR, NXDOMAIN, Query, SERVFAIL, TXT, key, labels, record, strings};
+use message::{
+    A, AAAA, CNAME, MX, NO_ERROR, NS, NXDOMAIN, Query, SERVFAIL, TXT, add_authority, authority, key, labels,
+    record, strings,
+};
 
 /// What the server says about a name.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +37,11 @@ struct Name {
 struct Zone {
     names: HashMap<String, Name>,
     all_silent: bool,
+    fault: Option<Fault>,
+    /// How long each answer over UDP is held back.
+    delay: Duration,
+    /// How many seconds an answer may be kept.
+    ttl: u32,
     /// The questions so far: name and type.
     queries: Vec<(String, u16)>,
 }
@@ -82,6 +94,37 @@ impl FakeDns {
     /// Sets the addresses of a name.
     pub fn set_a(&self, name: &str, addresses: impl IntoIterator<Item = Ipv4Addr>) {
         self.set(name, A, addresses.into_iter().map(|address| address.octets().to_vec()));
+    }
+
+    /// Sets the IPv6 addresses of a name.
+    pub fn set_aaaa(&self, name: &str, addresses: impl IntoIterator<Item = Ipv6Addr>) {
+        self.set(name, AAAA, addresses.into_iter().map(|address| address.octets().to_vec()));
+    }
+
+    /// Sets the name servers of a zone.
+    pub fn set_ns<H: AsRef<str>>(&self, name: &str, hosts: impl IntoIterator<Item = H>) {
+        self.set(name, NS, hosts.into_iter().map(|host| labels(host.as_ref())));
+    }
+
+    /// Lets answers be kept for so many seconds, those without records as well. At first nothing may be kept: a test
+    /// changes a record and looks again.
+    pub fn set_ttl(&self, seconds: u32) {
+        self.zone.lock().unwrap().ttl = seconds;
+    }
+
+    /// Answers all questions wrongly, or rightly again.
+    pub fn set_fault(&self, fault: Option<Fault>) {
+        self.zone.lock().unwrap().fault = fault;
+    }
+
+    /// Holds back each answer over UDP for so long.
+    pub fn set_delay(&self, delay: Duration) {
+        self.zone.lock().unwrap().delay = delay;
+    }
+
+    /// How many questions were put, about whatever.
+    pub fn queries(&self) -> usize {
+        self.zone.lock().unwrap().queries.len()
     }
 
     /// Makes a name an alias of another.
@@ -138,7 +181,9 @@ impl Drop for FakeDns {
 }
 
 async fn serve_udp(socket: UdpSocket, zone: Arc<Mutex<Zone>>) {
+    let socket = Arc::new(socket);
     let mut buffer = [0; 4096];
+    let mut held_back = JoinSet::new();
     loop {
         let Ok((length, from)) = socket.recv_from(&mut buffer).await else { continue };
         let Some(query) = Query::parse(&buffer[..length]) else { continue };
@@ -147,7 +192,17 @@ async fn serve_udp(socket: UdpSocket, zone: Arc<Mutex<Zone>>) {
             // TC: the client asks again over TCP.
             answer = query.head(NO_ERROR, 0, true);
         }
-        let _ = socket.send_to(&answer, from).await;
+        let delay = zone.lock().unwrap().delay;
+        if delay.is_zero() {
+            let _ = socket.send_to(&answer, from).await;
+            continue;
+        }
+        let socket = Arc::clone(&socket);
+        held_back.spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = socket.send_to(&answer, from).await;
+        });
+        while held_back.try_join_next().is_some() {}
     }
 }
 
@@ -181,6 +236,9 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
     if zone.all_silent {
         return None;
     }
+    if let Some(fault) = zone.fault {
+        return Some(fault.answer(query));
+    }
     let mut records = Vec::new();
     let mut name = query.name.clone();
     let mut code = NO_ERROR;
@@ -197,10 +255,10 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
             return Some(query.head(SERVFAIL, 0, false));
         }
         let matching = entry.records.iter().filter(|(kind, _)| *kind == query.kind);
-        records.extend(matching.map(|(kind, data)| record(&name, *kind, data)));
+        records.extend(matching.map(|(kind, data)| record(&name, *kind, data, zone.ttl)));
         match &entry.cname {
             Some(target) => {
-                records.push(record(&name, CNAME, &labels(target)));
+                records.push(record(&name, CNAME, &labels(target), zone.ttl));
                 if query.kind == CNAME {
                     break;
                 }
@@ -211,6 +269,9 @@ fn answer(zone: &Mutex<Zone>, query: &Query) -> Option<Vec<u8>> {
     }
     let mut message = query.head(code, u16::try_from(records.len()).unwrap(), false);
     message.extend(records.concat());
+    if records.is_empty() && zone.ttl > 0 {
+        add_authority(&mut message, &authority(&query.name, zone.ttl));
+    }
     Some(message)
 }
 
@@ -222,8 +283,6 @@ fn has_children(zone: &Zone, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn question(name: &str, kind: u16) -> Vec<u8> {
@@ -277,6 +336,31 @@ mod tests {
         assert_eq!(summary(&ask(&dns, "_dmarc.example.com", TXT).await.unwrap()), (NXDOMAIN, 0));
         dns.set_txt("silent.example.com", ["back"]);
         assert_eq!(summary(&ask(&dns, "silent.example.com", TXT).await.unwrap()), (NO_ERROR, 1));
+    }
+
+    #[tokio::test]
+    async fn answers_can_be_kept_wrong_and_late() {
+        let dns = FakeDns::start().await;
+        dns.set_ns("example.com", ["ns1.example.com"]);
+        dns.set_aaaa("example.com", [Ipv6Addr::LOCALHOST]);
+        assert!(ask(&dns, "example.com", NS).await.unwrap().ends_with(b"\x03ns1\x07example\x03com\x00"));
+        dns.set_ttl(600);
+        let answer = ask(&dns, "example.com", AAAA).await.unwrap();
+        let end = [&[0, 0, 2, 88, 0, 16][..], &[0; 15], &[1]].concat();
+        assert!(answer.ends_with(&end), "ten minutes, and the address");
+        let answer = ask(&dns, "example.com", MX).await.unwrap();
+        assert_eq!((summary(&answer), answer[9]), ((NO_ERROR, 0), 1), "a SOA record");
+        assert!(answer.ends_with(&600_u32.to_be_bytes()));
+
+        dns.set_fault(Some(Fault::Referral));
+        let answer = ask(&dns, "example.com", NS).await.unwrap();
+        assert_eq!((summary(&answer), answer[9]), ((NO_ERROR, 0), 1), "other name servers");
+        dns.set_fault(Some(Fault::WrongId));
+        assert_ne!(ask(&dns, "example.com", NS).await.unwrap()[..2], [7, 7]);
+        dns.set_fault(None);
+        dns.set_delay(Duration::from_secs(5));
+        assert_eq!(ask(&dns, "example.com", NS).await, None);
+        assert_eq!(dns.queries(), 6);
     }
 
     #[tokio::test]

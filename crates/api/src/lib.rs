@@ -45,6 +45,7 @@ use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
     bulk, consent, contact, contact_field, event, import, segment, subscription, suppression, topic, track,
+    verification,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
@@ -75,6 +76,8 @@ fn content_routes() -> OpenApiRouter<App> {
         // public API
         .routes(routes!(send::send))
         .routes(routes!(track::track))
+        .routes(routes!(verification::verify))
+        .routes(routes!(verification::verify_many))
         // contacts
         .routes(routes!(contact::list, contact::upsert))
         .routes(routes!(contact::get, contact::update, contact::delete))

@@ -157,6 +157,9 @@ pub enum Error {
         /// Seconds until it can be changed again.
         retry_after: i64,
     },
+    /// The project has as many batches of addresses under way as it may.
+    #[error("too many batches")]
+    TooManyBatches,
     /// The key was revoked while the request was on its way.
     #[error("the key was revoked")]
     KeyRevoked,

@@ -99,7 +99,7 @@ impl App {
         Self(Arc::new(Inner {
             account: account::State::new(http.clone()),
             project: project::State::new(&db, &clock, &settings),
-            audience: audience::State::new(&db),
+            audience: audience::State::new(&db, &dns),
             sending: sending::State::new(&db),
             automation: automation::State::new(http.clone()),
             delivery: delivery::State::new(transport),

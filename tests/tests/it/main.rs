@@ -36,4 +36,5 @@ mod templates;
 mod topics;
 mod track;
 mod tracking;
+mod verification;
 mod workflows;

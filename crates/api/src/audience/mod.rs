@@ -11,3 +11,4 @@ pub(crate) mod subscription;
 pub(crate) mod suppression;
 pub(crate) mod topic;
 pub(crate) mod track;
+pub(crate) mod verification;

@@ -56,6 +56,10 @@ impl From<mailwright_app::Error> for ApiError {
             E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
+            E::TooManyBatches => {
+                let message = "The project has two batches of addresses under way. Wait until one has been answered.";
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(1)
+            }
             E::TooManyChanges { retry_after } => {
                 let message =
                     format!("This subscription was changed too often. Try again in {retry_after} seconds.");

@@ -14,7 +14,9 @@ pub mod subscription;
 pub mod suppression;
 pub mod topic;
 pub mod track;
+pub mod verification;
 
+use mailwright_mail::dns::Dns;
 use mailwright_store::audience::email_search_cache::EmailSearchCaches;
 use mailwright_store::{Coalescer, Db};
 
@@ -28,16 +30,18 @@ pub(crate) struct State {
     segments: LiveSegments,
     event_fields: EventFields,
     email_search_caches: EmailSearchCaches,
+    verification: verification::State,
 }
 
 impl State {
-    pub(crate) fn new(db: &Db) -> Self {
+    pub(crate) fn new(db: &Db, dns: &Dns) -> Self {
         Self {
             tracks: Coalescer::writes(db, |tx, operations| Box::pin(track::run(tx, operations))),
             upserts: Coalescer::writes(db, |tx, operations| Box::pin(contact::run(tx, operations))),
             segments: LiveSegments::default(),
             event_fields: EventFields::default(),
             email_search_caches: EmailSearchCaches::new(db.clone()),
+            verification: verification::State::new(dns),
         }
     }
 }

@@ -76,6 +76,15 @@ fn single(world: &World) -> Vec<Refusal> {
             .key("post /contacts/lookup", &[])
             .json(&json!({"emails": vec!["new@example.com"; 501]}))
             .refused("too many", 422, "VALIDATION_ERROR"),
+        world.key("post /v1/verify", &[]).json(&json!({"email": "ada"})).refused(
+            "no address",
+            422,
+            "VALIDATION_ERROR",
+        ),
+        world
+            .key("post /v1/verify/batch", &[])
+            .json(&json!({"emails": vec!["new@example.com"; 1_001]}))
+            .refused("too many", 422, "VALIDATION_ERROR"),
     ]
 }
 

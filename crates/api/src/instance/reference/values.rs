@@ -107,6 +107,8 @@ fn of_audience() -> Vec<(&'static str, Value)> {
         "groups": [{ "filters": [{ "field": "data.plan", "operator": "equals", "value": "pro" }] }],
     });
     vec![
+        ("VerifyAddressRequest", json!({ "email": "ada@gmial.com" })),
+        ("VerifyAddressesRequest", json!({ "emails": ["ada@example.org", "info@example.com"] })),
         (
             "TrackRequest",
             json!({ "email": "ada@example.org", "event": "order_placed", "data": { "plan": "pro" } }),

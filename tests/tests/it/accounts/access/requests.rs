@@ -28,10 +28,10 @@ impl World {
         let name = format!("n{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let address = format!("{name}@example.com");
         match (method, path) {
-            ("post", "/contacts" | "/projects/{id}/members" | "/suppressions/addresses") => {
+            ("post", "/v1/verify" | "/contacts" | "/projects/{id}/members" | "/suppressions/addresses") => {
                 json!({"email": address})
             }
-            ("post", "/contacts/lookup") => json!({"emails": [address]}),
+            ("post", "/contacts/lookup" | "/v1/verify/batch") => json!({"emails": [address]}),
             ("post", path) if path.starts_with("/contacts/bulk-") => json!({"contactIds": [UNKNOWN_ID]}),
             ("patch", "/contacts/{id}") => json!({"data": {"plan": name}}),
             ("put", "/contacts/{id}/topics") => {

@@ -41,6 +41,8 @@ const PEOPLE_MANAGE: Rule = (ADMIN, None);
 pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("post", "/v1/send", Access::Send(&["send"])),
     ("post", "/v1/track", Access::Track(&["send", "contacts"])),
+    ("post", "/v1/verify", Access::Project(READ_CONTACTS)),
+    ("post", "/v1/verify/batch", Access::Project(READ_CONTACTS)),
     ("get", "/contacts", Access::Project(READ_CONTACTS)),
     ("post", "/contacts", Access::Project(WRITE_CONTACTS)),
     ("post", "/contacts/lookup", Access::Project(READ_CONTACTS)),

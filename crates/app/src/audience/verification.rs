@@ -1,0 +1,123 @@
+//! Whether addresses can take mail: what their form, lists and DNS say (`mail::verification`), and what the project knows
+//! of them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::ProjectNumber;
+use mailwright_core::project::Project;
+use mailwright_core::suppression::{Match, SuppressionReason};
+use mailwright_core::template::TemplateType;
+use mailwright_mail::dns::Dns;
+use mailwright_mail::verification::{Lists, Verifier};
+use mailwright_store::audience::suppression::Look;
+use mailwright_store::body;
+
+use crate::App;
+use crate::error::{Error, Result};
+
+pub use mailwright_mail::verification::Verification;
+
+/// Most addresses that are verified at once.
+pub const MAX_ADDRESSES: usize = 1_000;
+/// Domains of one batch that are asked about at the same time.
+const PARALLEL: usize = 32;
+/// Batches of a project that are verified at the same time in one process.
+const MAX_BATCHES: usize = 2;
+
+/// What this process keeps.
+pub(super) struct State {
+    verifier: Verifier,
+    /// How many batches of each project are under way.
+    batches: Arc<Mutex<HashMap<ProjectNumber, usize>>>,
+}
+
+impl State {
+    pub(super) fn new(dns: &Dns) -> Self {
+        Self { verifier: Verifier::new(dns, Arc::new(Lists::default())), batches: Arc::default() }
+    }
+
+    /// A place for a batch of a project; `None` if it has as many as it may.
+    fn place(&self, project: ProjectNumber) -> Option<Place> {
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = batches.entry(project).or_default();
+        if *count >= MAX_BATCHES {
+            return None;
+        }
+        *count += 1;
+        Some(Place { project, batches: Arc::clone(&self.batches) })
+    }
+}
+
+/// A batch that is under way, until it is dropped.
+struct Place {
+    project: ProjectNumber,
+    batches: Arc<Mutex<HashMap<ProjectNumber, usize>>>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = batches.get_mut(&self.project) {
+            *count -= 1;
+            if *count == 0 {
+                batches.remove(&self.project);
+            }
+        }
+    }
+}
+
+impl App {
+    /// Verifies an address.
+    pub async fn verify(&self, project: &Project, address: &str) -> Result<Verification> {
+        let mut found = [self.0.audience.verification.verifier.verify(address).await];
+        self.add_what_is_known(project, &mut found).await?;
+        let [found] = found;
+        Ok(found)
+    }
+
+    /// Verifies many addresses; the results have their order. A project has at most two batches at a time.
+    pub async fn verify_all(&self, project: &Project, addresses: &[String]) -> Result<Vec<Verification>> {
+        let state = &self.0.audience.verification;
+        let Some(_place) = state.place(project.number) else { return Err(Error::TooManyBatches) };
+        let mut found = state.verifier.verify_all(addresses, PARALLEL).await;
+        self.add_what_is_known(project, &mut found).await?;
+        Ok(found)
+    }
+
+    /// Adds what the project knows of addresses.
+    async fn add_what_is_known(&self, project: &Project, found: &mut [Verification]) -> Result<()> {
+        let (number, now) = (project.number, self.clock().now());
+        let addresses: BTreeSet<EmailAddress> =
+            found.iter().filter_map(|one| EmailAddress::parse(&one.email)).collect();
+        if addresses.is_empty() {
+            return Ok(());
+        }
+        let look = self.read(body!(async |rx| {
+            let asked = addresses.iter().collect();
+            let look = Look::at(rx, number, &asked, now).await?;
+            Ok(look)
+        }));
+        let look = look.await?;
+        for one in found {
+            let address = EmailAddress::parse(&one.email);
+            let held = address.and_then(|address| look.find(&address, TemplateType::Marketing, false));
+            if let Some(held) = held {
+                tell(one, &held);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells why mail to an address is held back. Only an address that mail came back from is not valid because of it.
+fn tell(found: &mut Verification, held: &Match) {
+    match held.reason {
+        Some(SuppressionReason::HardBounce) => {
+            found.refuse("A mail to the address bounced before: it does not exist, or takes no mail.");
+        }
+        Some(reason) => found.add_reason(format!("The address is suppressed: {}.", reason.as_str())),
+        None => found.add_reason(format!("The rule {:?} holds back mail to the address.", held.name)),
+    }
+}

@@ -1,0 +1,222 @@
+//! From the coefficients of a JPEG to its pixels: the inverse cosine transform and the colours (ITU-T T.81, A.3.3;
+//! JFIF 1.02).
+
+use std::num::Wrapping;
+
+use super::apps::Apps;
+use super::block::{Block, ZIGZAG};
+use super::frame::{Coefficients, Frame};
+use super::tables::Tables;
+use crate::Refused;
+use crate::limits::Size;
+use crate::shrink::{Channels, Shrink};
+
+/// Takes rows of blocks and makes pixels of them, scaled down.
+pub(super) struct Samples {
+    planes: Vec<Plane>,
+    size: Size,
+    /// The rows of samples in a row of units.
+    rows: u32,
+    is_rgb: bool,
+    shrink: Shrink,
+    pixels: Vec<u8>,
+    row: Vec<u8>,
+}
+
+struct Plane {
+    across: u32,
+    down: u32,
+    /// Its number of samples side by side.
+    stride: usize,
+    /// In the order of rows.
+    factors: [i32; 64],
+    samples: Vec<u8>,
+    /// One row of it, as wide as the picture.
+    line: Vec<u8>,
+}
+
+impl Samples {
+    pub(super) fn new(frame: &Frame, to: Size, apps: &Apps) -> Self {
+        let (wide, _) = frame.units();
+        let plane = |component: &super::frame::Component| {
+            let stride = 8 * (wide * component.across) as usize;
+            Plane {
+                across: component.across,
+                down: component.down,
+                stride,
+                factors: [0; 64],
+                samples: vec![0; stride * 8 * component.down as usize],
+                line: vec![0; frame.size.width as usize],
+            }
+        };
+        let channels = if frame.components.len() == 1 { Channels::Gray } else { Channels::Rgb };
+        let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
+        Self {
+            planes: frame.components.iter().map(plane).collect(),
+            size: frame.size,
+            rows: 8 * frame.down,
+            is_rgb: !apps.is_jfif && apps.adobe.map_or(ids == *b"RGB", |colors| colors == 0),
+            shrink: Shrink::new(frame.size, to, channels),
+            pixels: Vec::with_capacity(to.pixels() as usize * channels.count()),
+            row: vec![0; frame.size.width as usize * channels.count()],
+        }
+    }
+
+    /// Takes the factors of a component: those that hold at its first scan.
+    pub(super) fn set_factors(&mut self, frame: &Frame, component: usize, tables: &Tables) {
+        let number = frame.components.get(component).map(|component| component.quantization);
+        let table = number.and_then(|number| tables.quantization(number));
+        if let (Some(plane), Some(table)) = (self.planes.get_mut(component), table) {
+            for (value, place) in table.values.iter().zip(ZIGZAG) {
+                if let Some(factor) = plane.factors.get_mut(usize::from(place)) {
+                    *factor = i32::from(*value);
+                }
+            }
+        }
+    }
+
+    /// Takes a row of units.
+    pub(super) fn row_of_units(&mut self, y: u32, coefficients: &Coefficients) -> Result<(), Refused> {
+        for (component, plane) in self.planes.iter_mut().enumerate() {
+            for below in 0..plane.down {
+                let blocks = coefficients.row(component, y * plane.down + below);
+                for (x, block) in blocks.iter().enumerate() {
+                    let samples = samples_of(block, &plane.factors);
+                    let start = below as usize * 8 * plane.stride + x * 8;
+                    for (line, of_block) in samples.as_chunks::<8>().0.iter().enumerate() {
+                        let at = start + line * plane.stride;
+                        if let Some(place) = plane.samples.get_mut(at..at + 8) {
+                            place.copy_from_slice(of_block);
+                        }
+                    }
+                }
+            }
+        }
+        let left = self.size.height.saturating_sub(y * self.rows);
+        for line in 0..self.rows.min(left) {
+            self.line(line)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, y: u32) -> Result<(), Refused> {
+        let (most_across, most_down) = self.most();
+        for plane in &mut self.planes {
+            let at = (y * plane.down / most_down) as usize * plane.stride;
+            let samples = plane.samples.get(at..at + plane.stride).unwrap_or_default();
+            widen(samples, plane.across, most_across, &mut plane.line);
+        }
+        match self.planes.as_slice() {
+            [gray] => self.row.copy_from_slice(&gray.line),
+            [a, b, c] => {
+                let triples = a.line.iter().zip(&b.line).zip(&c.line);
+                let (row, _) = self.row.as_chunks_mut::<3>();
+                for (pixel, ((a, b), c)) in row.iter_mut().zip(triples) {
+                    *pixel = if self.is_rgb { [*a, *b, *c] } else { rgb(*a, *b, *c) };
+                }
+            }
+            _ => {}
+        }
+        let pixels = &mut self.pixels;
+        self.shrink.push(&self.row, &mut |row: &[u8]| {
+            pixels.extend_from_slice(row);
+            Ok(())
+        })
+    }
+
+    fn most(&self) -> (u32, u32) {
+        let across = self.planes.iter().map(|plane| plane.across).max().unwrap_or(1);
+        (across, self.rows / 8)
+    }
+
+    /// All pixels.
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.pixels
+    }
+}
+
+/// Repeats the samples of a component that has fewer of them than the picture has pixels.
+fn widen(samples: &[u8], across: u32, most: u32, line: &mut [u8]) {
+    if across == most {
+        for (to, from) in line.iter_mut().zip(samples) {
+            *to = *from;
+        }
+    } else if across * 2 == most {
+        for (to, from) in line.chunks_mut(2).zip(samples) {
+            to.fill(*from);
+        }
+    } else {
+        for (to, x) in line.iter_mut().zip(0_u32..) {
+            *to = samples.get((x * across / most) as usize).copied().unwrap_or_default();
+        }
+    }
+}
+
+/// From brightness and two colours (JFIF 1.02), in units of 1/65536.
+#[inline]
+fn rgb(y: u8, cb: u8, cr: u8) -> [u8; 3] {
+    let y = (i32::from(y) << 16) + (1 << 15);
+    let (cb, cr) = (i32::from(cb) - 128, i32::from(cr) - 128);
+    let red = y + 91_881 * cr;
+    let green = y - 22_554 * cb - 46_802 * cr;
+    let blue = y + 116_130 * cb;
+    [red, green, blue].map(|value| (value >> 16).clamp(0, 255) as u8)
+}
+
+type Eight = [Wrapping<i32>; 8];
+
+/// The samples of a block. What hostile coefficients overflow is wrong, but the same everywhere.
+fn samples_of(block: &Block, factors: &[i32; 64]) -> [u8; 64] {
+    if block.iter().skip(1).all(|coefficient| *coefficient == 0) {
+        let mean = Wrapping(i32::from(block[0])) * Wrapping(factors[0]) + Wrapping(4);
+        return [((mean.0 >> 3).clamp(-128, 127) + 128) as u8; 64];
+    }
+    let mut rows = [[Wrapping(0_i32); 8]; 8];
+    for ((row, coefficients), factors) in
+        rows.iter_mut().zip(block.as_chunks::<8>().0).zip(factors.as_chunks::<8>().0)
+    {
+        for ((value, coefficient), factor) in row.iter_mut().zip(coefficients).zip(factors) {
+            *value = Wrapping(i32::from(*coefficient)) * Wrapping(*factor);
+        }
+    }
+    let columns = transposed(&rows).map(|column| one_way(column, Wrapping(512), 10));
+    let rows = transposed(&columns).map(|row| one_way(row, Wrapping(65_536 + (128 << 17)), 17));
+    let mut samples = [0; 64];
+    for (sample, value) in samples.iter_mut().zip(rows.as_flattened()) {
+        *sample = value.0.clamp(0, 255) as u8;
+    }
+    samples
+}
+
+fn transposed(rows: &[Eight; 8]) -> [Eight; 8] {
+    std::array::from_fn(|x| std::array::from_fn(|y| rows[y][x]))
+}
+
+/// A factor in units of 1/4096.
+const fn fixed(thousandth: f64) -> Wrapping<i32> {
+    Wrapping((thousandth * 4_096.0 + if thousandth < 0.0 { -0.5 } else { 0.5 }) as i32)
+}
+
+/// The transform of eight values, after Loeffler, Ligtenberg and Moschytz (ICASSP 1989).
+#[inline]
+fn one_way(values: Eight, round: Wrapping<i32>, shift: usize) -> Eight {
+    let [v0, v1, v2, v3, v4, v5, v6, v7] = values;
+    let z = (v2 + v6) * fixed(0.541_196_1);
+    let (even2, even3) = (z + v6 * fixed(-1.847_759_065), z + v2 * fixed(0.765_366_865));
+    let (even0, even1) = ((v0 + v4) << 12, (v0 - v4) << 12);
+    let x0 = even0 + even3 + round;
+    let x3 = even0 - even3 + round;
+    let x1 = even1 + even2 + round;
+    let x2 = even1 - even2 + round;
+    let (sum3, sum4) = (v7 + v3, v5 + v1);
+    let z5 = (sum3 + sum4) * fixed(1.175_875_602);
+    let z1 = z5 + (v7 + v1) * fixed(-0.899_976_223);
+    let z2 = z5 + (v5 + v3) * fixed(-2.562_915_447);
+    let z3 = sum3 * fixed(-1.961_570_560);
+    let z4 = sum4 * fixed(-0.390_180_644);
+    let t0 = v7 * fixed(0.298_631_336) + z1 + z3;
+    let t1 = v5 * fixed(2.053_119_869) + z2 + z4;
+    let t2 = v3 * fixed(3.072_711_026) + z2 + z3;
+    let t3 = v1 * fixed(1.501_321_110) + z1 + z4;
+    [x0 + t3, x1 + t2, x2 + t1, x3 + t0, x3 - t0, x2 - t1, x1 - t2, x0 - t3].map(|value| value >> shift)
+}

@@ -6,8 +6,12 @@
 //! The compressed pixels of a picture that is not too wide or high are taken over as they are, so that nothing of the
 //! quality is lost; a larger still picture is scaled down.
 //!
+//! What stays is the picture, and pixels can spell anything: so do the colours of a palette, a table that is used, and what
+//! follows the data of a WebP with losses inside of its chunk, whose end the library does not tell. Who serves a picture
+//! says its type ([`Format::media_type`]) and `X-Content-Type-Options: nosniff`, and no program takes it for more.
+//!
 //! Invariants: no I/O, no clock, no randomness: the same bytes and limits give the same result. Memory is bounded before
-//! it is asked for ([`Limits::memory`]), work by the number of bytes and pixels; the tests in `tests/hostile.rs` measure
+//! it is asked for ([`Limits::memory`]), work by the number of bytes and pixels; the tests in `tests/it/hostile` measure
 //! both. What is decoded here by own code is decoded so that its end is known exactly; libraries skip over what they do
 //! not understand, and would leave room for a payload.
 

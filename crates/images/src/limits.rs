@@ -3,7 +3,7 @@
 use crate::Refused;
 
 /// Bytes of an uploaded picture: those of a large photograph. Mail programs load slowly what is larger.
-pub const MAX_BYTES: usize = 10_000_000;
+pub const MAX_BYTES: usize = 10 * 1_048_576;
 
 /// Pixels of a still picture: those of a photograph of a good camera. More are refused before any is decoded.
 pub const MAX_PIXELS: u64 = 40_000_000;

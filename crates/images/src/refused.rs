@@ -10,7 +10,7 @@ pub enum Refused {
     #[error("The file is empty.")]
     Empty,
     /// The file is too large, as it came or after it was scaled down.
-    #[error("The picture is too large: at most {} MB are taken.", tenths(*most as u64))]
+    #[error("The picture is too large: at most {} MB are taken.", tenths(*most as u64 / MEGABYTE_TENTH))]
     TooManyBytes {
         /// Bytes.
         most: usize,
@@ -25,7 +25,7 @@ pub enum Refused {
         most: u32,
     },
     /// A still picture has too many pixels.
-    #[error("The picture has too many pixels: at most {} million are read.", tenths(*most))]
+    #[error("The picture has too many pixels: at most {} million are read.", tenths(*most / MILLION_TENTH))]
     TooManyPixels {
         /// Pixels.
         most: u64,
@@ -37,7 +37,7 @@ pub enum Refused {
         most: u32,
     },
     /// The frames of an animation have too many pixels together.
-    #[error("The animation is too long for its size: its frames may have {} million pixels together.", tenths(*most))]
+    #[error("The animation is too long for its size: its frames may have {} million pixels together.", tenths(*most / MILLION_TENTH))]
     TooManyFramePixels {
         /// Pixels.
         most: u64,
@@ -101,9 +101,14 @@ impl Refused {
     }
 }
 
-/// A number in millions, with one digit after the point if it is not 0.
-fn tenths(number: u64) -> String {
-    let tenths = number / 100_000;
+/// The bytes of a tenth of a megabyte.
+const MEGABYTE_TENTH: u64 = 1_048_576 / 10;
+
+/// The pixels of a tenth of a million.
+const MILLION_TENTH: u64 = 100_000;
+
+/// So many tenths, with a digit after the point only if it is not 0.
+fn tenths(tenths: u64) -> String {
     if tenths.is_multiple_of(10) {
         (tenths / 10).to_string()
     } else {
@@ -118,7 +123,7 @@ mod tests {
     #[test]
     fn the_sentences_are_for_people() {
         assert_eq!(
-            Refused::TooManyBytes { most: 10_000_000 }.to_string(),
+            Refused::TooManyBytes { most: 10 * 1_048_576 }.to_string(),
             "The picture is too large: at most 10 MB are taken."
         );
         assert_eq!(

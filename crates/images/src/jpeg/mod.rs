@@ -6,12 +6,15 @@
 
 mod apps;
 mod block;
+mod cosine;
 mod frame;
 mod huffman;
 mod orientation;
 mod samples;
 mod scan;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use jpeg_encoder::{ColorType, Encoder};
@@ -214,11 +217,11 @@ impl Work {
         }
         for part in &scan.parts {
             let came = self.came.get_mut(part.component).ok_or(CUT_OFF)?;
-            let is_first = std::mem::replace(came, true);
-            if is_first && !frame.is_progressive {
+            let came_before = std::mem::replace(came, true);
+            if came_before && !frame.is_progressive {
                 return Err(Refused::Damaged("a colour of it comes twice"));
             }
-            if !is_first && scan.band.first > 0 {
+            if !came_before && scan.band.first > 0 {
                 return Err(Refused::Damaged("a colour of it comes without its mean"));
             }
         }

@@ -21,8 +21,8 @@ use parts::Parts;
 use rows::Rows;
 use writer::Pack;
 
-/// Bytes that the rows of a still picture unpack to: those of 40 megapixels of 8 bits with transparency.
-const MAX_UNPACKED: u64 = 160_000_000;
+/// Bytes that the rows of a still picture unpack to: those of 40 megapixels of 8 bits, or of 30 with transparency.
+const MAX_UNPACKED: u64 = 121_000_000;
 
 /// Room for what is written and was not in the file: a profile can be larger here than in it, at most by this.
 const HEADERS: usize = 16_384;

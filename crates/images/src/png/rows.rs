@@ -128,43 +128,80 @@ fn undo(row: &mut [u8], before: &[u8], step: usize) {
     let (Some((filter, row)), Some((_, before))) = (row.split_first_mut(), before.split_first()) else {
         return;
     };
-    match (*filter, step) {
-        (0, _) => {}
-        (2, _) => row.iter_mut().zip(before).for_each(|(byte, above)| *byte = byte.wrapping_add(*above)),
-        (filter, 1) => undo_sideways::<1>(filter, row, before),
-        (filter, 2) => undo_sideways::<2>(filter, row, before),
-        (filter, 3) => undo_sideways::<3>(filter, row, before),
-        (filter, 4) => undo_sideways::<4>(filter, row, before),
-        (filter, 6) => undo_sideways::<6>(filter, row, before),
-        (filter, _) => undo_sideways::<8>(filter, row, before),
+    match *filter {
+        1 => undo_sideways(row, before, step, |left, _, _| left),
+        2 => row.iter_mut().zip(before).for_each(|(byte, above)| *byte = byte.wrapping_add(*above)),
+        3 => undo_sideways(row, before, step, |left, above, _| left.midpoint(above)),
+        4 => undo_sideways(row, before, step, paeth),
+        _ => {}
     }
 }
 
-/// The filters that look at the pixel before: 1, 3 and 4. Pixels have `N` bytes, and rows are whole pixels.
-fn undo_sideways<const N: usize>(filter: u8, row: &mut [u8], before: &[u8]) {
+/// Undoes a filter that looks at the pixel before.
+#[inline]
+fn undo_sideways(row: &mut [u8], before: &[u8], step: usize, filter: impl Fn(u8, u8, u8) -> u8) {
+    match step {
+        1 => undo_pixels::<1>(row, before, filter),
+        2 => undo_pixels::<2>(row, before, filter),
+        3 => undo_pixels::<3>(row, before, filter),
+        4 => undo_pixels::<4>(row, before, filter),
+        6 => undo_pixels::<6>(row, before, filter),
+        _ => undo_pixels::<8>(row, before, filter),
+    }
+}
+
+/// Pixels have `N` bytes, and rows are whole pixels.
+#[inline]
+fn undo_pixels<const N: usize>(row: &mut [u8], before: &[u8], filter: impl Fn(u8, u8, u8) -> u8) {
     let (mut left, mut corner) = ([0; N], [0; N]);
     for (pixel, above) in row.as_chunks_mut::<N>().0.iter_mut().zip(before.as_chunks::<N>().0) {
-        for (((byte, left), above), corner) in pixel.iter_mut().zip(left).zip(above).zip(corner) {
-            *byte = byte.wrapping_add(match filter {
-                1 => left,
-                3 => left.midpoint(*above),
-                _ => paeth(left, *above, corner),
-            });
-        }
-        left = *pixel;
+        // all bytes of a pixel at once, which do not depend on each other
+        let guess: [u8; N] = std::array::from_fn(|byte| filter(left[byte], above[byte], corner[byte]));
+        left = std::array::from_fn(|byte| pixel[byte].wrapping_add(guess[byte]));
+        *pixel = left;
         corner = *above;
     }
 }
 
-/// The one of the three that is the nearest to `left + above - corner` (9.4).
+/// The one of the three that is the nearest to `left + above - corner` (9.4). It is found without jumps, which nobody
+/// could foresee: the nearest is the smaller or the larger of `left` and `above` when they lie beyond the sum, and
+/// `corner` when it lies between.
+#[inline]
 pub(super) fn paeth(left: u8, above: u8, corner: u8) -> u8 {
-    let (a, b, c) = (i16::from(left), i16::from(above), i16::from(corner));
-    let (near_a, near_b, near_c) = ((b - c).abs(), (a - c).abs(), (a + b - 2 * c).abs());
-    if near_a <= near_b && near_a <= near_c {
-        left
-    } else if near_b <= near_c {
-        above
-    } else {
-        corner
+    let (low, high) = (i16::from(left.min(above)), i16::from(left.max(above)));
+    let corner = i16::from(corner);
+    let bound = 3 * corner - (low + high);
+    let not_high = if high <= bound { low } else { corner };
+    (if bound <= low { high } else { not_high }) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the specification has it.
+    fn nearest(left: u8, above: u8, corner: u8) -> u8 {
+        let (a, b, c) = (i32::from(left), i32::from(above), i32::from(corner));
+        let sum = a + b - c;
+        let (near_a, near_b, near_c) = ((sum - a).abs(), (sum - b).abs(), (sum - c).abs());
+        if near_a <= near_b && near_a <= near_c {
+            left
+        } else if near_b <= near_c {
+            above
+        } else {
+            corner
+        }
+    }
+
+    #[test]
+    fn the_nearest_is_that_of_the_specification() {
+        for left in 0..=255 {
+            for above in 0..=255 {
+                for corner in 0..=255 {
+                    let found = paeth(left, above, corner);
+                    assert_eq!(found, nearest(left, above, corner), "{left} {above} {corner}");
+                }
+            }
+        }
     }
 }

@@ -1,4 +1,6 @@
 //! One picture of a WebP, or one frame: the chunks that its pixels are in (RFC 9649, 2.4 to 2.6).
+//!
+//! Those with losses (VP8, RFC 6386) are decoded by the library, which shows that they are whole, not where they end.
 
 use std::io::Cursor;
 

@@ -1,4 +1,7 @@
 //! WebP (RFC 9649): its pictures are decoded, and the chunks written again that are needed to show it.
+//!
+//! Large ones are refused, not scaled down: no library compresses WebP with losses, and a photograph that was compressed
+//! without would be many times as large as the one that was uploaded.
 
 mod image;
 mod lossless;

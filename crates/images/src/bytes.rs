@@ -12,11 +12,6 @@ impl<'a> Bytes<'a> {
         Self { all, at: 0 }
     }
 
-    /// The number of bytes that were read.
-    pub(crate) fn at(&self) -> usize {
-        self.at
-    }
-
     /// The number of all bytes.
     pub(crate) fn length(&self) -> usize {
         self.all.len()

@@ -24,8 +24,8 @@ pub(crate) enum Space {
     Gray,
 }
 
-const RGB_TAGS: &[&[u8; 4]] = &[b"wtpt", b"rXYZ", b"gXYZ", b"bXYZ", b"rTRC", b"gTRC", b"bTRC"];
-const GRAY_TAGS: &[&[u8; 4]] = &[b"wtpt", b"kTRC"];
+const RGB_TAGS: &[[u8; 4]] = &[*b"wtpt", *b"rXYZ", *b"gXYZ", *b"bXYZ", *b"rTRC", *b"gTRC", *b"bTRC"];
+const GRAY_TAGS: &[[u8; 4]] = &[*b"wtpt", *b"kTRC"];
 
 /// The profile as it is kept; nothing if it is not valid, not small or of another kind.
 pub(crate) fn rebuilt(profile: &[u8], space: Space) -> Option<Vec<u8>> {
@@ -34,27 +34,27 @@ pub(crate) fn rebuilt(profile: &[u8], space: Space) -> Option<Vec<u8>> {
     }
     let header = profile.get(..HEADER)?;
     let (space_name, needed) = match space {
-        Space::Rgb => (b"RGB ", RGB_TAGS),
-        Space::Gray => (b"GRAY", GRAY_TAGS),
+        Space::Rgb => (*b"RGB ", RGB_TAGS),
+        Space::Gray => (*b"GRAY", GRAY_TAGS),
     };
     let is = |at: usize, name: &[u8]| header.get(at..at + name.len()) == Some(name);
     let version @ (2 | 4) = *header.get(8)? else { return None };
-    if !is(12, b"mntr") || !is(16, space_name) || !is(20, b"XYZ ") || !is(36, b"acsp") {
+    if !is(12, b"mntr") || !is(16, &space_name) || !is(20, b"XYZ ") || !is(36, b"acsp") {
         return None;
     }
     let mut tags = vec![(*b"desc", text(version, space_name)), (*b"cprt", copyright(version))];
     for name in needed {
-        tags.push((**name, kept(name, find(profile, name)?)?));
+        tags.push((*name, kept(*name, find(profile, *name)?)?));
     }
     // how white was adapted: not in every profile
-    if let Some(adaption) = find(profile, b"chad").and_then(|tag| numbers(tag, *b"sf32", 9)) {
+    if let Some(adaption) = find(profile, *b"chad").and_then(|tag| numbers(tag, *b"sf32", 9)) {
         tags.push((*b"chad", adaption));
     }
     let intent = *header.get(67)? & 3;
     Some(assemble(version, space_name, intent, &tags))
 }
 
-fn find<'a>(profile: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
+fn find(profile: &[u8], name: [u8; 4]) -> Option<&[u8]> {
     let mut bytes = Bytes::new(profile.get(HEADER..)?);
     let count = bytes.u32_be()?;
     if count > MAX_TAGS {
@@ -62,16 +62,16 @@ fn find<'a>(profile: &'a [u8], name: &[u8; 4]) -> Option<&'a [u8]> {
     }
     for _ in 0..count {
         let (tag, start, length) = (bytes.array::<4>()?, bytes.u32_be()? as usize, bytes.u32_be()? as usize);
-        if tag == *name {
+        if tag == name {
             return profile.get(start..start.checked_add(length)?);
         }
     }
     None
 }
 
-fn kept(name: &[u8; 4], tag: &[u8]) -> Option<Vec<u8>> {
-    match &name[1..] {
-        b"TRC" => curve(tag),
+fn kept(name: [u8; 4], tag: &[u8]) -> Option<Vec<u8>> {
+    match name {
+        [_, b'T', b'R', b'C'] => curve(tag),
         _ => numbers(tag, *b"XYZ ", 3),
     }
 }
@@ -120,30 +120,30 @@ fn curve(tag: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// The name of a profile: every one has to have one.
-fn text(version: u8, name: &[u8; 4]) -> Vec<u8> {
+fn text(version: u8, name: [u8; 4]) -> Vec<u8> {
     if version == 4 {
         return localized(name);
     }
     let mut tag = b"desc\0\0\0\0\0\0\0\x05".to_vec();
-    tag.extend_from_slice(name);
+    tag.extend_from_slice(&name);
     // the end of the text, and empty texts in Unicode and in the code of old Macintoshes
     tag.extend_from_slice(&[0; 1 + 8 + 3 + 67]);
     tag
 }
 
 fn copyright(version: u8) -> Vec<u8> {
-    if version == 4 { localized(b"none") } else { b"text\0\0\0\0none\0".to_vec() }
+    if version == 4 { localized(*b"none") } else { b"text\0\0\0\0none\0".to_vec() }
 }
 
-fn localized(text: &[u8; 4]) -> Vec<u8> {
+fn localized(text: [u8; 4]) -> Vec<u8> {
     let mut tag = b"mluc\0\0\0\0\0\0\0\x01\0\0\0\x0cenUS\0\0\0\x08\0\0\0\x1c".to_vec();
     for letter in text {
-        tag.extend_from_slice(&[0, *letter]);
+        tag.extend_from_slice(&[0, letter]);
     }
     tag
 }
 
-fn assemble(version: u8, space: &[u8; 4], intent: u8, tags: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
+fn assemble(version: u8, space: [u8; 4], intent: u8, tags: &[([u8; 4], Vec<u8>)]) -> Vec<u8> {
     let mut table = (tags.len() as u32).to_be_bytes().to_vec();
     let start = HEADER + 4 + 12 * tags.len();
     let mut data: Vec<u8> = Vec::new();
@@ -169,11 +169,11 @@ fn assemble(version: u8, space: &[u8; 4], intent: u8, tags: &[([u8; 4], Vec<u8>)
     profile
 }
 
-fn header(length: u32, version: u8, space: &[u8; 4], intent: u8) -> Vec<u8> {
+fn header(length: u32, version: u8, space: [u8; 4], intent: u8) -> Vec<u8> {
     let mut header = length.to_be_bytes().to_vec();
     header.extend_from_slice(&[0, 0, 0, 0, version, 0, 0, 0]);
     header.extend_from_slice(b"mntr");
-    header.extend_from_slice(space);
+    header.extend_from_slice(&space);
     header.extend_from_slice(b"XYZ ");
     // a date has to be there: the first day of 2000
     header.extend_from_slice(&[7, 0xd0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0]);
@@ -205,7 +205,7 @@ pub(crate) mod tests {
             (*b"bTRC", gamma),
             (*b"evil", payload.to_vec()),
         ];
-        assemble(2, b"RGB ", 0, &tags)
+        assemble(2, *b"RGB ", 0, &tags)
     }
 
     #[test]
@@ -214,8 +214,8 @@ pub(crate) mod tests {
         let profile = profile_with(payload);
         let kept = rebuilt(&profile, Space::Rgb).unwrap();
         assert!(!kept.windows(payload.len()).any(|window| window == payload));
-        assert_eq!(find(&kept, b"gXYZ"), find(&profile, b"gXYZ"));
-        assert_eq!(find(&kept, b"bTRC").unwrap(), &find(&profile, b"bTRC").unwrap()[..14]);
+        assert_eq!(find(&kept, *b"gXYZ"), find(&profile, *b"gXYZ"));
+        assert_eq!(find(&kept, *b"bTRC").unwrap(), &find(&profile, *b"bTRC").unwrap()[..14]);
         assert_eq!(rebuilt(&kept, Space::Rgb).as_ref(), Some(&kept), "what was kept is kept");
         assert_eq!(kept.len(), u32::from_be_bytes(kept[..4].try_into().unwrap()) as usize);
         assert_eq!(rebuilt(&profile, Space::Gray), None);

@@ -9,7 +9,7 @@ pub enum Format {
     Jpeg,
     /// PNG, third edition; with animation (APNG) too.
     Png,
-    /// GIF89a, GIF87a.
+    /// Versions 87a and 89a.
     Gif,
     /// RFC 9649.
     Webp,

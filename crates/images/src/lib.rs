@@ -27,7 +27,9 @@ mod shrink;
 mod webp;
 
 pub use kind::{Format, Unsupported};
-pub use limits::Limits;
+pub use limits::{
+    Limits, MAX_ANIMATION_PIXELS, MAX_BYTES, MAX_DIMENSION, MAX_FRAMES, MAX_MEMORY, MAX_PIXELS, MAX_SIDE,
+};
 pub use refused::Refused;
 
 use kind::Kind;

@@ -8,8 +8,8 @@ pub const MAX_BYTES: usize = 10 * 1_048_576;
 /// Pixels of a still picture: those of a photograph of a good camera. More are refused before any is decoded.
 pub const MAX_PIXELS: u64 = 40_000_000;
 
-/// Pixels of all frames of an animation together: ten seconds of 600 × 400 pixels at ten frames a second, and some more.
-pub const MAX_ANIMATION_PIXELS: u64 = 30_000_000;
+/// Pixels of all frames of an animation together: ten seconds of 500 × 500 pixels at ten frames a second.
+pub const MAX_ANIMATION_PIXELS: u64 = 25_000_000;
 
 /// Frames of an animation.
 pub const MAX_FRAMES: u32 = 500;
@@ -91,11 +91,11 @@ impl Limits {
     /// large.
     pub(crate) fn scaled(&self, size: Size) -> Size {
         let longer = u64::from(size.width.max(size.height));
-        let side = u64::from(self.side.max(1));
-        if longer <= side {
+        let most = u64::from(self.side.max(1));
+        if longer <= most {
             return size;
         }
-        let scale = |length: u32| ((u64::from(length) * side + longer / 2) / longer).clamp(1, side) as u32;
+        let scale = |length: u32| ((u64::from(length) * most + longer / 2) / longer).clamp(1, most) as u32;
         Size { width: scale(size.width), height: scale(size.height) }
     }
 

@@ -1,4 +1,4 @@
-//! The blocks of a GIF (GIF89a, 11 to 27).
+//! The blocks of a GIF (version 89a, 11 to 27).
 
 use crate::Refused;
 use crate::bytes::Bytes;

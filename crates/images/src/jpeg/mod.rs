@@ -73,7 +73,7 @@ struct Work {
 
 enum Output {
     /// The scans as they are.
-    Scans(Writer),
+    Scans(Box<Writer>),
     /// The pixels, scaled down to this size.
     Pixels(Box<Samples>, Size),
 }
@@ -196,7 +196,7 @@ impl Work {
         let output = if is_changed {
             Output::Pixels(Box::new(Samples::new(frame, to, apps)), to)
         } else {
-            Output::Scans(Writer::new(length + HEADERS))
+            Output::Scans(Box::new(Writer::new(length + HEADERS)))
         };
         Ok(Self {
             came: vec![false; frame.components.len()],

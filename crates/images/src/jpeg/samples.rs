@@ -10,10 +10,14 @@ use crate::Refused;
 use crate::limits::Size;
 use crate::shrink::{Channels, Shrink};
 
-/// Takes rows of blocks and makes pixels of them, scaled down.
+/// Takes rows of blocks and makes pixels of them, scaled down. If the result is at most half as wide and high, only a
+/// quarter of the samples of each block are worked out, of its coarse coefficients: the fine ones would be lost anyway.
 pub(super) struct Samples {
     planes: Vec<Plane>,
+    /// The size in samples: that of the picture, or half of it.
     size: Size,
+    /// The samples of a block, across and down.
+    side: u32,
     /// The rows of samples in a row of units.
     rows: u32,
     is_rgb: bool,
@@ -37,27 +41,31 @@ struct Plane {
 impl Samples {
     pub(super) fn new(frame: &Frame, to: Size, apps: &Apps) -> Self {
         let (wide, _) = frame.units();
+        let side = if to.width * 2 <= frame.size.width && to.height * 2 <= frame.size.height { 4 } else { 8 };
+        let halved = |length: u32| (length * side).div_ceil(8);
+        let samples = Size { width: halved(frame.size.width), height: halved(frame.size.height) };
         let plane = |component: &super::frame::Component| {
-            let stride = 8 * (wide * component.across) as usize;
+            let stride = (side * wide * component.across) as usize;
             Plane {
                 across: component.across,
                 down: component.down,
                 stride,
                 factors: [0; 64],
-                samples: vec![0; stride * 8 * component.down as usize],
-                line: vec![0; frame.size.width as usize],
+                samples: vec![0; stride * (side * component.down) as usize],
+                line: vec![0; samples.width as usize],
             }
         };
         let channels = if frame.components.len() == 1 { Channels::Gray } else { Channels::Rgb };
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         Self {
             planes: frame.components.iter().map(plane).collect(),
-            size: frame.size,
-            rows: 8 * frame.down,
+            size: samples,
+            side,
+            rows: side * frame.down,
             is_rgb: !apps.is_jfif && apps.adobe.map_or(ids == *b"RGB", |colors| colors == 0),
-            shrink: Shrink::new(frame.size, to, channels),
+            shrink: Shrink::new(samples, to, channels),
             pixels: Vec::with_capacity(to.pixels() as usize * channels.count()),
-            row: vec![0; frame.size.width as usize * channels.count()],
+            row: vec![0; samples.width as usize * channels.count()],
         }
     }
 
@@ -79,15 +87,11 @@ impl Samples {
         for (component, plane) in self.planes.iter_mut().enumerate() {
             for below in 0..plane.down {
                 let blocks = coefficients.row(component, y * plane.down + below);
-                for (x, block) in blocks.iter().enumerate() {
-                    let samples = cosine::samples_of(block, &plane.factors);
-                    let start = below as usize * 8 * plane.stride + x * 8;
-                    for (line, of_block) in samples.as_chunks::<8>().0.iter().enumerate() {
-                        let at = start + line * plane.stride;
-                        if let Some(place) = plane.samples.get_mut(at..at + 8) {
-                            place.copy_from_slice(of_block);
-                        }
-                    }
+                let start = (below * self.side) as usize * plane.stride;
+                if self.side == 8 {
+                    plane.fill::<8, 64>(start, blocks, cosine::samples_of);
+                } else {
+                    plane.fill::<4, 16>(start, blocks, cosine::quarter_of);
                 }
             }
         }
@@ -125,12 +129,32 @@ impl Samples {
 
     fn most(&self) -> (u32, u32) {
         let across = self.planes.iter().map(|plane| plane.across).max().unwrap_or(1);
-        (across, self.rows / 8)
+        (across, self.rows / self.side)
     }
 
     /// All pixels.
     pub(super) fn finish(self) -> Vec<u8> {
         self.pixels
+    }
+}
+
+impl Plane {
+    /// Puts the samples of blocks side by side, `N` across and down of each.
+    fn fill<const N: usize, const ALL: usize>(
+        &mut self,
+        start: usize,
+        blocks: &[Block],
+        samples_of: impl Fn(&Block, &[i32; 64]) -> [u8; ALL],
+    ) {
+        for (x, block) in blocks.iter().enumerate() {
+            let samples = samples_of(block, &self.factors);
+            for (line, of_block) in samples.as_chunks::<N>().0.iter().enumerate() {
+                let at = start + line * self.stride + x * N;
+                if let Some(place) = self.samples.get_mut(at..at + N) {
+                    place.copy_from_slice(of_block);
+                }
+            }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ impl Animation {
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
-        writer::chunk(out, b"acTL", &[&self.frames.to_be_bytes(), &self.plays.to_be_bytes()]);
+        writer::chunk(out, *b"acTL", &[&self.frames.to_be_bytes(), &self.plays.to_be_bytes()]);
     }
 
     /// Goes over the number that frames and their data have.
@@ -59,14 +59,14 @@ impl Animation {
         if !is_valid {
             return Err(BAD);
         }
-        writer::chunk(out, b"fcTL", &[&self.number_out(), rest]);
+        writer::chunk(out, *b"fcTL", &[&self.number_out(), rest]);
         self.seen += 1;
         Ok(Size { width, height })
     }
 
     /// Writes data of a frame.
     pub(super) fn data(&mut self, data: &[u8], out: &mut Vec<u8>) {
-        writer::chunk(out, b"fdAT", &[&self.number_out(), data]);
+        writer::chunk(out, *b"fdAT", &[&self.number_out(), data]);
     }
 
     fn number_out(&mut self) -> [u8; 4] {

@@ -36,14 +36,14 @@ impl Expand {
         }
         self.row.clear();
         match self.header.color {
-            Color::Palette => self.from_palette(row)?,
-            Color::Gray if self.header.depth < 8 => self.from_few_bits(row),
-            _ => self.from_samples(row),
+            Color::Palette => self.push_colors(row)?,
+            Color::Gray if self.header.depth < 8 => self.push_few_bits(row),
+            _ => self.push_samples(row),
         }
         Ok(&self.row)
     }
 
-    fn from_palette(&mut self, row: &[u8]) -> Result<(), Refused> {
+    fn push_colors(&mut self, row: &[u8]) -> Result<(), Refused> {
         let count = self.channels.count();
         for index in samples(row, self.header.depth, self.header.size.width) {
             let color = self.palette.get(usize::from(index));
@@ -54,7 +54,7 @@ impl Expand {
         Ok(())
     }
 
-    fn from_few_bits(&mut self, row: &[u8]) {
+    fn push_few_bits(&mut self, row: &[u8]) {
         let largest = (1_u16 << self.header.depth) - 1;
         let transparent = self.key.get(1).copied();
         for sample in samples(row, self.header.depth, self.header.size.width) {
@@ -66,7 +66,7 @@ impl Expand {
     }
 
     /// Samples of 8 or 16 bits; of the latter, the upper 8 are taken.
-    fn from_samples(&mut self, row: &[u8]) {
+    fn push_samples(&mut self, row: &[u8]) {
         let bytes = usize::from(self.header.depth / 8);
         for pixel in row.chunks_exact(self.header.step()) {
             self.row.extend(pixel.iter().step_by(bytes));

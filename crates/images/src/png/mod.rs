@@ -175,7 +175,7 @@ impl<'a> Reader<'a> {
         let Some(scaled) = &mut self.scaled else {
             let used = rows.take(content, &mut |_| Ok(()))?;
             if used > 0 {
-                writer::chunk(&mut self.out, b"IDAT", &[content.get(..used).ok_or(CUT_OFF)?]);
+                writer::chunk(&mut self.out, *b"IDAT", &[content.get(..used).ok_or(CUT_OFF)?]);
             }
             return Ok(());
         };
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
         };
         let (width, height) = (size.width.to_be_bytes(), size.height.to_be_bytes());
         let rest = [depth, color, 0, 0, u8::from(is_interlaced)];
-        writer::chunk(&mut self.out, b"IHDR", &[&width, &height, &rest]);
+        writer::chunk(&mut self.out, *b"IHDR", &[&width, &height, &rest]);
         self.parts.write_colors(&mut self.out);
         self.parts.write_palette(&mut self.out);
         if let Some(animation) = &self.animation {
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
         let Size { width, height } = self.scaled.as_ref().map_or(self.header.size, |scaled| scaled.size);
         match self.scaled {
             Some(scaled) => scaled.pack.finish(&mut self.out)?,
-            None => writer::chunk(&mut self.out, b"IEND", &[]),
+            None => writer::chunk(&mut self.out, *b"IEND", &[]),
         }
         Ok(Picture { bytes: self.out, format: Format::Png, width, height, frames, was_reencoded })
     }

@@ -55,7 +55,11 @@ impl Parts {
             Color::Palette => {}
         }
         let most = 3 << header.depth;
-        if !self.palette.is_empty() || content.is_empty() || content.len() > most || content.len() % 3 != 0 {
+        if !self.palette.is_empty()
+            || content.is_empty()
+            || content.len() > most
+            || !content.len().is_multiple_of(3)
+        {
             return Err(BAD_PALETTE);
         }
         self.palette = content.to_vec();
@@ -89,7 +93,7 @@ impl Parts {
             _ => return self.profile(content, header),
         };
         if is_valid {
-            writer::chunk(&mut self.colors, &name, &[content]);
+            writer::chunk(&mut self.colors, name, &[content]);
         }
     }
 
@@ -105,7 +109,7 @@ impl Parts {
         }
         let space = if header.color.is_gray() { Space::Gray } else { Space::Rgb };
         if let Some(kept) = icc::rebuilt(&profile, space) {
-            writer::chunk(&mut self.colors, b"iCCP", &[b"ICC\0\0", &writer::packed(&kept)]);
+            writer::chunk(&mut self.colors, *b"iCCP", &[b"ICC\0\0", &writer::packed(&kept)]);
         }
     }
 
@@ -117,10 +121,10 @@ impl Parts {
     /// Writes the colours that pixels name.
     pub(super) fn write_palette(&self, out: &mut Vec<u8>) {
         if !self.palette.is_empty() {
-            writer::chunk(out, b"PLTE", &[&self.palette]);
+            writer::chunk(out, *b"PLTE", &[&self.palette]);
         }
         if let Some(transparency) = &self.transparency {
-            writer::chunk(out, b"tRNS", &[transparency]);
+            writer::chunk(out, *b"tRNS", &[transparency]);
         }
     }
 }

@@ -19,12 +19,12 @@ const CHUNK: usize = 65_536;
 const LEVEL: u32 = 4;
 
 /// Writes a chunk, of parts that follow each other.
-pub(super) fn chunk(out: &mut Vec<u8>, name: &[u8; 4], parts: &[&[u8]]) {
+pub(super) fn chunk(out: &mut Vec<u8>, name: [u8; 4], parts: &[&[u8]]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
     out.extend_from_slice(&(length as u32).to_be_bytes());
-    out.extend_from_slice(name);
+    out.extend_from_slice(&name);
     let mut crc = Crc::new();
-    crc.update(name);
+    crc.update(&name);
     for part in parts {
         out.extend_from_slice(part);
         crc.update(part);
@@ -41,17 +41,14 @@ pub(super) fn header(out: &mut Vec<u8>, size: Size, channels: Channels) {
         Channels::Rgba => 6,
     };
     let (width, height) = (size.width.to_be_bytes(), size.height.to_be_bytes());
-    chunk(out, b"IHDR", &[&width, &height, &[8, color, 0, 0, 0]]);
+    chunk(out, *b"IHDR", &[&width, &height, &[8, color, 0, 0, 0]]);
 }
 
 /// Packs a text or a profile.
 pub(super) fn packed(content: &[u8]) -> Vec<u8> {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(LEVEL));
-    match encoder.write_all(content).and_then(|()| encoder.finish()) {
-        Ok(packed) => packed,
-        // writing into memory does not fail
-        Err(_) => Vec::new(),
-    }
+    // writing into memory does not fail
+    encoder.write_all(content).and_then(|()| encoder.finish()).unwrap_or_default()
 }
 
 /// Packs rows of 8 bits into chunks.
@@ -85,15 +82,15 @@ impl Pack {
         self.before.copy_from_slice(row);
         if self.encoder.get_ref().len() >= CHUNK {
             let packed = std::mem::take(self.encoder.get_mut());
-            chunk(out, b"IDAT", &[&packed]);
+            chunk(out, *b"IDAT", &[&packed]);
         }
         Ok(())
     }
 
     pub(super) fn finish(self, out: &mut Vec<u8>) -> Result<(), Refused> {
         let packed = self.encoder.finish().map_err(|_| NOT_PACKED)?;
-        chunk(out, b"IDAT", &[&packed]);
-        chunk(out, b"IEND", &[]);
+        chunk(out, *b"IDAT", &[&packed]);
+        chunk(out, *b"IEND", &[]);
         Ok(())
     }
 

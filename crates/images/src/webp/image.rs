@@ -70,16 +70,16 @@ impl<'a> Image<'a> {
         let mut chunks = Vec::new();
         if let Some(data) = self.lossless {
             let found = lossless::read(data)?;
-            riff::write(&mut chunks, b"VP8L", &[data.get(..found.length).ok_or(CUT_OFF)?]);
+            riff::write(&mut chunks, *b"VP8L", &[data.get(..found.length).ok_or(CUT_OFF)?]);
             return Ok(Checked { chunks, has_alpha: found.has_alpha, is_simple: true });
         }
         let data = self.lossy.ok_or(CUT_OFF)?;
         if let Some(alpha) = self.alpha {
             let (flags, alpha) = check_alpha(alpha, size)?;
-            riff::write(&mut chunks, b"ALPH", &[&[flags], alpha]);
+            riff::write(&mut chunks, *b"ALPH", &[&[flags], alpha]);
         }
         check_lossy(data, size, limits)?;
-        riff::write(&mut chunks, b"VP8 ", &[data]);
+        riff::write(&mut chunks, *b"VP8 ", &[data]);
         let has_alpha = self.alpha.is_some();
         Ok(Checked { chunks, has_alpha, is_simple: !has_alpha })
     }
@@ -112,7 +112,7 @@ fn check_lossy(data: &[u8], size: Size, limits: &Limits) -> Result<(), Refused> 
     let around = f64::from(size.width + 15) * f64::from(size.height + 15) * LOSSY_BYTES_PER_PIXEL;
     limits.check_memory(around as u64 + 2 * data.len() as u64)?;
     let mut file = riff::start(data.len() + 32);
-    riff::write(&mut file, b"VP8 ", &[data]);
+    riff::write(&mut file, *b"VP8 ", &[data]);
     let mut decoder = WebPDecoder::new(Cursor::new(riff::finish(file))).map_err(|_| BAD)?;
     let length = decoder.output_buffer_size().ok_or(BAD)?;
     let mut pixels = vec![0; length];

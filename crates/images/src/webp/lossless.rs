@@ -93,7 +93,7 @@ struct Reader<'a> {
 
 /// Which codes hold where.
 struct Groups {
-    groups: Vec<Group>,
+    all: Vec<Group>,
     /// The group of each part of the picture, and how large the parts are. Nothing if there is but one group.
     parts: Vec<u16>,
     parts_wide: usize,
@@ -106,7 +106,7 @@ impl Groups {
     fn at(&self, x: u32, y: u32) -> Option<&Group> {
         let index = (y >> self.shift) as usize * self.parts_wide + (x >> self.shift) as usize;
         let group = if self.parts.is_empty() { 0 } else { *self.parts.get(index)? };
-        self.groups.get(usize::from(group))
+        self.all.get(usize::from(group))
     }
 }
 
@@ -155,7 +155,7 @@ impl Reader<'_> {
     }
 
     fn groups(&mut self, size: Size, role: Role, kept_bits: u32) -> Result<Groups, Refused> {
-        let mut groups = Groups { groups: Vec::new(), parts: Vec::new(), parts_wide: 0, shift: 0, kept_bits };
+        let mut groups = Groups { all: Vec::new(), parts: Vec::new(), parts_wide: 0, shift: 0, kept_bits };
         let mut count = 1;
         if role == Role::Picture && self.bits.bit()? {
             groups.shift = self.bits.bits(3)? + 2;
@@ -169,7 +169,7 @@ impl Reader<'_> {
             return Err(Refused::TooMuchWork);
         }
         for _ in 0..count {
-            groups.groups.push(self.group(kept_bits)?);
+            groups.all.push(self.group(kept_bits)?);
         }
         Ok(groups)
     }

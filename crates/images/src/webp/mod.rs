@@ -95,9 +95,9 @@ fn picture(out: Vec<u8>, size: Size, frames: u32) -> Picture {
 fn write_header(out: &mut Vec<u8>, size: Size, flags: u8, profile: Option<&[u8]>) {
     let flags = flags | if profile.is_some() { PROFILE } else { 0 };
     let (width, height) = ((size.width - 1).to_le_bytes(), (size.height - 1).to_le_bytes());
-    riff::write(out, b"VP8X", &[&[flags, 0, 0, 0], &width[..3], &height[..3]]);
+    riff::write(out, *b"VP8X", &[&[flags, 0, 0, 0], &width[..3], &height[..3]]);
     if let Some(profile) = profile {
-        riff::write(out, b"ICCP", &[profile]);
+        riff::write(out, *b"ICCP", &[profile]);
     }
 }
 
@@ -118,7 +118,7 @@ fn animation(
             b"ANIM" if !has_loops => {
                 has_loops = true;
                 write_header(&mut out, canvas, flags & (ALPHA | ANIMATION), profile.as_deref());
-                riff::write(&mut out, b"ANIM", &[content.get(..6).ok_or(CUT_OFF)?]);
+                riff::write(&mut out, *b"ANIM", &[content.get(..6).ok_or(CUT_OFF)?]);
             }
             b"ANMF" if !has_loops => return Err(Refused::Damaged("its parts are not in order")),
             b"ANMF" => frame(content, canvas, &mut budget, limits, &mut out)?,
@@ -159,6 +159,6 @@ fn frame(
         return Err(Refused::Damaged("a frame of it says another size than its data"));
     }
     let header = content.get(..FRAME_HEADER - 1).ok_or(CUT_OFF)?;
-    riff::write(out, b"ANMF", &[header, &[flags], &image.check(limits)?.chunks]);
+    riff::write(out, *b"ANMF", &[header, &[flags], &image.check(limits)?.chunks]);
     Ok(())
 }

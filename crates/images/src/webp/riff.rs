@@ -12,7 +12,7 @@ const HEADER: usize = 12;
 pub(super) type Chunk<'a> = ([u8; 4], &'a [u8]);
 
 /// The chunks of a file, as far as it says that it goes.
-pub(super) fn content<'a>(file: &'a [u8]) -> Result<Bytes<'a>, Refused> {
+pub(super) fn content(file: &[u8]) -> Result<Bytes<'_>, Refused> {
     let mut bytes = Bytes::new(file);
     bytes.take(4).ok_or(CUT_OFF)?;
     let length = bytes.u32_le().ok_or(CUT_OFF)? as usize;
@@ -36,9 +36,9 @@ pub(super) fn next<'a>(bytes: &mut Bytes<'a>) -> Result<Option<Chunk<'a>>, Refus
 }
 
 /// Writes a chunk, of parts that follow each other.
-pub(super) fn write(out: &mut Vec<u8>, name: &[u8; 4], parts: &[&[u8]]) {
+pub(super) fn write(out: &mut Vec<u8>, name: [u8; 4], parts: &[&[u8]]) {
     let length: usize = parts.iter().map(|part| part.len()).sum();
-    out.extend_from_slice(name);
+    out.extend_from_slice(&name);
     out.extend_from_slice(&(length as u32).to_le_bytes());
     for part in parts {
         out.extend_from_slice(part);

@@ -95,17 +95,17 @@ fn in_the_chunks_of_a_png() {
     let clean = prepare(&file, &Limits::default()).unwrap().bytes;
     let packed = png::packed(PAYLOAD);
     let chunks = [
-        png::chunk(b"tEXt", &[b"Comment\0", PAYLOAD].concat()),
-        png::chunk(b"zTXt", &[b"Comment\0\0", &packed[..]].concat()),
-        png::chunk(b"iTXt", &[b"XML:com.adobe.xmp\0\0\0\0\0", PAYLOAD].concat()),
-        png::chunk(b"eXIf", PAYLOAD),
-        png::chunk(b"iCCP", &[b"<script>\0\0", &packed[..]].concat()),
-        png::chunk(b"gAMA", PAYLOAD),
-        png::chunk(b"cHRM", &PAYLOAD[..32]),
-        png::chunk(b"pHYs", &PAYLOAD[..9]),
-        png::chunk(b"PLTE", &PAYLOAD[..66]),
-        png::chunk(b"evIl", PAYLOAD),
-        png::chunk(b"fdAT", PAYLOAD),
+        png::chunk(*b"tEXt", &[b"Comment\0", PAYLOAD].concat()),
+        png::chunk(*b"zTXt", &[b"Comment\0\0", &packed[..]].concat()),
+        png::chunk(*b"iTXt", &[b"XML:com.adobe.xmp\0\0\0\0\0", PAYLOAD].concat()),
+        png::chunk(*b"eXIf", PAYLOAD),
+        png::chunk(*b"iCCP", &[b"<script>\0\0", &packed[..]].concat()),
+        png::chunk(*b"gAMA", PAYLOAD),
+        png::chunk(*b"cHRM", &PAYLOAD[..32]),
+        png::chunk(*b"pHYs", &PAYLOAD[..9]),
+        png::chunk(*b"PLTE", &PAYLOAD[..66]),
+        png::chunk(*b"evIl", PAYLOAD),
+        png::chunk(*b"fdAT", PAYLOAD),
     ];
     let (after_header, before_end) = (33, file.len() - 12);
     for chunk in chunks {
@@ -124,10 +124,10 @@ fn in_the_chunks_of_a_png() {
 fn in_the_data_of_a_png_behind_what_is_packed() {
     let data = png::packed(&png::rows(&made::photo(40, 30), 120));
     let file = |chunks: &[Vec<u8>]| png::file(&[&[png::header(40, 30, 8, 2, 0)], chunks].concat());
-    let clean = prepare(&file(&[png::chunk(b"IDAT", &data)]), &Limits::default()).unwrap().bytes;
-    let same_chunk = file(&[png::chunk(b"IDAT", &[&data, PAYLOAD].concat())]);
+    let clean = prepare(&file(&[png::chunk(*b"IDAT", &data)]), &Limits::default()).unwrap().bytes;
+    let same_chunk = file(&[png::chunk(*b"IDAT", &[&data, PAYLOAD].concat())]);
     assert!(cleaned("behind data", &same_chunk) == clean);
-    let next_chunk = file(&[png::chunk(b"IDAT", &data), png::chunk(b"IDAT", PAYLOAD)]);
+    let next_chunk = file(&[png::chunk(*b"IDAT", &data), png::chunk(*b"IDAT", PAYLOAD)]);
     assert!(cleaned("chunk behind data", &next_chunk) == clean);
 }
 
@@ -152,9 +152,9 @@ fn in_the_blocks_of_a_gif() {
 
 #[test]
 fn in_the_chunks_of_a_webp() {
-    let image = webp::chunk(b"VP8L", &webp::data(&webp::photo(40, 30)));
+    let image = webp::chunk(*b"VP8L", &webp::data(&webp::photo(40, 30)));
     let clean = prepare(&webp::file(std::slice::from_ref(&image)), &Limits::default()).unwrap().bytes;
-    for name in [b"EXIF", b"XMP ", b"ICCP", b"evil"] {
+    for name in [*b"EXIF", *b"XMP ", *b"ICCP", *b"evil"] {
         let payload = webp::chunk(name, PAYLOAD);
         let before = webp::file(&[webp::header(0x2c, 40, 30), payload.clone(), image.clone()]);
         assert!(cleaned("chunk", &before) == clean);
@@ -163,11 +163,11 @@ fn in_the_chunks_of_a_webp() {
     }
     // behind the data, in the chunk of the picture, and in a frame
     let data = [webp::data(&webp::photo(40, 30)), PAYLOAD.to_vec()].concat();
-    let picture = cleaned("data", &webp::file(&[webp::chunk(b"VP8L", &data)]));
+    let picture = cleaned("data", &webp::file(&[webp::chunk(*b"VP8L", &data)]));
     assert!(webp::seen(&picture) == webp::seen(&clean));
-    let frame = webp::frame((0, 0), 40, 30, &[webp::chunk(b"evil", PAYLOAD), webp::chunk(b"VP8L", &data)]);
+    let frame = webp::frame((0, 0), 40, 30, &[webp::chunk(*b"evil", PAYLOAD), webp::chunk(*b"VP8L", &data)]);
     let header = webp::header(2, 40, 30);
-    let animation = webp::chunk(b"ANIM", &[&[0; 6], PAYLOAD].concat());
+    let animation = webp::chunk(*b"ANIM", &[&[0; 6], PAYLOAD].concat());
     cleaned("frame", &webp::file(&[header, animation, frame]));
 }
 

@@ -22,8 +22,8 @@ fn files() -> Vec<Vec<u8>> {
     let mask = webp::data(&webp::photo(32, 16));
     let alpha = [
         webp::header(0x10, 32, 16),
-        webp::chunk(b"ALPH", &[&[1], &mask[5..]].concat()),
-        webp::chunk(b"VP8 ", &webp::gray(32, 16)),
+        webp::chunk(*b"ALPH", &[&[1], &mask[5..]].concat()),
+        webp::chunk(*b"VP8 ", &webp::gray(32, 16)),
     ];
     vec![
         jpeg::photo(40, 30, jpeg::PLAIN),

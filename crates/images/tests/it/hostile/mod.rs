@@ -41,7 +41,7 @@ fn what_was_cut_off_is_refused() {
         made::png::animation(20, 10, 3),
         made::gif::animation(40, 30, 3),
         made::webp::photo(60, 50),
-        made::webp::file(&[made::webp::chunk(b"VP8 ", &made::webp::gray(64, 64))]),
+        made::webp::file(&[made::webp::chunk(*b"VP8 ", &made::webp::gray(64, 64))]),
         made::webp::animation(20, 10, 3),
     ];
     for file in files {

@@ -7,17 +7,17 @@ use flate2::{Compression, Crc};
 
 pub(crate) const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-pub(crate) fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
+pub(crate) fn chunk(name: [u8; 4], content: &[u8]) -> Vec<u8> {
     let mut crc = Crc::new();
-    crc.update(name);
+    crc.update(&name);
     crc.update(content);
-    [&(content.len() as u32).to_be_bytes()[..], name, content, &crc.sum().to_be_bytes()].concat()
+    [&(content.len() as u32).to_be_bytes()[..], &name, content, &crc.sum().to_be_bytes()].concat()
 }
 
 /// The header of a picture.
 pub(crate) fn header(width: u32, height: u32, depth: u8, color: u8, interlace: u8) -> Vec<u8> {
     let rest = [depth, color, 0, 0, interlace];
-    chunk(b"IHDR", &[&width.to_be_bytes()[..], &height.to_be_bytes(), &rest].concat())
+    chunk(*b"IHDR", &[&width.to_be_bytes()[..], &height.to_be_bytes(), &rest].concat())
 }
 
 pub(crate) fn packed(content: &[u8]) -> Vec<u8> {
@@ -35,7 +35,7 @@ pub(crate) fn packed_zeros(count: u64) -> Vec<u8> {
 
 /// A file of these chunks, with its start and end.
 pub(crate) fn file(chunks: &[Vec<u8>]) -> Vec<u8> {
-    [SIGNATURE, &chunks.concat(), &chunk(b"IEND", &[])].concat()
+    [SIGNATURE, &chunks.concat(), &chunk(*b"IEND", &[])].concat()
 }
 
 /// Rows without filters, each with the byte that says so.
@@ -46,7 +46,7 @@ pub(crate) fn rows(pixels: &[u8], in_row: usize) -> Vec<u8> {
 /// A picture of three bytes a pixel.
 pub(crate) fn photo(width: u32, height: u32) -> Vec<u8> {
     let data = packed(&rows(&super::photo(width, height), width as usize * 3));
-    file(&[header(width, height, 8, 2, 0), chunk(b"IDAT", &data)])
+    file(&[header(width, height, 8, 2, 0), chunk(*b"IDAT", &data)])
 }
 
 /// A picture as another encoder makes it, with all of its filters.
@@ -77,7 +77,7 @@ pub(crate) fn encoded(
 /// The frames of an animation, each of one byte a pixel.
 pub(crate) fn animation(width: u32, height: u32, frames: u32) -> Vec<u8> {
     let mut chunks = vec![header(width, height, 8, 0, 0)];
-    chunks.push(chunk(b"acTL", &[&frames.to_be_bytes()[..], &[0; 4]].concat()));
+    chunks.push(chunk(*b"acTL", &[&frames.to_be_bytes()[..], &[0; 4]].concat()));
     let mut number = 0_u32;
     for frame in 0..frames {
         chunks.push(control(number, width, height));
@@ -85,9 +85,9 @@ pub(crate) fn animation(width: u32, height: u32, frames: u32) -> Vec<u8> {
         let pixels: Vec<u8> = (0..width * height).map(|pixel| (pixel + frame * 7) as u8).collect();
         let data = packed(&rows(&pixels, width as usize));
         if frame == 0 {
-            chunks.push(chunk(b"IDAT", &data));
+            chunks.push(chunk(*b"IDAT", &data));
         } else {
-            chunks.push(chunk(b"fdAT", &[&number.to_be_bytes()[..], &data].concat()));
+            chunks.push(chunk(*b"fdAT", &[&number.to_be_bytes()[..], &data].concat()));
             number += 1;
         }
     }
@@ -97,7 +97,7 @@ pub(crate) fn animation(width: u32, height: u32, frames: u32) -> Vec<u8> {
 /// The control of a frame of this size.
 pub(crate) fn control(number: u32, width: u32, height: u32) -> Vec<u8> {
     let numbers = [number, width, height, 0, 0].map(u32::to_be_bytes).concat();
-    chunk(b"fcTL", &[&numbers[..], &[0, 1, 0, 10, 0, 0]].concat())
+    chunk(*b"fcTL", &[&numbers[..], &[0, 1, 0, 10, 0, 0]].concat())
 }
 
 /// What another decoder sees of each frame, in 8 bits.

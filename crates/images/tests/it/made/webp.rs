@@ -2,8 +2,8 @@
 
 use image_webp::{ColorType, WebPDecoder, WebPEncoder};
 
-pub(crate) fn chunk(name: &[u8; 4], content: &[u8]) -> Vec<u8> {
-    let mut out = [name, &(content.len() as u32).to_le_bytes()[..], content].concat();
+pub(crate) fn chunk(name: [u8; 4], content: &[u8]) -> Vec<u8> {
+    let mut out = [&name, &(content.len() as u32).to_le_bytes()[..], content].concat();
     if content.len() % 2 == 1 {
         out.push(0);
     }
@@ -18,7 +18,7 @@ pub(crate) fn file(chunks: &[Vec<u8>]) -> Vec<u8> {
 /// The header of a file that has more than pixels.
 pub(crate) fn header(flags: u8, width: u32, height: u32) -> Vec<u8> {
     let size = [(width - 1).to_le_bytes(), (height - 1).to_le_bytes()];
-    chunk(b"VP8X", &[&[flags, 0, 0, 0], &size[0][..3], &size[1][..3]].concat())
+    chunk(*b"VP8X", &[&[flags, 0, 0, 0], &size[0][..3], &size[1][..3]].concat())
 }
 
 /// A picture without losses.
@@ -62,15 +62,15 @@ pub(crate) fn frame(place: (u32, u32), width: u32, height: u32, chunks: &[Vec<u8
     let mut content: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()[..3].to_vec()).collect();
     content.push(0);
     content.extend_from_slice(&chunks.concat());
-    chunk(b"ANMF", &content)
+    chunk(*b"ANMF", &content)
 }
 
 pub(crate) fn animation(width: u32, height: u32, frames: u32) -> Vec<u8> {
-    let mut chunks = vec![header(0x12, width, height), chunk(b"ANIM", &[0, 0, 0, 0, 3, 0])];
+    let mut chunks = vec![header(0x12, width, height), chunk(*b"ANIM", &[0, 0, 0, 0, 3, 0])];
     for number in 0..frames {
         let pixels: Vec<u8> = (0..width * height * 4).map(|byte| (byte / 4 + number * 9) as u8).collect();
         let image = data(&lossless(&pixels, width, height, ColorType::Rgba8));
-        chunks.push(frame((0, 0), width, height, &[chunk(b"VP8L", &image)]));
+        chunks.push(frame((0, 0), width, height, &[chunk(*b"VP8L", &image)]));
     }
     file(&chunks)
 }

@@ -10,6 +10,7 @@ use crate::child::prepare_apart;
 use crate::made;
 
 const MEMORY: u64 = 64_000_000;
+/// Of a processor. What takes longest takes 0.6 alone; here it shares caches with other tests.
 const SECONDS: f64 = 2.0;
 
 /// The bytes that are taken.

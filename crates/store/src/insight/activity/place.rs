@@ -237,6 +237,10 @@ async fn campaigns(
     .await
 }
 
+/// The executions of a contact, which has few. Without this, SQLite goes through those of the project in the order of time.
+const OF_CONTACT: &str = "with mine as materialized (select id, completed_at from workflow_executions \
+     where project_id = $1 and contact_id = $2)";
+
 /// The newest executions that began.
 async fn started(
     rx: &Rx<'_>,
@@ -251,10 +255,10 @@ async fn started(
                        order by id desc limit $4";
             rx.all(sql, args![project, from, before, limit], id).await
         }
-        // a contact has few
         Scope::Contact(contact) => {
-            let sql = "select id from workflow_executions where project_id = $1 and contact_id = $2 and id >= $3 \
-                       and id < $4 order by id desc limit $5";
+            let sql = format!(
+                "{OF_CONTACT} select id from mine where id >= $3 and id < $4 order by id desc limit $5"
+            );
             rx.all(sql, args![project, contact, from, before, limit], id).await
         }
         // the index has them by status
@@ -280,21 +284,24 @@ async fn completed(
     query: &Query,
     limit: i64,
 ) -> Result<Vec<(Timestamp, EventId)>> {
-    let (column, of): (&str, Arg<'_>) = match scope {
-        Scope::Project => ("cast($6 as {id}) is null", Arg::Null),
-        Scope::Contact(contact) => ("contact_id = $6", contact.into()),
-        Scope::Workflow(workflow) => ("workflow_id = $6", workflow.into()),
+    let bound = EventId::from(query.before.same_time_bound(Source::Completed));
+    let (from, before) = (query.from.at, query.before.at);
+    let newest = "completed_at is not null and completed_at >= $3 and (completed_at, id) < ($4, $5) \
+                  order by completed_at desc, id desc limit $6";
+    let (sql, of): (String, Arg<'_>) = match scope {
+        Scope::Project => {
+            let all = "from workflow_executions where project_id = $1 and cast($2 as {id}) is null";
+            (format!("select completed_at, id {all} and {newest}"), Arg::Null)
+        }
+        Scope::Workflow(workflow) => {
+            let all = "from workflow_executions where project_id = $1 and workflow_id = $2";
+            (format!("select completed_at, id {all} and {newest}"), workflow.into())
+        }
+        Scope::Contact(contact) => {
+            (format!("{OF_CONTACT} select completed_at, id from mine where {newest}"), contact.into())
+        }
         Scope::Campaign(_) | Scope::Template(_) => return Ok(Vec::new()),
     };
-    let bound = EventId::from(query.before.same_time_bound(Source::Completed));
-    rx.all(
-        format!(
-            "select completed_at, id from workflow_executions where project_id = $1 and completed_at is not null \
-             and completed_at >= $2 and (completed_at, id) < ($3, $4) and {column} \
-             order by completed_at desc, id desc limit $5"
-        ),
-        &[project.into(), query.from.at.into(), query.before.at.into(), bound.into(), limit.into(), of],
-        time_and_id,
-    )
-    .await
+    let args = [project.into(), of, from.into(), before.into(), bound.into(), limit.into()];
+    rx.all(sql, &args, time_and_id).await
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the engines are told apart: what they are asked differs by more than a fragment of `dialect.rs`.
-const ENGINES: [(&str, &str); 16] = [
+const ENGINES: [(&str, &str); 15] = [
     ("store/src/database/db.rs", "it opens them"),
     ("store/src/database/tx/read.rs", "it speaks to them"),
     ("store/src/database/migrate/mod.rs", "PostgreSQL migrates beside other processes"),
@@ -15,8 +15,7 @@ const ENGINES: [(&str, &str); 16] = [
     ("store/src/database/clock.rs", "PostgreSQL has a clock of its own"),
     ("store/src/audience/search.rs", "substrings are found by another kind of index"),
     ("store/src/audience/contact_field.rs", "a key of JSON is a path on SQLite"),
-    ("store/src/audience/event.rs", "the planners need other hints"),
-    ("store/src/insight/activity/place.rs", "SQLite has no lateral joins"),
+    ("store/src/audience/event_index.rs", "SQLite has no lateral joins"),
     ("store/src/audience/event_data.rs", "the planners need other hints"),
     ("store/src/audience/filter/mod.rs", "the planners need other hints"),
     ("store/src/sending/campaign/audience.rs", "it passes on to filters which engine it is"),

@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use crate::args;
 use crate::audience::event_day;
+use crate::audience::event_index::{NAMES_OF_CONTACT, newest_of_names};
 use crate::audience::filter::{self, Segments};
 use crate::automation::enrol::Happened;
 use crate::database::error::Result;
@@ -182,7 +183,9 @@ pub async fn of_contact(
     limit: i64,
 ) -> Result<Vec<Event>> {
     let names = names_of_contact(rx, project, contact, limit).await?;
-    let mut ids = newest_of_names(rx, project, contact, &names, limit).await?;
+    let ever = (EventId::from_bytes([0; 16]), EventId::from_bytes([0xff; 16]));
+    let about = Some(("contact_id", contact.into()));
+    let mut ids = newest_of_names(rx, project, &names, about, ever, limit).await?;
     ids.sort_unstable_by(|one, other| other.cmp(one));
     ids.truncate(limit as usize);
     rx.all(
@@ -196,7 +199,7 @@ pub async fn of_contact(
     .await
 }
 
-/// The names of a contact's events, those with the newest event first: from name to name in the index.
+/// The names of a contact's events, those with the newest event first.
 async fn names_of_contact(
     rx: &mut Rx<'_>,
     project: ProjectNumber,
@@ -204,42 +207,12 @@ async fn names_of_contact(
     limit: i64,
 ) -> Result<Vec<String>> {
     rx.all(
-        "with recursive names (name) as (\
-         select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 order by e.name limit 1) \
-         union all select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 and e.name > n.name \
-         order by e.name limit 1) from names n where n.name is not null) \
-         select n.name, (select e.id from events e where e.project_id = $1 and e.contact_id = $2 and e.name = n.name \
-         order by e.id desc limit 1) as newest from names n where n.name is not null order by newest desc limit $3",
+        format!(
+            "{NAMES_OF_CONTACT} select n.name, (select e.id from events e where e.project_id = $1 and e.contact_id = $2 \
+             and e.name = n.name order by e.id desc limit 1) as newest from names n where n.name is not null \
+             order by newest desc limit $3"
+        ),
         args![project, contact, limit],
-        |r| r.get(0),
-    )
-    .await
-}
-
-/// The newest events of a contact of each name.
-async fn newest_of_names(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    contact: ContactId,
-    names: &[String],
-    limit: i64,
-) -> Result<Vec<EventId>> {
-    // differs because SQLite has no lateral joins, and looks up name by name anyway
-    let sql = if rx.is_postgres() {
-        "select n.id from {rows r: name text} cross join lateral (select e.id from events e where e.project_id = $2 \
-         and e.contact_id = $3 and e.name = r.name order by e.id desc limit $4) n"
-    } else {
-        "select e.id from events e where e.project_id = $2 and e.contact_id = $3 and e.name = $1 \
-         order by e.id desc limit $4"
-    };
-    rx.each_returning(
-        sql,
-        &[
-            Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
-            project.into(),
-            contact.into(),
-            limit.into(),
-        ],
         |r| r.get(0),
     )
     .await

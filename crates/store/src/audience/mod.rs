@@ -9,6 +9,7 @@ pub mod event;
 pub mod event_data;
 pub mod event_day;
 pub mod event_field;
+pub(crate) mod event_index;
 pub mod filter;
 mod flip;
 pub mod names;

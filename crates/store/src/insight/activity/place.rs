@@ -2,6 +2,7 @@
 
 use super::{Query, Scope};
 use crate::args;
+use crate::audience::event_index::{NAMES_OF_CONTACT, newest_of_names};
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx};
 use crate::database::value::Arg;
@@ -45,8 +46,7 @@ pub(super) async fn of_events(
     query: &Query,
     limit: i64,
 ) -> Result<Vec<Place>> {
-    let (from, before) = bounds(query, Source::Event);
-    let scope: (&str, Arg<'_>) = match query.scope {
+    let about: (&'static str, Arg<'_>) = match query.scope {
         Scope::Project => return of_project(rx, project, query, limit).await,
         Scope::Contact(contact) => ("contact_id", contact.into()),
         Scope::Campaign(campaign) => ("origin_id", campaign.into()),
@@ -57,7 +57,8 @@ pub(super) async fn of_events(
         Scope::Contact(contact) => names_of_contact(rx, project, contact, &query.events).await?,
         _ => names_of_mail().filter(|name| query.events.has(name)).map(str::to_owned).collect(),
     };
-    newest_of_names(rx, project, &names, Some(scope), (from, before), limit).await
+    let ids = newest_of_names(rx, project, &names, Some(about), bounds(query, Source::Event), limit).await?;
+    Ok(by_id(Source::Event, ids))
 }
 
 async fn of_project(
@@ -85,7 +86,8 @@ async fn of_project(
             names_of_project(rx, project, events).await?
         }
     };
-    newest_of_names(rx, project, &names, None, (from, before), limit).await
+    let ids = newest_of_names(rx, project, &names, None, (from, before), limit).await?;
+    Ok(by_id(Source::Event, ids))
 }
 
 /// The newest events of all names, with their names.
@@ -125,7 +127,7 @@ async fn names_of_project(rx: &Rx<'_>, project: ProjectNumber, events: &EventNam
     Ok(names)
 }
 
-/// The names of a contact's events: from name to name in the index.
+/// The names of a contact's events.
 async fn names_of_contact(
     rx: &Rx<'_>,
     project: ProjectNumber,
@@ -134,55 +136,13 @@ async fn names_of_contact(
 ) -> Result<Vec<String>> {
     let mut names: Vec<String> = rx
         .all(
-            "with recursive names (name) as (\
-             select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 order by e.name limit 1) \
-             union all select (select e.name from events e where e.project_id = $1 and e.contact_id = $2 \
-             and e.name > n.name order by e.name limit 1) from names n where n.name is not null) \
-             select name from names where name is not null",
+            format!("{NAMES_OF_CONTACT} select name from names where name is not null"),
             args![project, contact],
             |r| r.get(0),
         )
         .await?;
     names.retain(|name| events.has(name));
     Ok(names)
-}
-
-/// The newest events of each of some names.
-async fn newest_of_names(
-    rx: &mut Rx<'_>,
-    project: ProjectNumber,
-    names: &[String],
-    scope: Option<(&str, Arg<'_>)>,
-    (from, before): Bounds,
-    limit: i64,
-) -> Result<Vec<Place>> {
-    let (column, of) = scope.map_or((None, Arg::Null), |(column, of)| (Some(column), of));
-    let scoped = match column {
-        Some(column) => format!("and e.{column} = $6"),
-        None => "and cast($6 as {id}) is null".to_owned(),
-    };
-    let newest = format!(
-        "select e.id from events e where e.project_id = $2 and e.name = {{name}} and e.id >= $3 and e.id < $4 {scoped} \
-         order by e.id desc limit $5"
-    );
-    // differs because SQLite has no lateral joins, and looks up name by name anyway
-    let sql = if rx.is_postgres() {
-        format!(
-            "select n.id from {{rows r: name text}} cross join lateral ({}) n",
-            newest.replace("{name}", "r.name")
-        )
-    } else {
-        newest.replace("{name}", "$1")
-    };
-    let args = [
-        Arg::Texts(names.iter().map(|name| Some(name.as_str().into())).collect()),
-        project.into(),
-        from.into(),
-        before.into(),
-        limit.into(),
-        of,
-    ];
-    Ok(by_id(Source::Event, rx.each_returning(sql, &args, id).await?))
 }
 
 /// The newest entries that are no events.

@@ -1,5 +1,6 @@
 //! What is counted of a project for each quarter of an hour.
 
+use crate::event::Activity;
 use crate::names;
 use crate::time::Timestamp;
 
@@ -41,6 +42,19 @@ impl Metric {
     /// The metric that is stored by a number.
     pub fn from_code(code: i64) -> Option<Self> {
         Self::ALL.get(usize::try_from(code).ok()?).copied()
+    }
+}
+
+impl From<Activity> for Metric {
+    fn from(activity: Activity) -> Self {
+        match activity {
+            Activity::Sent => Self::Sent,
+            Activity::Delivered => Self::Delivered,
+            Activity::Opened => Self::Opened,
+            Activity::Clicked => Self::Clicked,
+            Activity::Bounced => Self::Bounced,
+            Activity::Complained => Self::Complained,
+        }
     }
 }
 

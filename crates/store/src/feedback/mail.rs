@@ -248,18 +248,11 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mail: &Mail, at: Timestamp
             figures::add_mail(deltas.sums(), project, origin, Figure::Sent, 1);
         }
     }
-    let of_project = [
-        (Metric::Sent, before.sent_at, now.sent_at),
-        (Metric::Delivered, before.delivered_at, now.delivered_at),
-        (Metric::Opened, before.opened_at, now.opened_at),
-        (Metric::Clicked, before.clicked_at, now.clicked_at),
-        (Metric::Bounced, before.bounced_at, now.bounced_at),
-        (Metric::Complained, before.complained_at, now.complained_at),
-    ];
-    for (metric, before, now) in of_project {
-        let delta = i64::from(now.is_some()) - i64::from(before.is_some());
-        rollup::count(deltas.sums(), project, metric, mail.id.instant(), delta);
-    }
+    let newly = |before: Option<Timestamp>, now: Option<Timestamp>| {
+        i64::from(now.is_some()) - i64::from(before.is_some())
+    };
+    let sent = newly(before.sent_at, now.sent_at);
+    rollup::count(deltas.sums(), project, Metric::Sent, mail.id.instant(), sent);
     let known = [
         (Activity::Delivered, before.delivered_at, now.delivered_at),
         (Activity::Opened, before.opened_at, now.opened_at),
@@ -268,7 +261,7 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mail: &Mail, at: Timestamp
         (Activity::Complained, before.complained_at, now.complained_at),
     ];
     for (activity, before, now) in known {
-        let delta = i64::from(now.is_some()) - i64::from(before.is_some());
+        let delta = newly(before, now);
         if delta != 0 {
             count_learnt(deltas, project, mail, activity, delta, at);
         }
@@ -289,6 +282,7 @@ fn count_learnt(
     delta: i64,
     at: Timestamp,
 ) {
+    rollup::count(deltas.sums(), project, activity.into(), mail.id.instant(), delta);
     if let Some(origin) = mail.origin {
         figures::add_mail(deltas.sums(), project, origin, Figure::of_activity(activity), delta);
     }

@@ -83,6 +83,12 @@ impl Params {
         Timestamp::parse(text).map(Some).ok_or_else(refused)
     }
 
+    /// The id of something. What is no id is refused.
+    pub(crate) fn id<T: FromStr>(&self, name: &str) -> Result<Option<T>> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| ApiError::bad_request(format!("{name} must be a UUID.")))
+    }
+
     /// Whether `dir` asks for descending order, which is the default.
     pub(crate) fn descending(&self) -> bool {
         !matches!(self.choice("dir"), Some(Direction::Asc))

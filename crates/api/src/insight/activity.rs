@@ -1,7 +1,6 @@
 //! `/activity`: the feed of everything that happens in a project.
 
 use std::collections::BTreeSet;
-use std::str::FromStr;
 use std::time::Duration;
 
 use axum::extract::State;
@@ -79,10 +78,10 @@ fn types(params: &Params) -> Option<BTreeSet<ActivityType>> {
 
 fn scope(params: &Params) -> Result<Scope> {
     let scopes = [
-        id(params, "contactId")?.map(Scope::Contact),
-        id(params, "campaignId")?.map(Scope::Campaign),
-        id(params, "workflowId")?.map(Scope::Workflow),
-        id(params, "templateId")?.map(Scope::Template),
+        params.id("contactId")?.map(Scope::Contact),
+        params.id("campaignId")?.map(Scope::Campaign),
+        params.id("workflowId")?.map(Scope::Workflow),
+        params.id("templateId")?.map(Scope::Template),
     ];
     let mut given = scopes.into_iter().flatten();
     match (given.next(), given.next()) {
@@ -92,11 +91,6 @@ fn scope(params: &Params) -> Result<Scope> {
             Err(ApiError::bad_request("Pass one of contactId, campaignId, workflowId and templateId."))
         }
     }
-}
-
-fn id<T: FromStr>(params: &Params, name: &str) -> Result<Option<T>> {
-    let Some(text) = params.text(name) else { return Ok(None) };
-    text.parse().map(Some).map_err(|_| ApiError::bad_request(format!("{name} must be a UUID.")))
 }
 
 /// The types of the feed.

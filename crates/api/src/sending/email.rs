@@ -147,10 +147,7 @@ pub(crate) async fn list(
             ApiError::bad_request(format!("status must be one of {}.", known.join(", ")))
         })?),
     };
-    let contact = match params.text("contactId") {
-        None => None,
-        Some(text) => Some(text.parse().map_err(|_| ApiError::bad_request("contactId must be a UUID."))?),
-    };
+    let contact = params.id("contactId")?;
     let limit = params.bounded::<RowLimit>() as usize;
     let page = app.emails(&project, List { limit, after: params.cursor()?, status, contact }).await?;
     Ok(Json(CursorPage {

@@ -55,7 +55,7 @@ use crate::automation::{
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
 use crate::feedback::{heat, hit, received, sns, tracking};
-use crate::insight::{activity, analytics};
+use crate::insight::{activity, analytics, stream};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -102,6 +102,7 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(activity::types_of_feed))
         .routes(routes!(activity::stats))
         .routes(routes!(activity::recent_count))
+        .routes(routes!(stream::follow))
         // analytics
         .routes(routes!(analytics::timeseries))
         .routes(routes!(analytics::top_campaigns))

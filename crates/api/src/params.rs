@@ -177,6 +177,10 @@ bounded!(
     Minutes, "minutes", 5, 60
 );
 bounded!(
+    /// How long a stream lasts.
+    StreamSeconds, "seconds", 600, 600
+);
+bounded!(
     /// The best campaigns.
     TopCampaignLimit, "limit", 10, 50
 );

@@ -166,6 +166,9 @@ pub enum Error {
     /// The project was disabled while the request was on its way.
     #[error("the project is disabled")]
     ProjectDisabled,
+    /// What somebody wants to go on reading of the feed is not kept any more.
+    #[error("the bookmark is not kept any more")]
+    BookmarkGone,
     /// Too much work of the project is queued already; the same request may succeed later.
     #[error("{0}")]
     QueueFull(String),

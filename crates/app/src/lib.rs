@@ -60,6 +60,7 @@ struct Inner {
     automation: automation::State,
     delivery: delivery::State,
     feedback: feedback::State,
+    insight: insight::State,
     background: background::State,
 }
 
@@ -104,6 +105,7 @@ impl App {
             automation: automation::State::new(http.clone()),
             delivery: delivery::State::new(transport),
             feedback: feedback::State::new(&db, &secret, http),
+            insight: insight::State::default(),
             background: background::State::default(),
             db,
             clock,

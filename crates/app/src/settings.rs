@@ -50,6 +50,8 @@ pub struct Settings {
     pub tracking: TrackingSettings,
     /// Mail that comes in.
     pub inbound: InboundSettings,
+    /// The feed as it happens.
+    pub activity: ActivitySettings,
     /// Accounts.
     pub accounts: AccountSettings,
     /// The instance's own mails.
@@ -252,6 +254,17 @@ pub struct InboundSettings {
     pub per_day: Volume,
     /// Notifications of Amazon SNS.
     pub sns: SnsSettings,
+}
+
+/// How the feed is followed.
+#[derive(Debug, Clone)]
+pub struct ActivitySettings {
+    /// For how long one can go on from where one had stopped.
+    pub stream_kept: Duration,
+    /// Most clients of a project that follow in this process.
+    pub streams_per_project: usize,
+    /// Most clients that follow in this process.
+    pub streams: usize,
 }
 
 /// Which notifications of Amazon SNS are taken.

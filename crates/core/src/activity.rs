@@ -160,6 +160,29 @@ impl Place {
         if of < self.source { Uuid::from_u128(self.id.as_u128().saturating_add(1)) } else { self.id }
     }
 
+    /// How many bytes [`Self::to_bytes`] makes.
+    pub const BYTES: usize = 25;
+
+    /// The place as bytes, for storage.
+    pub fn to_bytes(&self) -> [u8; Self::BYTES] {
+        let mut bytes = [self.source as u8; Self::BYTES];
+        let (at, id) = bytes[1..].split_at_mut(8);
+        at.copy_from_slice(&self.at.0.to_be_bytes());
+        id.copy_from_slice(self.id.as_bytes());
+        bytes
+    }
+
+    /// The place that is stored as such bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (source, rest) = bytes.split_first()?;
+        let (at, id) = rest.split_first_chunk()?;
+        Some(Self {
+            at: Timestamp(i64::from_be_bytes(*at)),
+            id: Uuid::from_slice(id).ok()?,
+            source: Source::ALL.get(usize::from(*source)).copied()?,
+        })
+    }
+
     /// The id of the entry.
     pub fn entry_id(&self) -> String {
         format!("{}{}", self.id, self.source.suffix())
@@ -271,7 +294,10 @@ mod tests {
         for source in Source::ALL {
             let place = place(1_700_000_000_000, source);
             assert_eq!(place.to_string().parse(), Ok(place));
+            assert_eq!(Place::from_bytes(&place.to_bytes()), Some(place));
         }
+        assert_eq!(Place::from_bytes(&[5; Place::BYTES]), None);
+        assert_eq!(Place::from_bytes(&[0; 24]), None);
         let upper = ID.to_uppercase();
         for bad in ["", "_", "1_", &format!("1_{ID}_x"), &format!("x_{ID}"), &format!("01_{ID}"), &upper] {
             assert_eq!(bad.parse::<Place>(), Err(NoPlace), "{bad}");

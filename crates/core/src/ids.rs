@@ -169,6 +169,8 @@ macro_rules! with_ids {
             InvitationId,
             /// An entry of a project's audit log.
             AuditId,
+            /// A row of the log of the feed.
+            ActivityLogId,
             /// A link that proves an address.
             OneTimeLinkId,
             /// A workflow.

@@ -4,6 +4,7 @@
 //! move. Ids ([`ids`]) are made from the time and random bytes that the caller passes.
 
 pub mod activity;
+pub mod activity_log;
 pub mod address;
 pub mod attempt;
 pub mod audit;

@@ -80,6 +80,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_clock(&tasks).await;
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
+    app.start_streams(&tasks);
     if let Some(listener) = config.listener()? {
         inbound::start(&app, &tasks, &listener, limits.inbound).await?;
     }

@@ -40,6 +40,7 @@ mod clock;
 mod database;
 pub mod disk;
 pub mod dns;
+pub mod events;
 mod http;
 pub mod mail_in;
 pub mod net;

@@ -1,5 +1,6 @@
 //! The tests that load both processors: kills, faults, several processes, and the API document held against the program.
 
+mod activity_stream;
 mod campaign_crash;
 mod cluster;
 mod crash;

@@ -64,11 +64,12 @@ const CONNECTIONS: [(&str, &str); 11] = [
 
 /// Where tests wait by the clock of the machine: how often, and why no condition can be waited for, and no clock moved
 /// (`App::advance`). Nothing is asserted to have stayed away after such a wait.
-const SLEEPS: [(&str, usize, &str); 10] = [
+const SLEEPS: [(&str, usize, &str); 11] = [
     ("tests/it/bulk/jobs.rs", 1, "a kill at a random moment"),
     ("tests/it/edge/bodies.rs", 2, "a client that sends slowly"),
     ("tests/it/edge/connections.rs", 1, "a client that reads slowly"),
     ("tests/it/program/process.rs", 1, "looks at a process again and again"),
+    ("tests/hard/activity_stream.rs", 4, "kills at random moments, clients that pause"),
     ("tests/hard/campaign_crash.rs", 4, "kills at random moments"),
     ("tests/hard/crash.rs", 7, "kills at random moments, callers that pause"),
     ("tests/hard/faults/database.rs", 2, "faults at random moments"),

@@ -90,6 +90,16 @@ impl Entrance {
     }
 }
 
+/// The credential of a request whose answer goes on.
+pub(crate) struct Entered(pub(super) Entrance);
+
+impl Entered {
+    /// Whether it still lets the request in.
+    pub(crate) async fn look_again(&self, app: &App) -> Result<(), ApiError> {
+        self.0.look_again(app).await
+    }
+}
+
 /// Refuses a request whose project was reset meanwhile: the handler holds the project's old number.
 fn is_same(caller: &Identity, number: ProjectNumber) -> Result<(), ApiError> {
     if caller.project.number == number {

@@ -13,7 +13,7 @@ use mailwright_core::project::Project;
 use mailwright_core::role::{Capability, Holder};
 use mailwright_store::account::user::User;
 
-use super::again::{Entrance, Need, note};
+use super::again::{Entered, Entrance, Need, note};
 use super::cookie::session_cookie;
 use super::key::{Remembered, bearer, guarded, keys_do_not_open, secret};
 use super::needs::{self, Needs};
@@ -35,7 +35,10 @@ pub(crate) struct Caller {
 /// if it wants to.
 pub(crate) struct ProjectAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
-/// The same for an endpoint whose path names the project. A caller without access does not learn whether it exists.
+/// The same for an answer that goes on: the credential has to be looked at again.
+pub(crate) struct LastingAccess<C>(pub(crate) Project, pub(crate) Entered, pub(crate) PhantomData<C>);
+
+/// The same as [`ProjectAccess`] for an endpoint whose path names the project. A caller without access does not learn whether it exists.
 pub(crate) struct PathAccess<C>(pub(crate) Project, pub(crate) Caller, pub(crate) PhantomData<C>);
 
 /// The same for people alone: keys do not open it.
@@ -73,6 +76,21 @@ where
         let found = enter::<C>(&App::from_ref(state), parts, Place::of_header(&parts.headers)).await?;
         let (project, caller) = split(found);
         Ok(Self(project, caller, PhantomData))
+    }
+}
+
+impl<S, C> FromRequestParts<S> for LastingAccess<C>
+where
+    S: Send + Sync,
+    App: FromRef<S>,
+    C: Needs,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let place = Place::of_header(&parts.headers);
+        let (found, entrance) = let_in::<C>(&App::from_ref(state), parts, place).await?;
+        Ok(Self(found.project, Entered(entrance), PhantomData))
     }
 }
 
@@ -227,6 +245,13 @@ where
 
 /// Lets a key or a member into a project, if the capability is there.
 async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Identity, ApiError> {
+    let (caller, entrance) = let_in::<C>(app, parts, place).await?;
+    note(parts, entrance);
+    Ok(caller)
+}
+
+/// The same, with the credential for another look later.
+async fn let_in<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<(Identity, Entrance), ApiError> {
     let need = Need::of::<C>(parts);
     let (caller, session) = if parts.headers.contains_key(AUTHORIZATION) {
         let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?;
@@ -243,12 +268,14 @@ async fn enter<C: Needs>(app: &App, parts: &Parts, place: Place) -> Result<Ident
     let caller = of_place(caller, &place)?;
     need.met_by(&caller)?;
     let number = caller.project.number;
-    if let Some(session) = session {
-        note(parts, Entrance::Member { session, place, number, need });
-    } else if let Some(token) = bearer(&parts.headers) {
-        note(parts, Entrance::Key { token: token.to_owned(), place, number, need });
-    }
-    Ok(caller)
+    let entrance = match session {
+        Some(session) => Entrance::Member { session, place, number, need },
+        None => {
+            let token = bearer(&parts.headers).ok_or_else(ApiError::missing_auth)?.to_owned();
+            Entrance::Key { token, place, number, need }
+        }
+    };
+    Ok((caller, entrance))
 }
 
 pub(super) fn split(found: Identity) -> (Project, Caller) {

@@ -23,12 +23,12 @@ mod site;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::again::watch;
+pub(crate) use self::again::{Entered, watch};
 pub(crate) use self::client::Client;
 pub(crate) use self::cookie::{SESSION_COOKIE, cookie, session_cookie, session_cookie_name};
 pub(crate) use self::extract::{
-    AnyUser, Caller, MemberAccess, PathAccess, ProjectAccess, RecordAccess, SameSite, SendKey, SignedInUser,
-    TrackKey,
+    AnyUser, Caller, LastingAccess, MemberAccess, PathAccess, ProjectAccess, RecordAccess, SameSite, SendKey,
+    SignedInUser, TrackKey,
 };
 pub(crate) use self::recent::{ProofRequest, RecentProof};
 pub(crate) use self::session::visitor;

@@ -71,6 +71,11 @@ impl From<mailwright_app::Error> for ApiError {
             E::QueueFull(message) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
             }
+            E::BookmarkGone => {
+                let message = "What happened since this event of the stream is not kept any more.";
+                Self::new(StatusCode::GONE, "STREAM_EXPIRED", message)
+                    .suggest("Read /activity for what happened since, and follow again without Last-Event-ID.")
+            }
             E::ProjectReset => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "SERVICE_UNAVAILABLE",

@@ -71,12 +71,12 @@ pub(crate) async fn list(
 }
 
 /// Which types are asked for; `None` for all. Those that there are not are dropped.
-fn types(params: &Params) -> Option<BTreeSet<ActivityType>> {
+pub(super) fn types(params: &Params) -> Option<BTreeSet<ActivityType>> {
     let text = params.text("types")?;
     Some(text.split(',').filter_map(|name| ActivityType::from_name(name.trim())).collect())
 }
 
-fn scope(params: &Params) -> Result<Scope> {
+pub(super) fn scope(params: &Params) -> Result<Scope> {
     let scopes = [
         params.id("contactId")?.map(Scope::Contact),
         params.id("campaignId")?.map(Scope::Campaign),

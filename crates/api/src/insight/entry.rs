@@ -1,7 +1,7 @@
 //! Entries of the feed as clients see them (reference 7).
 
 use mailwright_app::insight::activity::{Campaign, Entry, Event, Execution, Mail, What};
-use mailwright_core::activity::{ActivityType, Source};
+use mailwright_core::activity::ActivityType;
 use mailwright_core::bounce::BounceClass;
 use mailwright_core::ids::ContactId;
 use mailwright_core::time::Timestamp;
@@ -30,7 +30,7 @@ pub(crate) struct ActivityView {
 
 impl From<Entry> for ActivityView {
     fn from(entry: Entry) -> Self {
-        let r#type = kind(&entry);
+        let r#type = entry.kind();
         let metadata = match entry.what {
             What::Event(event) => of_event(r#type, *event),
             What::Created => json!({}),
@@ -45,16 +45,6 @@ impl From<Entry> for ActivityView {
             contact_id: entry.contact,
             metadata,
         }
-    }
-}
-
-fn kind(entry: &Entry) -> ActivityType {
-    match (&entry.what, entry.place.source) {
-        (What::Event(event), _) => ActivityType::of_event(&event.name),
-        (What::Created, _) => ActivityType::ContactCreated,
-        (What::Execution(_), Source::Completed) => ActivityType::WorkflowCompleted,
-        (What::Execution(_), _) => ActivityType::WorkflowStarted,
-        (What::Campaign(_), _) => ActivityType::CampaignSent,
     }
 }
 

@@ -3,4 +3,5 @@
 pub(crate) mod activity;
 pub(crate) mod analytics;
 mod entry;
+pub(crate) mod stream;
 mod table;

@@ -269,7 +269,7 @@ async fn cancel_all(
             figures::add(deltas.sums(), project, stored.workflow, &found);
         }
     }
-    store::save(tx, project, &executions).await?;
+    store::save(tx, project, &executions, deltas.sums()).await?;
     let ids: Vec<ExecutionId> = executions.iter().map(|stored| stored.execution.id).collect();
     request::forget(tx, project, &ids).await?;
     deltas.save(tx).await?;

@@ -289,7 +289,7 @@ impl Step {
         for number in left {
             publish::keep(tx, self.project, self.workflow, number).await?;
         }
-        execution::save(tx, self.project, &changed).await?;
+        execution::save(tx, self.project, &changed, deltas.sums()).await?;
         deltas.save(tx).await?;
         Ok(changed.len() as i64)
     }

@@ -29,8 +29,10 @@ pub(crate) struct State {
 }
 
 impl App {
-    /// Notes that the process is going to stop, so that it no longer says to be ready.
+    /// Notes that the process is going to stop, so that it no longer says to be ready, and ends what would go on until
+    /// then.
     pub fn leave(&self) {
+        self.0.insight.end();
         self.0.background.is_leaving.store(true, Ordering::SeqCst);
     }
 

@@ -2,3 +2,17 @@
 
 pub mod activity;
 pub mod analytics;
+pub mod stream;
+
+/// What this process keeps for this area.
+#[derive(Default)]
+pub(crate) struct State {
+    stream: stream::State,
+}
+
+impl State {
+    /// Ends what goes on until the process stops.
+    pub(crate) fn end(&self) {
+        self.stream.end();
+    }
+}

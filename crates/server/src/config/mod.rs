@@ -32,8 +32,8 @@ pub(crate) use sections::Listener;
 
 use checks::check_spf;
 use sections::{
-    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login,
-    Mailbox, Oauth, Segments, Sending, Sns, Tracking,
+    Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
+    Login, Mailbox, Oauth, Segments, Sending, Sns, Tracking,
 };
 
 /// Files that the embedded database has open at most: a few for each of its connections.
@@ -77,6 +77,7 @@ pub(crate) struct Config {
     campaigns: Campaigns,
     tracking: Tracking,
     inbound: Inbound,
+    activity: Activity,
     sns: Sns,
     attachments: Attachments,
     mailbox: Mailbox,
@@ -316,6 +317,7 @@ impl Config {
                 tracking_label: Domains::label("TRACKING_LABEL", &self.domains.tracking_label)?,
             },
             inbound: self.inbound.settings(self.host_name(), self.sns.settings()?)?,
+            activity: self.activity.settings(),
             jobs: JobSettings {
                 at_once: self.jobs.at_once,
                 lease: Duration::from_millis(self.jobs.lease_ms),

@@ -14,7 +14,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 59] = [
+pub(super) const RANGES: [(&str, i64, i64); 62] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -67,6 +67,9 @@ pub(super) const RANGES: [(&str, i64, i64); 59] = [
     ("inbound.keep_days", 1, 3650),
     ("inbound.mails_per_day", 0, MANY),
     ("inbound.mb_per_day", 0, MANY),
+    ("activity.stream_hours", 1, MOST_HOURS),
+    ("activity.streams_per_project", 0, 1_000_000),
+    ("activity.streams", 0, 1_000_000),
     ("attachments.count", 0, 1000),
     ("attachments.total_mb", 0, 1024),
     ("mailbox.count", 1, MANY),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use mailwright_app::feedback::Volume;
 use mailwright_app::settings::{
-    BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, SnsSettings,
-    TrackingSettings,
+    ActivitySettings, BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings,
+    SnsSettings, TrackingSettings,
 };
 use mailwright_core::address::DomainName;
 use mailwright_core::hit::Timing;
@@ -265,6 +265,24 @@ impl Sns {
 pub(super) struct Attachments {
     pub(super) count: usize,
     pub(super) total_mb: usize,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Activity {
+    stream_hours: u64,
+    streams_per_project: usize,
+    streams: usize,
+}
+
+impl Activity {
+    pub(super) fn settings(&self) -> ActivitySettings {
+        ActivitySettings {
+            stream_kept: Duration::from_hours(self.stream_hours),
+            streams_per_project: self.streams_per_project,
+            streams: self.streams,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -2,6 +2,7 @@
 //! because they show why somebody gets mail, or none; the service takes an open or a click back that was a machine's.
 
 use futures_util::future::BoxFuture;
+use mailwright_core::activity::{Place, Source};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::filter::{Condition, EventTest, Filter, Group, Logic};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
@@ -78,6 +79,7 @@ pub fn append<'t>(tx: &'t Tx<'_>, events: &'t [NewEvent], deltas: &mut Deltas) -
         deltas.add(event.project, Counter::Event, &event.name, 1);
         event_day::count(deltas, event.project, &event.name, event.at, 1);
         deltas.touch(event.project, event.contact, event.at);
+        deltas.sums().note(event.project, Place { at: event.at, id: event.id.into(), source: Source::Event });
         deltas.happened(Happened {
             project: event.project,
             event: event.id,

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use mailwright_core::activity::{Place, Source};
 use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber};
 use mailwright_core::rollup::Metric;
 use mailwright_core::time::Timestamp;
@@ -53,7 +54,9 @@ pub async fn begin(
     for Beginning { stored, .. } in new.iter().filter(|one| !refused.contains_key(&one.stored.execution.id)) {
         version::count(sums, project, stored.workflow, stored.version, 1);
         figures::add(sums, project, stored.workflow, &BEGUN);
-        rollup::count(sums, project, Metric::Started, stored.execution.id.instant(), 1);
+        let (at, id) = (stored.execution.id.instant(), stored.execution.id.into());
+        rollup::count(sums, project, Metric::Started, at, 1);
+        sums.note(project, Place { at, id, source: Source::Started });
     }
     Ok(refused)
 }

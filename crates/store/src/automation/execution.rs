@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mailwright_core::activity::{Place, Source};
 use mailwright_core::custom_data::Data;
 use mailwright_core::ids::{ContactId, ExecutionId, ProjectNumber, WorkflowId};
 use mailwright_core::time::Timestamp;
@@ -112,8 +113,13 @@ fn active(which: &str) -> String {
     )
 }
 
-/// Stores executions that changed.
-pub async fn save(tx: &Tx<'_>, project: ProjectNumber, changed: &[Stored]) -> Result<()> {
+/// Stores executions that changed. Those that have ended, did so now.
+pub async fn save(tx: &Tx<'_>, project: ProjectNumber, changed: &[Stored], sums: &mut Sums) -> Result<()> {
+    for Stored { execution, .. } in changed {
+        if let Some(at) = execution.completed_at {
+            sums.note(project, Place { at, id: execution.id.into(), source: Source::Completed });
+        }
+    }
     let mut outputs: Vec<Apart> = Vec::new();
     let mut logs = Vec::with_capacity(changed.len());
     for Stored { execution, .. } in changed {
@@ -167,6 +173,7 @@ pub async fn give_up_unreadable(
         .await?;
     request::forget(tx, project, &[id]).await?;
     for workflow in of {
+        sums.note(project, Place { at: now, id: id.into(), source: Source::Completed });
         figures::add(sums, project, workflow, &[(None, Figure::Waiting, -1), (None, Figure::Failed, 1)]);
     }
     Ok(())

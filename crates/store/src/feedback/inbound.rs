@@ -1,6 +1,7 @@
 //! Mail that came in for sender domains: one row for each recipient. What is the same for all of them is stored once, by the
 //! hash of the message: its text and HTML, and for some time the message as it came.
 
+use mailwright_core::activity::{Place, Source};
 use mailwright_core::email::{EmailSource, EmailStatus};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::rollup::Metric;
@@ -311,10 +312,12 @@ pub async fn append_event(
 ) -> Result<()> {
     deltas.add(project, Counter::Event, name, 1);
     event_day::count(deltas, project, name, at, 1);
+    let id = EventId::new(at, rand::random());
+    deltas.sums().note(project, Place { at, id: id.into(), source: Source::Event });
     tx.execute_one(
         "insert into events (project_id, id, name, contact_id, email_id, data, created_at) \
          values ($1, $2, $3, null, $4, {json $5}, $6)",
-        args![project, EventId::new(at, rand::random()), name, email, data, at],
+        args![project, id, name, email, data, at],
     )
     .await
 }

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::join;
+use mailwright_core::activity::Place;
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::names;
 
@@ -13,6 +15,7 @@ use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
+use crate::insight::activity_log::{self as log, Entries};
 
 names! {
     /// The kinds of counters.
@@ -56,22 +59,37 @@ names! {
     }
 }
 
-/// Changes of counters, in the order in which their rows are locked.
+/// Changes of counters, in the order in which their rows are locked, and the entries of the feed that belong to them.
 #[derive(Debug, Default)]
-pub struct Sums(BTreeMap<(ProjectNumber, Counter, String), i64>);
+pub struct Sums {
+    counters: BTreeMap<(ProjectNumber, Counter, String), i64>,
+    entries: Entries,
+}
 
 impl Sums {
     /// Adds to a counter.
     pub fn add(&mut self, project: ProjectNumber, counter: Counter, name: &str, delta: i64) {
         if delta != 0 {
-            *self.0.entry((project, counter, name.to_owned())).or_default() += delta;
+            *self.counters.entry((project, counter, name.to_owned())).or_default() += delta;
         }
     }
 
-    /// Adds them to the counters.
+    /// Notes an entry of the feed for those who follow it.
+    pub fn note(&mut self, project: ProjectNumber, place: Place) {
+        self.entries.entry(project).or_default().push(place);
+    }
+
+    /// Adds them to the counters, and the entries to the log of the feed.
     pub(crate) async fn save(self, tx: &Tx<'_>) -> Result<()> {
-        let rows: Vec<_> = self.0.into_iter().filter(|(_, delta)| *delta != 0).collect();
-        tx.each(
+        let Self { counters, entries } = self;
+        let (added, logged) = join(add(tx, counters), log::append(tx, &entries)).await;
+        added.and(logged)
+    }
+}
+
+async fn add(tx: &Tx<'_>, counters: BTreeMap<(ProjectNumber, Counter, String), i64>) -> Result<()> {
+    let rows: Vec<_> = counters.into_iter().filter(|(_, delta)| *delta != 0).collect();
+    tx.each(
             "insert into counters (project_id, kind, name, shard, value) \
              select r.project_id, r.kind, r.name, {shard}, r.delta \
              from {rows r: project_id int, kind text, name text, delta int} where true \
@@ -84,8 +102,7 @@ impl Sums {
             ],
         )
         .await?;
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The value of one counter.

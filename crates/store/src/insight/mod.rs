@@ -1,6 +1,7 @@
 //! Sums, and what a transaction changes besides its rows.
 
 pub mod activity;
+pub mod activity_log;
 pub mod campaigns;
 pub mod counter;
 pub mod deltas;

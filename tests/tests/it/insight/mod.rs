@@ -2,6 +2,7 @@
 
 mod analytics;
 mod feed;
+mod stream;
 
 use std::time::Duration;
 

@@ -287,7 +287,7 @@ impl All {
             }
             stepped.push(stored.clone());
         }
-        execution::save(tx, self.project, &stepped).await?;
+        execution::save(tx, self.project, &stepped, deltas.sums()).await?;
         self.pending.save(tx, self.project, app.contents(), &mut deltas).await?;
         if !ended.is_empty() {
             request::forget(tx, self.project, &ended).await?;
@@ -386,7 +386,7 @@ pub(super) async fn give_up(
             }
         }
     }
-    execution::save(tx, project, &failed).await?;
+    execution::save(tx, project, &failed, deltas.sums()).await?;
     let ended: Vec<_> = failed.iter().map(|stored| stored.execution.id).collect();
     request::forget(tx, project, &ended).await?;
     deltas.save(tx).await

@@ -1,6 +1,7 @@
 //! The actions on a campaign (reference 5.3): sending, scheduling, pausing, resuming, cancelling and retrying.
 
 use futures_util::future::BoxFuture;
+use mailwright_core::activity::{Place, Source};
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::campaign::{Campaign, CampaignStatus};
 use mailwright_core::email::{Lane, Reason, RecipientState};
@@ -9,6 +10,7 @@ use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
 use mailwright_store::Tx;
 use mailwright_store::body;
+use mailwright_store::insight::activity_log;
 use mailwright_store::insight::counter::{self, Counter};
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::campaign::ledger::{self, Retry};
@@ -375,6 +377,8 @@ pub(super) async fn start(
     content.links = Prepared::new(&content, Vec::new()).links.stored;
     content::save(tx, &[(number, &content)], now).await?;
     run::start(tx, number, campaign.id, &content.hash).await?;
+    let sent = Place { at: now, id: campaign.id.into(), source: Source::Campaign };
+    activity_log::append_one(tx, number, sent).await?;
     campaign.status = CampaignStatus::Sending;
     campaign.sent_at = Some(now);
     campaign.recipients = recipients.unwrap_or(campaign.recipients);

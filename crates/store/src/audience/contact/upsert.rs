@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::{BoxFuture, join5};
+use mailwright_core::activity::{Place, Source};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::consent::Evidence;
 use mailwright_core::contact::{Contact, Subscription};
@@ -219,6 +220,8 @@ pub(super) fn count(project: ProjectNumber, state: &State, deltas: &mut Deltas, 
         (*subscribed, data)
     } else {
         deltas.add(project, Counter::Contacts, "", 1);
+        let (at, id) = (state.contact.created_at, state.contact.id.into());
+        deltas.sums().note(project, Place { at, id, source: Source::Contact });
         (false, &none)
     };
     deltas.add(

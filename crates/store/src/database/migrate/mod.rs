@@ -121,6 +121,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
+    Migration {
+        number: 36,
+        name: "activity stream",
+        sql: include_str!("../../../migrations/0036_activity_stream.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

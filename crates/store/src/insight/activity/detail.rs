@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mailwright_core::activity::{Place, Source};
+use mailwright_core::activity::{ActivityType, Place, Source};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::bounce::BounceClass;
 use mailwright_core::campaign::AudienceType;
@@ -27,6 +27,47 @@ pub struct Entry {
     pub email: Option<EmailAddress>,
     /// What it tells.
     pub what: What,
+}
+
+impl Entry {
+    /// What it tells of.
+    pub fn kind(&self) -> ActivityType {
+        match (&self.what, self.place.source) {
+            (What::Event(event), _) => ActivityType::of_event(&event.name),
+            (What::Created, _) => ActivityType::ContactCreated,
+            (What::Execution(_), Source::Completed) => ActivityType::WorkflowCompleted,
+            (What::Execution(_), _) => ActivityType::WorkflowStarted,
+            (What::Campaign(_), _) => ActivityType::CampaignSent,
+        }
+    }
+
+    /// The campaign that it is about.
+    pub fn campaign(&self) -> Option<CampaignId> {
+        match &self.what {
+            What::Campaign(campaign) => Some(campaign.id),
+            _ => self.mail()?.campaign,
+        }
+    }
+
+    /// The workflow that it is about.
+    pub fn workflow(&self) -> Option<WorkflowId> {
+        match &self.what {
+            What::Execution(execution) => Some(execution.workflow),
+            _ => self.mail()?.workflow,
+        }
+    }
+
+    /// The template of the mail that it is about.
+    pub fn template(&self) -> Option<TemplateId> {
+        self.mail()?.template
+    }
+
+    fn mail(&self) -> Option<&Mail> {
+        match &self.what {
+            What::Event(event) => event.mail.as_ref(),
+            What::Created | What::Execution(_) | What::Campaign(_) => None,
+        }
+    }
 }
 
 /// What an entry tells.

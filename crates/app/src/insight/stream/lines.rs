@@ -1,0 +1,166 @@
+//! What was read of the logs of feeds, as clients get it. It is kept for a moment, because who follows a feed reads what
+//! all others read.
+
+use std::sync::Arc;
+
+use mailwright_core::activity::{ActivityType, Place};
+use mailwright_core::activity_log::Bookmark;
+use mailwright_core::ids::{CampaignId, ContactId, ProjectNumber, TemplateId, WorkflowId};
+use mailwright_store::body;
+use mailwright_store::insight::activity::{Entry, Scope, entries};
+use mailwright_store::insight::activity_log::{MOST_IN_ROW, read};
+use quick_cache::sync::Cache;
+
+use super::{Followed, Write};
+use crate::App;
+use crate::error::Result;
+
+/// Most bytes that are kept.
+const BYTES: u64 = 24 * 1024 * 1024;
+/// About how many rows are kept.
+const ROWS: usize = 4_096;
+
+/// A row of the log.
+pub(super) struct Row {
+    /// Its place.
+    pub(super) position: i64,
+    /// Its entries, but those of what was removed meanwhile.
+    pub(super) lines: Vec<Line>,
+}
+
+/// An entry.
+pub(super) struct Line {
+    /// Which one of the row it is.
+    pub(super) index: usize,
+    /// What it is about.
+    pub(super) entry: About,
+    /// The event of the stream.
+    pub(super) text: String,
+}
+
+/// What an entry is about.
+pub(super) struct About {
+    pub(super) kind: ActivityType,
+    contact: Option<ContactId>,
+    campaign: Option<CampaignId>,
+    workflow: Option<WorkflowId>,
+    template: Option<TemplateId>,
+}
+
+impl About {
+    fn of(entry: &Entry) -> Self {
+        Self {
+            kind: entry.kind(),
+            contact: entry.contact,
+            campaign: entry.campaign(),
+            workflow: entry.workflow(),
+            template: entry.template(),
+        }
+    }
+
+    /// Whether it is about something.
+    pub(super) fn is_about(&self, scope: Scope) -> bool {
+        match scope {
+            Scope::Project => true,
+            Scope::Contact(contact) => self.contact == Some(contact),
+            Scope::Campaign(campaign) => self.campaign == Some(campaign),
+            Scope::Workflow(workflow) => self.workflow == Some(workflow),
+            Scope::Template(template) => self.template == Some(template),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct BySize;
+
+impl quick_cache::Weighter<(ProjectNumber, i64), Arc<Row>> for BySize {
+    fn weight(&self, _: &(ProjectNumber, i64), row: &Arc<Row>) -> u64 {
+        let texts: usize = row.lines.iter().map(|line| line.text.len() + size_of::<Line>()).sum();
+        (texts + size_of::<Row>()) as u64
+    }
+}
+
+/// What was read.
+pub(super) struct Lines(Cache<(ProjectNumber, i64), Arc<Row>, BySize>);
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(Cache::with_weighter(ROWS, BYTES, BySize))
+    }
+}
+
+impl Lines {
+    /// The rows from a place on that are here, as many as make a page.
+    fn page(&self, project: ProjectNumber, from: i64) -> Vec<Arc<Row>> {
+        let mut rows = Vec::new();
+        let mut lines = 0;
+        for position in from.. {
+            let Some(row) = self.0.get(&(project, position)) else { break };
+            lines += row.lines.len().max(1);
+            if lines > MOST_IN_ROW && !rows.is_empty() {
+                break;
+            }
+            rows.push(row);
+        }
+        rows
+    }
+}
+
+impl App {
+    /// The rows of a log from a place on, as many as make a page.
+    pub(super) async fn lines(&self, followed: &Followed, from: i64, write: Write) -> Result<Vec<Arc<Row>>> {
+        let (lines, project) = (&self.0.insight.stream.lines, followed.project);
+        let known = lines.page(project, from);
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let _reading = followed.reading.lock().await;
+        let known = lines.page(project, from);
+        if !known.is_empty() {
+            return Ok(known);
+        }
+        let rows = self.read_log(project, from, write).await?;
+        for row in &rows {
+            lines.0.insert((project, row.position), Arc::clone(row));
+        }
+        Ok(rows)
+    }
+
+    async fn read_log(&self, project: ProjectNumber, from: i64, write: Write) -> Result<Vec<Arc<Row>>> {
+        let (rows, entries) = self
+            .read(body!(async |rx| {
+                let mut rows = read(rx, project, from, MOST_IN_ROW as i64).await?;
+                let mut count = 0;
+                let page = rows.iter().take_while(|(_, places)| {
+                    let is_first = count == 0;
+                    count += places.len();
+                    is_first || count <= MOST_IN_ROW
+                });
+                let page = page.count();
+                rows.truncate(page);
+                let places: Vec<Place> = rows.iter().flat_map(|(_, places)| places).copied().collect();
+                let entries = entries(rx, project, &places).await?;
+                Ok((rows, entries))
+            }))
+            .await?;
+        let mut entries = entries.into_iter().peekable();
+        let rows = rows.into_iter().map(|(position, places)| {
+            let mut lines = Vec::with_capacity(places.len());
+            for (index, place) in places.iter().enumerate() {
+                // what was removed meanwhile is missing among the entries
+                if let Some(entry) = entries.next_if(|entry| entry.place == *place) {
+                    let next = if index + 1 == places.len() {
+                        Bookmark::behind(position)
+                    } else {
+                        Bookmark { position, index: index + 1 }
+                    };
+                    let about = About::of(&entry);
+                    let text = format!("id: {next}\ndata: {}\n\n", write(entry));
+                    lines.push(Line { index, entry: about, text });
+                }
+            }
+            Arc::new(Row { position, lines })
+        });
+        Ok(rows.collect())
+    }
+}

@@ -177,6 +177,10 @@ bounded!(
     Minutes, "minutes", 5, 60
 );
 bounded!(
+    /// Days from now on.
+    DaysAhead, "daysAhead", 30, 90
+);
+bounded!(
     /// How long a stream lasts.
     StreamSeconds, "seconds", 600, 600
 );

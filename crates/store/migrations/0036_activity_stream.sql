@@ -25,3 +25,8 @@ create table activity_log (
 
 create unique index activity_log_places on activity_log (project_id, position) where position is not null;
 create index activity_log_new on activity_log (project_id, id) where position is null;
+
+-- How many executions go on when is counted by workflow.
+drop index workflow_executions_due;
+create index workflow_executions_due on workflow_executions (project_id, bulk, due_at, workflow_id)
+  where due_at is not null;

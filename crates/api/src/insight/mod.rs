@@ -5,3 +5,4 @@ pub(crate) mod analytics;
 mod entry;
 pub(crate) mod stream;
 mod table;
+pub(crate) mod upcoming;

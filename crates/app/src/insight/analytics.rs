@@ -107,11 +107,17 @@ impl App {
         Ok(sum)
     }
 
+    /// The time zone of a project.
+    pub(super) async fn zone(&self, project: &Project) -> Result<Zone> {
+        let number = project.number;
+        let zone = self.read(body!(async |rx| project::automation::get(rx, number).await)).await?.timezone;
+        Ok(zone.and_then(|name| Zone::parse(&name)).unwrap_or(Zone::UTC))
+    }
+
     /// What happened on each day that a period touches, in the project's time zone.
     pub async fn timeseries(&self, project: &Project, period: Period) -> Result<Vec<Day>> {
         let number = project.number;
-        let zone = self.read(body!(async |rx| project::automation::get(rx, number).await)).await?.timezone;
-        let zone = zone.and_then(|name| Zone::parse(&name)).unwrap_or(Zone::UTC);
+        let zone = self.zone(project).await?;
         let mut days = days(&zone, period)?;
         let Some(end) = days.pop().map(|end| end.begin) else { return Ok(days) };
         let Some(first) = days.first() else { return Ok(days) };

@@ -3,6 +3,7 @@
 pub mod activity;
 pub mod analytics;
 pub mod stream;
+pub mod upcoming;
 
 /// What this process keeps for this area.
 #[derive(Default)]

@@ -6,3 +6,4 @@ pub mod campaigns;
 pub mod counter;
 pub mod deltas;
 pub mod rollup;
+pub mod upcoming;

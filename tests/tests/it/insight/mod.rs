@@ -3,6 +3,7 @@
 mod analytics;
 mod feed;
 mod stream;
+mod upcoming;
 
 use std::time::Duration;
 

@@ -82,6 +82,7 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/activity/stats", Access::Project(READ_MAIL)),
     ("get", "/activity/recent-count", Access::Project(READ_MAIL)),
     ("get", "/activity/stream", Access::Project(READ_MAIL)),
+    ("get", "/activity/upcoming", Access::Project(READ_MAIL)),
     ("get", "/analytics/timeseries", Access::Project(READ_MAIL)),
     ("get", "/analytics/top-campaigns", Access::Project(READ_MAIL)),
     ("get", "/analytics/campaign-stats", Access::Project(READ_MAIL)),

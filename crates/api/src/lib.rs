@@ -55,7 +55,7 @@ use crate::automation::{
 use crate::delivery::{mailbox, reputation};
 use crate::error::ApiError;
 use crate::feedback::{heat, hit, received, sns, tracking};
-use crate::insight::{activity, analytics, stream, upcoming};
+use crate::insight::{activity, analytics, recipients, stream, upcoming};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
@@ -104,6 +104,8 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(activity::recent_count))
         .routes(routes!(stream::follow))
         .routes(routes!(upcoming::list))
+        .routes(routes!(recipients::domains))
+        .routes(routes!(recipients::links))
         // analytics
         .routes(routes!(analytics::timeseries))
         .routes(routes!(analytics::top_campaigns))

@@ -177,6 +177,14 @@ bounded!(
     Minutes, "minutes", 5, 60
 );
 bounded!(
+    /// Domains of recipients.
+    DomainLimit, "limit", 20, 250
+);
+bounded!(
+    /// Links of campaigns.
+    LinkLimit, "limit", 10, 100
+);
+bounded!(
     /// Days from now on.
     DaysAhead, "daysAhead", 30, 90
 );

@@ -17,7 +17,7 @@ use mailwright_store::background::forward;
 use mailwright_store::body;
 use mailwright_store::database::migrate;
 use mailwright_store::delivery::delivery_stats;
-use mailwright_store::insight::rollup;
+use mailwright_store::insight::{domains, rollup};
 use mailwright_store::project;
 use mailwright_store::sending::campaign::queue;
 use mailwright_store::sending::{campaign, content, email, idempotency};
@@ -220,6 +220,7 @@ impl App {
             while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
             {
             }
+            while self.0.db.write_in_background(body!(async |tx| domains::fold(tx, number).await)).await? {}
             self.forget_log(number).await?;
             // many are counted in several rounds, so that the other projects have their turn
             let mut steps = 0;

@@ -7,6 +7,7 @@ use mailwright_core::names;
 
 use crate::database::error::Result;
 use crate::database::tx::Rx;
+use crate::database::value::Arg;
 use crate::insight::counter::{self, Counter};
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::ledger::key;
@@ -53,12 +54,47 @@ pub async fn read(
     campaign: CampaignId,
 ) -> Result<BTreeMap<i64, Clicks>> {
     let beginning = key::beginning(campaign);
+    let counters = counter::beginning(rx, project, Counter::Link, &beginning).await?;
+    let links =
+        counters.iter().filter_map(|(name, value)| parse(name).map(|(_, link, heat)| (link, heat, *value)));
+    Ok(sum(links))
+}
+
+/// The clicks on the links of several campaigns, by campaign and the numbers of the links.
+pub async fn read_all(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    campaigns: &[CampaignId],
+) -> Result<BTreeMap<CampaignId, BTreeMap<i64, Clicks>>> {
+    let beginnings: Vec<String> = campaigns.iter().map(|campaign| key::beginning(*campaign)).collect();
+    let ends: Vec<String> = beginnings.iter().map(|beginning| counter::end_of(beginning)).collect();
+    let texts = |texts: &[String]| Arg::Texts(texts.iter().map(|text| Some(text.clone().into())).collect());
+    let found = rx
+        .each_returning(
+            "select c.name, c.value from {rows r: low text, high text} join counters c \
+             on c.project_id = $3 and c.kind = 'link' and c.name >= r.low and c.name < r.high",
+            &[texts(&beginnings), texts(&ends), project.into()],
+            |r| Ok((r.get::<String>(0)?, r.get::<i64>(1)?)),
+        )
+        .await?;
+    let mut of: BTreeMap<CampaignId, Vec<(i64, Heat, i64)>> = BTreeMap::new();
+    for (name, value) in &found {
+        let Some((campaign, link, heat)) = parse(name) else { continue };
+        of.entry(campaign).or_default().push((link, heat, *value));
+    }
+    Ok(of.into_iter().map(|(campaign, counts)| (campaign, sum(counts))).collect())
+}
+
+fn parse(name: &str) -> Option<(CampaignId, i64, Heat)> {
+    let mut parts = name.splitn(3, ':');
+    let (campaign, link, heat) = (parts.next()?, parts.next()?, parts.next()?);
+    Some((campaign.parse().ok()?, link.parse().ok()?, Heat::from_name(heat)?))
+}
+
+/// Adds up what is counted of links.
+fn sum(counts: impl IntoIterator<Item = (i64, Heat, i64)>) -> BTreeMap<i64, Clicks> {
     let mut links: BTreeMap<i64, Clicks> = BTreeMap::new();
-    for (name, value) in counter::beginning(rx, project, Counter::Link, &beginning).await? {
-        let Some((link, heat)) = name.strip_prefix(&beginning).and_then(|rest| rest.split_once(':')) else {
-            continue;
-        };
-        let (Ok(link), Some(heat)) = (link.parse(), Heat::from_name(heat)) else { continue };
+    for (link, heat, value) in counts {
         let clicks = links.entry(link).or_default();
         match heat {
             Heat::Clicks => clicks.clicks += value,
@@ -66,5 +102,5 @@ pub async fn read(
             Heat::Machines => clicks.machines += value,
         }
     }
-    Ok(links)
+    links
 }

@@ -78,6 +78,11 @@ impl Mail {
         self.now.has_left() && !self.before.has_left()
     }
 
+    /// Its id, and whom it was for.
+    fn named(&self) -> (EmailId, &str) {
+        (self.id, self.recipient.as_ref().map_or("", EmailAddress::as_str))
+    }
+
     /// Whether something can be learnt of it now.
     pub fn state(&self) -> State {
         match self.before.status {
@@ -252,7 +257,7 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mail: &Mail, at: Timestamp
         i64::from(now.is_some()) - i64::from(before.is_some())
     };
     let sent = newly(before.sent_at, now.sent_at);
-    rollup::count(deltas.sums(), project, Metric::Sent, mail.id.instant(), sent);
+    rollup::count_mail(deltas.sums(), project, Metric::Sent, mail.named(), sent);
     let known = [
         (Activity::Delivered, before.delivered_at, now.delivered_at),
         (Activity::Opened, before.opened_at, now.opened_at),
@@ -282,7 +287,7 @@ fn count_learnt(
     delta: i64,
     at: Timestamp,
 ) {
-    rollup::count(deltas.sums(), project, activity.into(), mail.id.instant(), delta);
+    rollup::count_mail(deltas.sums(), project, activity.into(), mail.named(), delta);
     if let Some(origin) = mail.origin {
         figures::add_mail(deltas.sums(), project, origin, Figure::of_activity(activity), delta);
     }

@@ -3,10 +3,12 @@
 use mailwright_core::campaign::CampaignStatus;
 use mailwright_core::ids::{CampaignId, ProjectNumber};
 use mailwright_core::time::Timestamp;
+use serde_json::Value as Json;
 
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Rx;
+use crate::database::value::Arg;
 
 /// Most campaigns whose figures are compared: the newest.
 const MOST: i64 = 1_000;
@@ -48,6 +50,23 @@ pub async fn by_status(
          group by status",
         args![project, from, until],
         |r| Ok((r.named(0, "campaigns.status", CampaignStatus::from_name)?, r.get(1)?)),
+    )
+    .await
+}
+
+/// The links of the mails of some campaigns, as they are stored.
+pub async fn links(
+    rx: &Rx<'_>,
+    project: ProjectNumber,
+    campaigns: &[CampaignId],
+) -> Result<Vec<(CampaignId, Json)>> {
+    rx.all(
+        "select g.id, coalesce({json_out c.links}, {json_out l.links}) from campaigns g \
+         left join contents c on c.project_id = g.project_id and c.hash = g.content_hash \
+         left join content_links l on l.project_id = g.project_id and l.hash = g.content_hash \
+         where g.project_id = $1 and g.id {in $2} and coalesce(c.links, l.links) is not null",
+        &[project.into(), Arg::Ids(campaigns.iter().map(|id| Some((*id).into())).collect())],
+        |r| Ok((r.get(0)?, r.get(1)?)),
     )
     .await
 }

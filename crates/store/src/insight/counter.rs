@@ -35,6 +35,8 @@ names! {
         EventDay = "event_day",
         /// What happened in each quarter of an hour; see [`crate::insight::rollup`].
         Quarter = "quarter",
+        /// What became of the mails of each day by domain of the recipients; see [`crate::insight::domains`].
+        DomainDay = "domain_day",
         /// Emails by status; the name is the status.
         Email = "email",
         /// Captured mails; the name is empty.

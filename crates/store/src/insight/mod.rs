@@ -5,5 +5,7 @@ pub mod activity_log;
 pub mod campaigns;
 pub mod counter;
 pub mod deltas;
+pub mod domains;
+pub mod figures;
 pub mod rollup;
 pub mod upcoming;

@@ -2,6 +2,7 @@
 
 mod analytics;
 mod feed;
+mod recipients;
 mod stream;
 mod upcoming;
 
@@ -50,8 +51,13 @@ async fn live(app: &App) -> Lived {
 }
 
 async fn campaign(app: &App) -> Value {
+    campaign_with(app, "<p>News</p>").await
+}
+
+/// A campaign to all that was sent.
+async fn campaign_with(app: &App, body: &str) -> Value {
     let body = json!({
-        "name": "News", "subject": "Hello", "body": "<p>News</p>", "from": app.from(), "audienceType": "ALL",
+        "name": "News", "subject": "Hello", "body": body, "from": app.from(), "audienceType": "ALL",
         "type": "MARKETING",
     });
     let campaign = app.post("/campaigns").json(&body).send().await.assert_status(201).json()["data"].clone();

@@ -10,8 +10,8 @@ use mailwright_store::body;
 use mailwright_store::insight::activity::{Entry, Scope, entries};
 use mailwright_store::insight::activity_log::{MOST_IN_ROW, read};
 use quick_cache::sync::Cache;
+use tokio::sync::Mutex;
 
-use super::{Followed, Write};
 use crate::App;
 use crate::error::Result;
 
@@ -107,14 +107,21 @@ impl Lines {
 }
 
 impl App {
-    /// The rows of a log from a place on, as many as make a page.
-    pub(super) async fn lines(&self, followed: &Followed, from: i64, write: Write) -> Result<Vec<Arc<Row>>> {
-        let (lines, project) = (&self.0.insight.stream.lines, followed.project);
+    /// The rows of a log from a place on, as many as make a page. `reading` is held by who reads the log, so that the
+    /// others find what was read.
+    pub(super) async fn lines(
+        &self,
+        project: ProjectNumber,
+        reading: &Mutex<()>,
+        from: i64,
+        write: fn(Entry) -> String,
+    ) -> Result<Vec<Arc<Row>>> {
+        let lines = &self.0.insight.stream.lines;
         let known = lines.page(project, from);
         if !known.is_empty() {
             return Ok(known);
         }
-        let _reading = followed.reading.lock().await;
+        let _reading = reading.lock().await;
         let known = lines.page(project, from);
         if !known.is_empty() {
             return Ok(known);
@@ -126,7 +133,12 @@ impl App {
         Ok(rows)
     }
 
-    async fn read_log(&self, project: ProjectNumber, from: i64, write: Write) -> Result<Vec<Arc<Row>>> {
+    async fn read_log(
+        &self,
+        project: ProjectNumber,
+        from: i64,
+        write: fn(Entry) -> String,
+    ) -> Result<Vec<Arc<Row>>> {
         let (rows, entries) = self
             .read(body!(async |rx| {
                 let mut rows = read(rx, project, from, MOST_IN_ROW as i64).await?;

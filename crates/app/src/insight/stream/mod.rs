@@ -198,7 +198,8 @@ impl Follower {
 
     /// The next page, as far as it is wanted; `None` where the log was removed before it was read.
     async fn read(&mut self) -> Result<Option<String>> {
-        let rows = self.app.lines(&self.seat.followed, self.at.position, self.write).await?;
+        let followed = &self.seat.followed;
+        let rows = self.app.lines(followed.project, &followed.reading, self.at.position, self.write).await?;
         let mut events = String::new();
         for row in rows {
             if row.position != self.at.position {

@@ -126,6 +126,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "activity stream",
         sql: include_str!("../../../migrations/0036_activity_stream.sql"),
     },
+    Migration { number: 37, name: "analytics", sql: include_str!("../../../migrations/0037_analytics.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -7,12 +7,12 @@
 //!
 //! What becomes of a mail counts for the quarter in which the mail was accepted (reference 7).
 
-mod figures;
+mod stored;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::rollup::{Metric, Quarter};
 use mailwright_core::time::Timestamp;
 
@@ -20,8 +20,9 @@ use crate::args;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
 use crate::insight::counter::{Counter, Sums};
+use crate::insight::domains;
 
-pub use figures::Figures;
+pub use crate::insight::figures::Figures;
 
 /// Counters that one step folds.
 const STEP: i64 = 2_000;
@@ -31,6 +32,18 @@ pub(crate) fn count(sums: &mut Sums, project: ProjectNumber, metric: Metric, at:
     let mut name = beginning(Quarter::of(at));
     let _ = write!(name, "{metric}");
     sums.add(project, Counter::Quarter, &name, delta);
+}
+
+/// Counts something of a mail to a recipient, who may be unknown: for the project, and for the domain of the recipient.
+pub(crate) fn count_mail(
+    sums: &mut Sums,
+    project: ProjectNumber,
+    metric: Metric,
+    (mail, recipient): (EmailId, &str),
+    delta: i64,
+) {
+    count(sums, project, metric, mail.instant(), delta);
+    domains::count(sums, project, metric, (mail.instant(), recipient), delta);
 }
 
 /// What the names of the counters of a quarter begin with. Numbers of quarters have seven digits from 1998 to 2255.
@@ -58,7 +71,7 @@ pub async fn read(
         )
         .await?;
     for (day, bytes) in days {
-        for (quarter, metric, value) in figures::decode(day, &bytes).ok_or_else(corrupt)? {
+        for (quarter, metric, value) in stored::decode(day, &bytes).ok_or_else(corrupt)? {
             if quarter >= from && quarter < until {
                 found.entry(quarter).or_default().add(metric, value);
             }
@@ -102,14 +115,14 @@ pub async fn fold(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Re
     for (day, mut sums) in days {
         let sql = "select figures from rollup_days where project_id = $1 and day = $2 {for_update}";
         if let Some(bytes) = tx.optional(sql, args![project, day], |r| r.get::<Vec<u8>>(0)).await? {
-            for (quarter, metric, value) in figures::decode(day, &bytes).ok_or_else(corrupt)? {
+            for (quarter, metric, value) in stored::decode(day, &bytes).ok_or_else(corrupt)? {
                 *sums.entry((quarter, metric)).or_default() += value;
             }
         }
         tx.execute_one(
             "insert into rollup_days (project_id, day, figures) values ($1, $2, $3) \
              on conflict (project_id, day) do update set figures = excluded.figures",
-            args![project, day, &figures::encode(day, &sums)[..]],
+            args![project, day, &stored::encode(day, &sums)[..]],
         )
         .await?;
     }

@@ -81,8 +81,8 @@ pub struct Concluded {
 /// A mail whose outcome was stored.
 struct Stored {
     id: EmailId,
-    /// Whether its contact was removed.
-    is_without_contact: bool,
+    /// The recipient; empty when the contact was removed.
+    recipient: String,
     /// The step that made it.
     step: Option<(WorkflowId, StepId)>,
     template: Option<TemplateId>,
@@ -126,7 +126,7 @@ pub async fn conclude(
              attempt json, error text, subject text, sent_at int, bounced_at int, recipient_state text, reason text, has_left bool, \
              bounce_class text} \
              where emails.project_id = r.project_id and emails.id = r.email_id and emails.due_at is not null \
-             and (emails.claim = r.claim or r.has_left) returning id, recipient = '', workflow_id, step_id, \
+             and (emails.claim = r.claim or r.has_left) returning id, recipient, workflow_id, step_id, \
              template_id",
             &[
                 projects,
@@ -152,7 +152,7 @@ pub async fn conclude(
             ],
             |r| {
                 let step = r.get::<Option<WorkflowId>>(2)?.zip(r.get::<Option<StepId>>(3)?);
-                Ok(Stored { id: r.get(0)?, is_without_contact: r.get(1)?, step, template: r.get(4)? })
+                Ok(Stored { id: r.get(0)?, recipient: r.get(1)?, step, template: r.get(4)? })
             },
         )
         .await?;
@@ -174,10 +174,12 @@ pub async fn conclude(
         delivery_stats::count(deltas, outcome.claim.project, outcome.status, now);
         for (metric, at) in [(Metric::Sent, outcome.sent_at), (Metric::Bounced, outcome.bounced_at)] {
             let delta = i64::from(at.is_some());
-            rollup::count(deltas.sums(), outcome.claim.project, metric, outcome.claim.id.instant(), delta);
+            let of = (outcome.claim.id, mail.recipient.as_str());
+            rollup::count_mail(deltas.sums(), outcome.claim.project, metric, of, delta);
         }
     }
     let changed = by_id.into_keys().collect();
-    let without_contact = stored.iter().filter(|mail| mail.is_without_contact).map(|mail| mail.id).collect();
+    let without_contact =
+        stored.iter().filter(|mail| mail.recipient.is_empty()).map(|mail| mail.id).collect();
     Ok(Concluded { changed, without_contact })
 }

@@ -95,7 +95,8 @@ impl NewEmail {
 pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
     for email in emails {
         count::add(deltas, email.project, email.status(), 1);
-        rollup::count(deltas.sums(), email.project, Metric::Emails, email.id.instant(), 1);
+        let mail = (email.id, email.recipient.as_str());
+        rollup::count_mail(deltas.sums(), email.project, Metric::Emails, mail, 1);
         if let Some(Origin { workflow, step, .. }) = email.step {
             figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Emails, 1);
             if email.suppression.is_some() {

@@ -23,7 +23,8 @@ struct Ended {
     status: EmailStatus,
     reason: Option<Reason>,
     sent_claim: Option<i64>,
-    without_contact: bool,
+    /// Empty when the contact was removed.
+    recipient: String,
     origin: Option<(WorkflowId, StepId)>,
     is_sent: bool,
 }
@@ -61,7 +62,7 @@ pub async fn conclude_late(
         );
         append_sent(tx, outcome, &ended, is_settled, now).await?;
         if !ended.is_sent && outcome.sent_at.is_some() {
-            rollup::count(deltas.sums(), project, Metric::Sent, id.instant(), 1);
+            rollup::count_mail(deltas.sums(), project, Metric::Sent, (id, &ended.recipient), 1);
         }
         if is_settled {
             continue;
@@ -80,7 +81,7 @@ pub async fn conclude_late(
         }
         delivery_stats::count(deltas, project, EmailStatus::Sent, now);
         concluded.changed.insert(id);
-        if ended.without_contact {
+        if ended.recipient.is_empty() {
             concluded.without_contact.insert(id);
         }
     }
@@ -89,14 +90,14 @@ pub async fn conclude_late(
 
 async fn ended(tx: &mut Tx<'_>, project: ProjectNumber, id: EmailId) -> Result<Option<Ended>> {
     tx.optional(
-        "select status, reason, sent_claim, recipient = '', workflow_id, step_id, sent_at is not null from emails where project_id = $1 and id = $2 {for_update}",
+        "select status, reason, sent_claim, recipient, workflow_id, step_id, sent_at is not null from emails where project_id = $1 and id = $2 {for_update}",
         args![project, id],
         |r| {
             Ok(Ended {
                 status: r.named(0, "emails.status", EmailStatus::from_name)?,
                 reason: r.named_or_null(1, "emails.reason", Reason::from_name)?,
                 sent_claim: r.get(2)?,
-                without_contact: r.get(3)?,
+                recipient: r.get(3)?,
                 origin: r.get::<Option<WorkflowId>>(4)?.zip(r.get::<Option<StepId>>(5)?),
                 is_sent: r.get(6)?,
             })

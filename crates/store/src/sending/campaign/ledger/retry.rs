@@ -103,7 +103,7 @@ pub async fn requeue(
     let found = tx
         .all(
             format!(
-                "select id, status, reason, updated_at <= $4, bounced_at is not null from emails \
+                "select id, status, reason, updated_at <= $4, bounced_at is not null, recipient from emails \
                  where project_id = $1 and campaign_id = $2{walk} limit $3 {{for_update}}"
             ),
             &args,
@@ -113,7 +113,7 @@ pub async fn requeue(
                     r.named(1, "emails.status", EmailStatus::from_name)?,
                     r.named_or_null(2, "emails.reason", Reason::from_name)?,
                     r.get::<bool>(3)?,
-                    r.get::<bool>(4)?,
+                    (r.get::<bool>(4)?, r.get::<String>(5)?),
                 ))
             },
         )
@@ -121,7 +121,7 @@ pub async fn requeue(
     let mut deltas = Deltas::default();
     let mut ids: Vec<Option<Uuid>> = Vec::new();
     let mut held: Vec<EmailId> = Vec::new();
-    for (id, status, reason, _, has_bounced) in found.iter().filter(|(.., old, _)| *old) {
+    for (id, status, reason, _, (has_bounced, recipient)) in found.iter().filter(|(.., old, _)| *old) {
         ids.push(Some((*id).into()));
         if *status == EmailStatus::Suppressed {
             held.push(*id);
@@ -130,7 +130,8 @@ pub async fn requeue(
         let to = (RecipientState::Waiting, None);
         shift(&mut deltas, project, campaign, (retry.recipient_state, *reason), to);
         count_bounces(&mut deltas, project, campaign, *status, -1);
-        rollup::count(deltas.sums(), project, Metric::Bounced, id.instant(), -i64::from(*has_bounced));
+        let bounced = -i64::from(*has_bounced);
+        rollup::count_mail(deltas.sums(), project, Metric::Bounced, (*id, recipient), bounced);
     }
     tx.execute(
         "update emails set status = 'PENDING', recipient_state = 'WAITING', reason = null, error = null, suppression = null, \

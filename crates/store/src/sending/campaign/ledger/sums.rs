@@ -105,18 +105,18 @@ pub async fn count_unsubscribed(
     deltas: &mut Deltas,
     now: Timestamp,
 ) -> Result<()> {
-    type Origin = (Option<CampaignId>, Option<TemplateId>, Option<WorkflowId>, Option<StepId>);
+    type Origin = (Option<CampaignId>, Option<TemplateId>, Option<WorkflowId>, Option<StepId>, String);
     let of: Option<Origin> = tx
         .optional(
             "update emails set unsubscribed_at = $3 where project_id = $1 and id = $2 and unsubscribed_at is null \
              and bounced_at is null and complained_at is null \
-             returning campaign_id, template_id, workflow_id, step_id",
+             returning campaign_id, template_id, workflow_id, step_id, recipient",
             args![project, mail, now],
-            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?)),
+            |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)),
         )
         .await?;
-    let Some((campaign, template, workflow, step)) = of else { return Ok(()) };
-    rollup::count(deltas.sums(), project, Metric::Unsubscribed, mail.instant(), 1);
+    let Some((campaign, template, workflow, step, recipient)) = of else { return Ok(()) };
+    rollup::count_mail(deltas.sums(), project, Metric::Unsubscribed, (mail, &recipient), 1);
     if let Some(campaign) = campaign {
         count(deltas, project, campaign, Figure::Unsubscribed, 1);
     }

@@ -183,7 +183,8 @@ pub async fn freeze(
     for entry in entries.iter().filter(|entry| entered.contains(&entry.id)) {
         let (status, recipient_state, reason) = entry.state();
         count::add(deltas, run.project, status, 1);
-        rollup::count(deltas.sums(), run.project, Metric::Emails, entry.id.instant(), 1);
+        let mail = (entry.id, entry.recipient.as_str());
+        rollup::count_mail(deltas.sums(), run.project, Metric::Emails, mail, 1);
         ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
     }
     let held = entries.iter().filter(|entry| entry.suppression.is_some() && entered.contains(&entry.id));

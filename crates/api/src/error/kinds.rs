@@ -233,6 +233,7 @@ impl ApiError {
             | Resource::Project
             | Resource::Email
             | Resource::Attachment
+            | Resource::Upload
             | Resource::CapturedEmail
             | Resource::Field
             | Resource::Segment

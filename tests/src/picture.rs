@@ -57,10 +57,13 @@ pub fn jpeg(width: u16, height: u16, seed: u64) -> Vec<u8> {
 /// A GIF with as many frames of noise.
 pub fn gif(width: u16, height: u16, frames: u64) -> Vec<u8> {
     let mut file = Vec::new();
-    let mut encoder = gif::Encoder::new(&mut file, width, height, &[]).expect("a GIF");
+    let grays: Vec<u8> = (0..=255).flat_map(|gray| [gray; 3]).collect();
+    let mut encoder = gif::Encoder::new(&mut file, width, height, &grays).expect("a GIF");
     for seed in 0..frames {
-        let pixels = noise(width.into(), height.into(), seed);
-        encoder.write_frame(&gif::Frame::from_rgb(width, height, &pixels)).expect("a frame");
+        let mut numbers = Random::seeded(seed);
+        let pixels: Vec<u8> = (0..width * height).map(|_| numbers.below(256) as u8).collect();
+        let frame = gif::Frame::from_indexed_pixels(width, height, pixels, None);
+        encoder.write_frame(&frame).expect("a frame");
     }
     drop(encoder);
     file

@@ -96,7 +96,8 @@ pub(crate) async fn status(
 
 /// The content of the part `file`, which is CSV.
 pub(super) async fn file(request: Request) -> Result<Vec<u8>, Failure> {
-    let no_file = || ApiError::bad_request("No file was uploaded: send a multipart form with a part named file.");
+    let no_file =
+        || ApiError::bad_request("No file was uploaded: send a multipart form with a part named file.");
     let file = form::file(request, "file", MAX_UPLOAD).await?.ok_or_else(no_file)?;
     if !is_csv(&file) {
         return Err(ApiError::bad_request(

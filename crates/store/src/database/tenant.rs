@@ -108,10 +108,9 @@ pub const TABLES: &[(&str, Retirement)] = &[
 pub(crate) fn purged() -> impl Iterator<Item = (&'static str, Rows)> {
     TABLES.iter().filter_map(|(table, retirement)| match retirement {
         Retirement::Purged(rows) => Some((*table, *rows)),
-        Retirement::Moved(_)
-        | Retirement::WithObjects(_)
-        | Retirement::Following
-        | Retirement::Cascading => None,
+        Retirement::Moved(_) | Retirement::WithObjects(_) | Retirement::Following | Retirement::Cascading => {
+            None
+        }
     })
 }
 

@@ -33,12 +33,9 @@ pub async fn take_back(tx: &Tx<'_>, object: &str) -> Result<bool> {
 
 /// Has an object removed at once whose removal is planned.
 pub async fn hasten(tx: &Tx<'_>, object: &str, now: Timestamp) -> Result<()> {
-    tx.execute(
-        "update upload_removals set due_at = $2 where object = $1 and due_at > $2",
-        args![object, now],
-    )
-    .await
-    .map(drop)
+    tx.execute("update upload_removals set due_at = $2 where object = $1 and due_at > $2", args![object, now])
+        .await
+        .map(drop)
 }
 
 /// How many objects of a project are still to be removed, counted up to a number.
@@ -52,12 +49,7 @@ pub async fn waiting(rx: &Rx<'_>, owner: ProjectId, most: i64) -> Result<i64> {
 }
 
 /// Some objects that are to be removed now. They are not given out again before `until`.
-pub async fn claim(
-    tx: &Tx<'_>,
-    now: Timestamp,
-    until: Timestamp,
-    limit: usize,
-) -> Result<Vec<String>> {
+pub async fn claim(tx: &Tx<'_>, now: Timestamp, until: Timestamp, limit: usize) -> Result<Vec<String>> {
     tx.all(
         "update upload_removals set claimed = $3, due_at = $2 where object in \
          (select object from upload_removals where due_at <= $1 order by due_at limit $4 {skip_locked}) \

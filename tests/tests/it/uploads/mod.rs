@@ -34,7 +34,15 @@ fn checked(answer: &Response) -> Value {
     assert_only_keys(
         &body,
         &[
-            "url", "key", "filename", "contentType", "size", "width", "height", "frames", "uploadedBy",
+            "url",
+            "key",
+            "filename",
+            "contentType",
+            "size",
+            "width",
+            "height",
+            "frames",
+            "uploadedBy",
             "createdAt",
         ],
     );

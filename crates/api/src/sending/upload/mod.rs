@@ -133,7 +133,8 @@ pub(crate) async fn upload(
     ProjectAccess(project, caller, _): ProjectAccess<WriteCampaigns>,
     request: Request,
 ) -> Result<Json<UploadView>> {
-    let none = || ApiError::bad_request("No picture was uploaded: send a multipart form with a part named image.");
+    let none =
+        || ApiError::bad_request("No picture was uploaded: send a multipart form with a part named image.");
     let file = form::file(request, "image", MAX_BYTES).await?.ok_or_else(none)?;
     let name = file.name.as_deref();
     let upload = app.upload_picture(&project, &caller.actor, file.content.into(), name).await?;

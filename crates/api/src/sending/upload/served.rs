@@ -118,9 +118,10 @@ fn beyond(size: u64) -> Response {
 /// Whether the client has the picture already (RFC 9110 section 13.1.2).
 fn has_it(headers: &HeaderMap, tag: &str) -> bool {
     let named = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
-    named.flat_map(|value| value.split(',')).map(str::trim).any(|known| {
-        known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag
-    })
+    named
+        .flat_map(|value| value.split(','))
+        .map(str::trim)
+        .any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
 /// Whether the client wants a part of this picture, and the whole one if it has become another one (section 13.1.5).

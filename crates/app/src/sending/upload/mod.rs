@@ -149,7 +149,9 @@ impl App {
             }
             check_quota(usage, upload.size, most)?;
             if !removal::take_back(tx, &upload.object).await? {
-                return Err(Error::Busy("Storing the picture took too long, so that it was given up.".into()));
+                return Err(Error::Busy(
+                    "Storing the picture took too long, so that it was given up.".into(),
+                ));
             }
             store::insert(tx, project.number, &upload).await?;
             Ok(upload)

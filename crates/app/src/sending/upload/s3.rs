@@ -72,7 +72,8 @@ impl HttpService for Service {
 
 async fn exchange(http: &HttpClient, request: HttpRequest) -> Result<HttpResponse, HttpError> {
     let (head, body) = request.into_parts();
-    let to = ConfiguredUrl::parse(&head.uri.to_string()).map_err(|refusal| failed(Error::Refused(refusal)))?;
+    let to =
+        ConfiguredUrl::parse(&head.uri.to_string()).map_err(|refusal| failed(Error::Refused(refusal)))?;
     let body = body.collect().await?.to_bytes();
     let mut request = Request::new(head.method, to).with_body(body).may_repeat();
     for (name, value) in &head.headers {
@@ -88,7 +89,9 @@ async fn exchange(http: &HttpClient, request: HttpRequest) -> Result<HttpRespons
 /// What `object_store` makes of an error: which ones are worth a repeat.
 fn failed(error: Error) -> HttpError {
     let kind = match &error {
-        Error::NotSent(Failure::Timeout { .. }) | Error::InDoubt(Failure::Timeout { .. }) => HttpErrorKind::Timeout,
+        Error::NotSent(Failure::Timeout { .. }) | Error::InDoubt(Failure::Timeout { .. }) => {
+            HttpErrorKind::Timeout
+        }
         Error::NotSent(_) => HttpErrorKind::Connect,
         Error::InDoubt(Failure::Exchange(_) | Failure::Connection(_)) => HttpErrorKind::Interrupted,
         _ => HttpErrorKind::Unknown,

@@ -39,7 +39,13 @@ both_engines! {
             assert_envelope(&got(&app, &path(picture)).await, 404);
         }
         app.eventually("the bucket is empty", async || store.objects().is_empty().then_some(())).await;
-        assert!(!app.log().contains(store.secret()), "the key is in the log");
+        let doctor = app.try_run(&["doctor"]).await;
+        let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(said.contains("ok     uploads: the bucket pictures takes"), "{said}");
+        assert!(store.objects().is_empty());
+        for text in [app.log(), said] {
+            assert!(!text.contains(store.secret()), "the key is shown: {text}");
+        }
     }
 
     async fn a_store_that_is_away_is_told_and_leaves_no_picture_behind(engine: Engine) {
@@ -84,6 +90,9 @@ both_engines! {
         let answer = upload(&app, app.secret_key(), "a.png", &png(5, 5, 1)).await;
         answer.assert_error(503, "SERVICE_UNAVAILABLE");
         assert!(app.log().contains("could not be stored"), "the operator is told");
+        let doctor = app.try_run(&["doctor"]).await;
+        let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert!(said.contains("WRONG  uploads: the bucket pictures does not work"), "{said}");
         assert!(store.objects().is_empty());
         assert_eq!(rows(&app, "uploads").await, 0);
     }

@@ -24,6 +24,7 @@ use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::sending::{upload as store, upload_removal as removal};
 use mailwright_store::{Tx, body};
 use sha2::{Digest, Sha256};
+use uuid::Uuid;
 
 pub use mailwright_store::sending::upload::{Served, Upload, Usage};
 pub(crate) use removing::start;
@@ -224,6 +225,24 @@ impl App {
 
     fn objects(&self) -> &Objects {
         &self.0.sending.upload.objects
+    }
+}
+
+/// Tries whether a store takes, gives and removes objects; why not, if it does not.
+pub async fn try_store(settings: &UploadSettings, dns: &Dns) -> std::result::Result<(), String> {
+    let objects = State::new(dns, settings).objects;
+    let object = format!("doctor/{}", Uuid::from_bytes(rand::random()));
+    let bytes = Bytes::from_static(b"tried");
+    let tried = async {
+        objects.put(&object, bytes.clone(), PictureType::Png).await?;
+        let found = objects.read(&object, 0..bytes.len() as u64).await?;
+        objects.remove(&object).await?;
+        Ok::<_, StoreError>(found == bytes)
+    };
+    match tried.await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err("it gives other bytes than it took".into()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

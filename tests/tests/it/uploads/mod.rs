@@ -8,16 +8,21 @@ mod served;
 mod taken;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use mailwright_testkit::{App, Project, Response};
 use mailwright_tests::picture::form;
 use mailwright_tests::{assert_only_keys, assert_timestamp, assert_uuid, text};
 use serde_json::Value;
 
+/// How long many pictures may take that are read two at a time.
+const PATIENCE: Duration = Duration::from_mins(2);
+
 /// POST /uploads/image.
 async fn upload(app: &App, key: &str, name: &str, file: &[u8]) -> Response {
     let form = form("image", name, file);
-    app.request("POST", "/uploads/image").bearer(key).body(form.body, &form.kind).send().await
+    let request = app.request("POST", "/uploads/image").bearer(key).body(form.body, &form.kind);
+    request.timeout(PATIENCE).send().await
 }
 
 /// A picture that is taken, whose shape is checked on the way.

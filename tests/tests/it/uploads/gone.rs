@@ -8,7 +8,7 @@ use mailwright_tests::browser::Browser;
 use mailwright_tests::picture::{form, png};
 use mailwright_tests::{assert_envelope, text};
 
-use super::{files, got, left, path, rows, uploaded, uploaded_to};
+use super::{files, got, left, path, rows, upload, uploaded, uploaded_to};
 
 both_engines! {
     async fn a_reset_takes_the_pictures_and_leaves_room_for_the_same_ones(engine: Engine) {
@@ -41,7 +41,7 @@ both_engines! {
         let secret = text(&key["secret"]).to_owned();
         let mut picture = json!(null);
         for seed in 0..150 {
-            let answer = super::upload(&app, &secret, "p.png", &png(4, 4, seed)).await;
+            let answer = upload(&app, &secret, "p.png", &png(4, 4, seed)).await;
             picture = answer.assert_status(200).json();
         }
         let mine = uploaded(&app, &png(30, 30, 1)).await;

@@ -36,6 +36,8 @@ pub(super) fn open(settings: &S3Settings, http: &HttpClient) -> object_store::Re
         .with_access_key_id(&settings.key_id)
         .with_secret_access_key(settings.secret.reveal())
         .with_retry(retry)
+        // a plain DELETE, which every store understands
+        .with_disable_bulk_delete(true)
         .with_http_connector(Connector(http.clone()));
     if let Some(endpoint) = &settings.endpoint {
         builder = builder.with_endpoint(endpoint.as_str()).with_allow_http(!endpoint.is_https());

@@ -64,7 +64,11 @@ impl PictureName {
 
     /// The hash in hexadecimal.
     pub fn hex(&self) -> String {
-        self.hash.iter().map(|byte| format!("{byte:02x}")).collect()
+        let mut text = String::with_capacity(2 * self.hash.len());
+        for byte in self.hash {
+            text += &format!("{byte:02x}");
+        }
+        text
     }
 }
 

@@ -41,7 +41,7 @@ pub async fn hasten(tx: &Tx<'_>, object: &str, now: Timestamp) -> Result<()> {
 /// How many objects of a project are still to be removed, counted up to a number.
 pub async fn waiting(rx: &Rx<'_>, owner: ProjectId, most: i64) -> Result<i64> {
     rx.one(
-        "select count(*) from (select 1 from upload_removals where owner = $1 limit $2) as some",
+        "select count(*) from (select 1 from upload_removals where owner = $1 limit $2) as found",
         args![owner, most],
         |r| r.get(0),
     )

@@ -183,20 +183,20 @@ impl App {
 
     /// Deletes a picture. It is not served any more once this returns; its object is removed in the background.
     pub async fn delete_upload(&self, project: &Project, actor: &Actor, name: &str) -> Result<()> {
-        let not_found = || Error::not_found(Resource::Upload, name);
-        let parsed = PictureName::parse(name).ok_or_else(not_found)?;
+        let Some(parsed) = PictureName::parse(name) else {
+            return Err(Error::not_found(Resource::Upload, name));
+        };
         let (project, actor, now) = (project.clone(), actor.clone(), self.0.clock.now());
-        let deleted = self.write(body!(async |tx| {
+        self.write(body!(async |tx| {
             hold(tx, &project).await?;
             store::hold_usage(tx, project.number).await?;
             if !store::delete(tx, project.number, &parsed, project.id, now).await? {
-                return Ok(false);
+                return Err(Error::not_found(Resource::Upload, parsed));
             }
             let entry = Entry::new(Action::UploadDeleted, parsed.to_string());
-            audit::record(tx, project.number, &actor, &entry, now).await?;
-            Ok(true)
-        }));
-        if deleted.await? { Ok(()) } else { Err(not_found()) }
+            Ok(audit::record(tx, project.number, &actor, &entry, now).await?)
+        }))
+        .await
     }
 
     /// What is needed to serve a picture; `None` if the project has none of this name.

@@ -36,7 +36,12 @@ s3.create_bucket(Bucket=BUCKET)
 requests.post(f"{endpoint}/moto-api/reset-auth", data=b"0", timeout=10).raise_for_status()
 print(json.dumps({"keyId": key["AccessKeyId"], "secret": key["SecretAccessKey"]}), flush=True)
 for _ in sys.stdin:
-    found = s3.list_objects_v2(Bucket=BUCKET).get("Contents", [])
-    types = {o["Key"]: s3.head_object(Bucket=BUCKET, Key=o["Key"])["ContentType"] for o in found}
-    print(json.dumps([{"name": o["Key"], "size": o["Size"], "type": types[o["Key"]]} for o in found]), flush=True)
+    objects = []
+    for found in s3.list_objects_v2(Bucket=BUCKET).get("Contents", []):
+        try:
+            head = s3.head_object(Bucket=BUCKET, Key=found["Key"])
+        except s3.exceptions.ClientError:
+            continue  # removed meanwhile
+        objects.append({"name": found["Key"], "size": head["ContentLength"], "type": head["ContentType"]})
+    print(json.dumps(objects), flush=True)
 os._exit(0)

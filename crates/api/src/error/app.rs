@@ -71,14 +71,8 @@ impl From<mailwright_app::Error> for ApiError {
             E::QueueFull(message) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(5)
             }
-            E::Picture(refused) => {
-                Self::bad_request(refused.to_string()).details(json!({ "reason": refused.code() }))
-            }
-            E::Busy(message) => {
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE", message)
-                    .retry_after(5)
-                    .suggest("Send the same request again after the time that the Retry-After header gives.")
-            }
+            E::Picture(refused) => Self::picture_refused(refused.to_string(), refused.code()),
+            E::Busy(message) => Self::busy(message),
             E::ProjectReset => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "SERVICE_UNAVAILABLE",

@@ -20,6 +20,11 @@ impl Random {
         Self(seed)
     }
 
+    /// A generator that gives the same numbers each time.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// Another generator, independent of this one.
     #[must_use]
     pub fn fork(&mut self) -> Self {

@@ -17,6 +17,7 @@ mod error;
 mod feedback;
 mod fields;
 mod filter;
+mod form;
 mod host;
 mod insight;
 mod instance;
@@ -60,7 +61,8 @@ use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
 use crate::project::{audit, invitation, key, member};
-use crate::sending::{campaign, domain, email, send, template};
+use crate::sending::upload::served;
+use crate::sending::{campaign, domain, email, send, template, upload};
 
 /// Every route, with its document.
 fn routes() -> OpenApiRouter<App> {
@@ -117,6 +119,10 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(template::duplicate))
         .routes(routes!(template::usage))
         .routes(routes!(template::stats))
+        // uploads
+        .routes(routes!(upload::upload))
+        .routes(routes!(upload::list))
+        .routes(routes!(served::picture, upload::delete))
         // campaigns
         .routes(routes!(campaign::list, campaign::create))
         .routes(routes!(campaign::get, campaign::update, campaign::delete))

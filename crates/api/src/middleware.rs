@@ -26,6 +26,7 @@ use crate::error::ApiError;
 use crate::feedback::tracking;
 use crate::host;
 use crate::no_room::NoRoom;
+use crate::sending::upload::served;
 use crate::visit::{Edge, RequestLimit, Visit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -116,7 +117,8 @@ impl Manner {
     pub(crate) fn of(method: &Method, path: &str) -> Self {
         let is_tracked = is_under(path, &[tracking::PATH]);
         let is_keyless = is_under(path, &KEYLESS);
-        let is_for_recipients = is_tracked || is_under(path, &subscription::PATHS);
+        let is_picture = served::is_picture(method, path);
+        let is_for_recipients = is_tracked || is_picture || is_under(path, &subscription::PATHS);
         Self {
             is_probe: is_under(path, &PROBES),
             is_keyless,
@@ -124,6 +126,7 @@ impl Manner {
             // proxies of mailboxes fetch the pictures of all their people from a few addresses
             is_counted: (is_keyless || is_for_recipients)
                 && !is_tracked
+                && !is_picture
                 && !subscription::is_way_out(method, path),
         }
     }

@@ -32,6 +32,8 @@ names! {
         CapturedEmail = "Captured email",
         /// A custom field.
         Field = "Field",
+        /// An uploaded picture.
+        Upload = "Upload",
         /// A campaign.
         Campaign = "Campaign",
         /// A topic.
@@ -172,6 +174,12 @@ pub enum Error {
     /// Too much work of the project is queued already; the same request may succeed later.
     #[error("{0}")]
     QueueFull(String),
+    /// An uploaded picture is refused.
+    #[error("{0}")]
+    Picture(mailwright_images::Refused),
+    /// The service cannot do this now: something is full, or does not answer. The same request may succeed later.
+    #[error("{0}")]
+    Busy(String),
     /// A read took longer than one may, or did not have its turn in time.
     #[error("{0}")]
     TooSlow(String),

@@ -39,7 +39,7 @@ use crate::background::{job, job_kinds, maintenance};
 use crate::http_client::HttpClient;
 use crate::metrics::Metrics;
 use crate::secret::InstanceSecret;
-use crate::sending::campaign;
+use crate::sending::{campaign, upload};
 use crate::settings::Settings;
 
 /// The running application. Cheap to clone.
@@ -101,7 +101,7 @@ impl App {
             account: account::State::new(http.clone()),
             project: project::State::new(&db, &clock, &settings),
             audience: audience::State::new(&db, &dns),
-            sending: sending::State::new(&db),
+            sending: sending::State::new(&db, &dns, &settings),
             automation: automation::State::new(http.clone()),
             delivery: delivery::State::new(transport),
             feedback: feedback::State::new(&db, &secret, http),
@@ -117,7 +117,7 @@ impl App {
     }
 
     /// Starts the background work: delivery, what becomes of mails, campaigns, segments, workflows, jobs, domain checks, judging projects,
-    /// maintenance.
+    /// removing pictures, maintenance.
     pub fn start_worker(&self, tasks: &Tasks) {
         delivery::start(self, tasks);
         feedback::start(self, tasks);
@@ -128,6 +128,7 @@ impl App {
         maintenance::start(self, tasks);
         job::start(self, tasks, job_kinds::open);
         delivery::suspension::start(self, tasks);
+        upload::start(self, tasks);
     }
 
     /// Whether the database takes writes, as far as is known.

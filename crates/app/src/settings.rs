@@ -2,6 +2,7 @@
 
 mod base_url;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use mailwright_core::header::NameList;
@@ -44,6 +45,8 @@ pub struct Settings {
     pub domains: DomainSettings,
     /// Background jobs.
     pub jobs: JobSettings,
+    /// Uploaded pictures.
+    pub uploads: UploadSettings,
     /// Segments.
     pub segments: SegmentSettings,
     /// Opens and clicks.
@@ -116,7 +119,7 @@ pub struct ProviderSettings {
     pub api_url: BaseUrl,
 }
 
-/// A secret that a provider gave out. Never printed.
+/// A secret that another service gave out. Never printed.
 #[derive(Clone)]
 pub struct ClientSecret(String);
 
@@ -291,6 +294,43 @@ impl Settings {
     pub fn tracking_host(&self) -> Option<&str> {
         self.base_url.domain().filter(|host| host.contains('.'))
     }
+}
+
+/// Uploaded pictures.
+#[derive(Debug, Clone)]
+pub struct UploadSettings {
+    /// Where their bytes are.
+    pub store: StoreSettings,
+    /// The beginning of the URLs that they are served at; `None` for the base URL.
+    pub public_url: Option<BaseUrl>,
+    /// Most bytes of the pictures of a project.
+    pub bytes_per_project: i64,
+}
+
+/// A store of files.
+#[derive(Debug, Clone)]
+pub enum StoreSettings {
+    /// A folder.
+    Folder(PathBuf),
+    /// A store that speaks S3.
+    S3(Box<S3Settings>),
+}
+
+/// How a store is reached that speaks S3.
+#[derive(Debug, Clone)]
+pub struct S3Settings {
+    /// The bucket.
+    pub bucket: String,
+    /// What the names of all objects begin with; empty for nothing.
+    pub prefix: String,
+    /// The service, if it is not Amazon's.
+    pub endpoint: Option<BaseUrl>,
+    /// The region.
+    pub region: String,
+    /// Id of the key.
+    pub key_id: String,
+    /// The key.
+    pub secret: ClientSecret,
 }
 
 /// How background jobs are done.

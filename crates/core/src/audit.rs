@@ -89,6 +89,8 @@ names! {
         FieldDeleted = "field.deleted",
         /// A template was deleted.
         TemplateDeleted = "template.deleted",
+        /// An uploaded picture was deleted.
+        UploadDeleted = "upload.deleted",
         /// A topic was created.
         TopicCreated = "topic.created",
         /// A topic was changed.

@@ -191,6 +191,8 @@ macro_rules! with_ids {
             TopicId,
             /// An entry of the evidence of a contact's consent.
             ConsentId,
+            /// A picture that somebody uploaded.
+            UploadId,
         }
     };
 }

@@ -44,4 +44,5 @@ pub mod template_language;
 pub mod time;
 pub mod time_zone;
 pub mod topic;
+pub mod upload;
 pub mod workflow;

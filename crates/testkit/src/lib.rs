@@ -50,6 +50,7 @@ pub mod provider;
 pub mod python;
 pub mod receiver;
 mod rows;
+pub mod s3;
 pub mod smtp;
 pub mod sns;
 pub mod tls;

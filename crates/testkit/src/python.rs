@@ -183,7 +183,7 @@ fn run(script: &str, arguments: &[&str], input: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-fn interpreter() -> PathBuf {
+pub(crate) fn interpreter() -> PathBuf {
     let path = match std::env::var_os("MAILWRIGHT_TEST_PYTHON").filter(|path| !path.is_empty()) {
         Some(path) => PathBuf::from(path),
         None => crate::workspace_root().join(".venv/bin/python"),

@@ -36,5 +36,6 @@ mod templates;
 mod topics;
 mod track;
 mod tracking;
+mod uploads;
 mod verification;
 mod workflows;

@@ -1,29 +1,20 @@
 //! `/contacts/import`.
 
-use std::convert::Infallible;
-
 use crate::json::Json;
 use axum::extract::{Request, State};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
-use bytes::Bytes;
+use axum::http::StatusCode;
 use mailwright_app::App;
 use mailwright_app::audience::import::Imported;
 use mailwright_core::import::{MAX_UPLOAD, RowFailure};
-use multer::{Field, Multipart};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::background::job::{JobView, QueuedJob, not_found};
-use crate::body;
-use crate::body::failure;
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
+use crate::form::{self, FormFile};
 use crate::params::PathText;
-
-/// Bytes that a body may have around the file: the lines between the parts, and small other fields.
-const AROUND: usize = 64 * 1024;
 
 /// A file to import.
 #[derive(Debug, ToSchema)]
@@ -105,62 +96,19 @@ pub(crate) async fn status(
 
 /// The content of the part `file`, which is CSV.
 pub(super) async fn file(request: Request) -> Result<Vec<u8>, Failure> {
-    let boundary = boundary(request.headers());
-    let body = collect(request).await?;
-    let Some(boundary) = boundary else { return Err(no_file()) };
-    let stream = futures_util::stream::iter([Ok::<Bytes, Infallible>(body)]);
-    let mut parts = Multipart::new(stream, boundary);
-    while let Some(part) = parts.next_field().await.map_err(|error| malformed(&error))? {
-        if part.name() != Some("file") {
-            continue;
-        }
-        if !is_csv(&part) {
-            return Err(ApiError::bad_request(
-                "The file must be CSV: of the type text/csv, or with a name that ends with .csv.",
-            )
-            .into());
-        }
-        let content = part.bytes().await.map_err(|error| malformed(&error))?;
-        if content.len() > MAX_UPLOAD {
-            return Err(ApiError::body_too_large(MAX_UPLOAD).into());
-        }
-        return Ok(content.into());
+    let no_file =
+        || ApiError::bad_request("No file was uploaded: send a multipart form with a part named file.");
+    let file = form::file(request, "file", MAX_UPLOAD).await?.ok_or_else(no_file)?;
+    if !is_csv(&file) {
+        return Err(ApiError::bad_request(
+            "The file must be CSV: of the type text/csv, or with a name that ends with .csv.",
+        )
+        .into());
     }
-    Err(no_file())
+    Ok(file.content)
 }
 
-fn boundary(headers: &HeaderMap) -> Option<String> {
-    multer::parse_boundary(headers.get(CONTENT_TYPE)?.to_str().ok()?).ok()
-}
-
-fn no_file() -> Failure {
-    ApiError::bad_request("No file was uploaded: send a multipart form with a part named file.").into()
-}
-
-fn malformed(error: &multer::Error) -> Failure {
-    ApiError::bad_request(format!("The form cannot be read: {error}.")).into()
-}
-
-fn is_csv(part: &Field<'_>) -> bool {
-    let named = part.file_name().is_some_and(|name| name.to_ascii_lowercase().ends_with(".csv"));
-    named || part.content_type().is_some_and(|kind| kind.essence_str() == "text/csv")
-}
-
-/// Reads a body that has room for the largest file. What is left of one that is too large is read by the middleware and by
-/// the connection, so that a client that is still sending sees the answer.
-async fn collect(request: Request) -> Result<Bytes> {
-    let too_large = || ApiError::body_too_large(MAX_UPLOAD);
-    if body::length(request.headers()).is_some_and(|length| length > MAX_UPLOAD + AROUND) {
-        return Err(too_large());
-    }
-    let mut stream = request.into_body().into_data_stream();
-    let mut content = Vec::new();
-    while let Some(piece) = futures_util::StreamExt::next(&mut stream).await {
-        let piece = piece.map_err(|error| failure(&error))?;
-        if content.len() + piece.len() > MAX_UPLOAD + AROUND {
-            return Err(too_large());
-        }
-        content.extend_from_slice(&piece);
-    }
-    Ok(content.into())
+fn is_csv(file: &FormFile) -> bool {
+    let named = file.name.as_ref().is_some_and(|name| name.to_ascii_lowercase().ends_with(".csv"));
+    named || file.kind.as_deref() == Some("text/csv")
 }

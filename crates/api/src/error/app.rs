@@ -76,6 +76,8 @@ impl From<mailwright_app::Error> for ApiError {
                 Self::new(StatusCode::GONE, "STREAM_EXPIRED", message)
                     .suggest("Read /activity for what happened since, and follow again without Last-Event-ID.")
             }
+            E::Picture(refused) => Self::picture_refused(refused.to_string(), refused.code()),
+            E::Busy(message) => Self::busy(message),
             E::ProjectReset => Self::new(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "SERVICE_UNAVAILABLE",

@@ -164,6 +164,16 @@ impl ApiError {
         )
     }
 
+    pub(super) fn busy(message: String) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "SERVICE_UNAVAILABLE", message)
+            .retry_after(5)
+            .suggest("Send the same request again after the time that the Retry-After header gives.")
+    }
+
+    pub(super) fn picture_refused(message: String, reason: &str) -> Self {
+        Self::bad_request(message).details(json!({ "reason": reason }))
+    }
+
     pub(crate) fn no_room() -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -233,6 +243,7 @@ impl ApiError {
             | Resource::Project
             | Resource::Email
             | Resource::Attachment
+            | Resource::Upload
             | Resource::CapturedEmail
             | Resource::Field
             | Resource::Segment

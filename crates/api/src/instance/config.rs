@@ -33,7 +33,7 @@ pub(crate) struct Urls {
 pub(crate) struct Features {
     signup: Signup,
     billing: Feature,
-    storage: Feature,
+    storage: Storage,
     auth_providers: AuthProviders,
     smtp: Feature,
 }
@@ -52,6 +52,16 @@ pub(crate) struct Signup {
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct Feature {
     enabled: bool,
+}
+
+/// Uploading pictures.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Storage {
+    /// Whether pictures can be uploaded.
+    enabled: bool,
+    /// The same. Clients that were written for S3 ask by this name; it is true for a folder as well.
+    s3_enabled: bool,
 }
 
 /// Other ways to sign in.
@@ -77,7 +87,7 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
         features: Features {
             signup: Signup { enabled: first_user || !settings.accounts.disable_signups, first_user },
             billing: off(),
-            storage: off(),
+            storage: Storage { enabled: true, s3_enabled: true },
             auth_providers: AuthProviders {
                 github: app.offers(Provider::GitHub),
                 google: app.offers(Provider::Google),

@@ -6,3 +6,4 @@ pub(crate) mod email;
 pub(crate) mod idempotency;
 pub(crate) mod send;
 pub(crate) mod template;
+pub(crate) mod upload;

@@ -80,6 +80,19 @@ impl Limits {
         ..Self::CONFIGURED
     };
 
+    /// Objects in a store that the operator configured: one host, and objects as large as an uploaded picture.
+    pub const OBJECTS: Self = Self {
+        at_once: 32,
+        at_once_per_host: 32,
+        answer: Duration::from_secs(30),
+        whole: Duration::from_secs(40),
+        request_body: 11 * 1024 * 1024,
+        answer_body: 11 * 1024 * 1024,
+        idle_per_host: 8,
+        hosts: 1,
+        ..Self::GIVEN
+    };
+
     /// Most connections: one for each request, and those that are kept.
     const fn connections(&self) -> usize {
         self.at_once + self.hosts * self.idle_per_host
@@ -87,4 +100,5 @@ impl Limits {
 }
 
 /// Most connections of the client.
-pub const CONNECTIONS: usize = Limits::GIVEN.connections() + Limits::CONFIGURED.connections();
+pub const CONNECTIONS: usize =
+    Limits::GIVEN.connections() + Limits::CONFIGURED.connections() + Limits::OBJECTS.connections();

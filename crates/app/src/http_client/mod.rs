@@ -137,6 +137,11 @@ impl HttpClient {
         Self::with(Limits::LISTS, dns, false)
     }
 
+    /// A client for a store of objects that the operator configured.
+    pub fn for_objects(dns: Dns) -> Self {
+        Self::with(Limits::OBJECTS, dns, false)
+    }
+
     fn with(configured: Limits, dns: Dns, allow_private_networks: bool) -> Self {
         let (tls, tcp) = (ClientTls::default(), Arc::new(Tcp));
         let filter = if allow_private_networks { Filter::PublicAndPrivate } else { Filter::Public };

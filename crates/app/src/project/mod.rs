@@ -295,7 +295,8 @@ async fn locked(tx: &mut Tx<'_>, number: ProjectNumber, id: ProjectId) -> Result
     store::lock(tx, number).await?.ok_or_else(|| Error::not_found(Resource::Project, id))
 }
 
-fn gone() -> Error {
+/// The error for a project that was deleted meanwhile.
+pub(crate) fn gone() -> Error {
     Error::NotFound { resource: Resource::Project, id: String::new() }
 }
 

@@ -12,10 +12,12 @@ pub mod send;
 pub mod suppressed;
 pub mod system_mail;
 pub mod template;
+pub mod upload;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mailwright_core::project::Project;
+use mailwright_mail::dns::Dns;
 use mailwright_store::{Coalescer, Db};
 use tokio::sync::OnceCell;
 
@@ -25,6 +27,7 @@ use crate::sending::content::Contents;
 use crate::sending::domain::AskedLookUps;
 use crate::sending::email::Told;
 use crate::sending::key_pool::KeyPool;
+use crate::settings::Settings;
 
 /// What this process keeps for this area.
 pub(crate) struct State {
@@ -34,6 +37,7 @@ pub(crate) struct State {
     key_pool: KeyPool,
     asked_look_ups: AskedLookUps,
     campaigns: Hints,
+    upload: upload::State,
     /// The project of system mail, once it is known.
     system_project: OnceCell<Project>,
     /// How often this process saw that a domain may, or may not, be sent from any more.
@@ -41,7 +45,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(db: &Db) -> Self {
+    pub(crate) fn new(db: &Db, dns: &Dns, settings: &Settings) -> Self {
         Self {
             sends: Coalescer::writes(db, |tx, operations| Box::pin(send::run(tx, operations))),
             contents: Contents::new(db.clone()),
@@ -49,6 +53,7 @@ impl State {
             key_pool: KeyPool::default(),
             asked_look_ups: AskedLookUps::default(),
             campaigns: Hints::default(),
+            upload: upload::State::new(dns, &settings.uploads),
             system_project: OnceCell::new(),
             domain_changes: AtomicU64::new(0),
         }

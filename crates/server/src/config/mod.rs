@@ -7,6 +7,7 @@ mod ranges;
 mod sections;
 #[cfg(test)]
 mod tests;
+mod uploads;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ use sections::{
     Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
     Login, Mailbox, Oauth, Segments, Sending, Sns, Tracking,
 };
+use uploads::Uploads;
 
 /// Files that the embedded database has open at most: a few for each of its connections.
 const SQLITE_FILES: usize = 24;
@@ -81,6 +83,7 @@ pub(crate) struct Config {
     sns: Sns,
     attachments: Attachments,
     mailbox: Mailbox,
+    uploads: Uploads,
     login: Login,
     oauth: Oauth,
 }
@@ -322,6 +325,7 @@ impl Config {
                 at_once: self.jobs.at_once,
                 lease: Duration::from_millis(self.jobs.lease_ms),
             },
+            uploads: self.uploads.settings(&self.data_dir)?,
             segments: SegmentSettings {
                 refresh_interval: Duration::from_secs(self.segments.refresh_interval_seconds),
             },

@@ -14,7 +14,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 62] = [
+pub(super) const RANGES: [(&str, i64, i64); 63] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -74,6 +74,7 @@ pub(super) const RANGES: [(&str, i64, i64); 62] = [
     ("attachments.total_mb", 0, 1024),
     ("mailbox.count", 1, MANY),
     ("mailbox.total_mb", 1, 1_048_576),
+    ("uploads.mb_per_project", 0, MANY),
     ("login.attempts_per_address", 1, MANY),
     ("login.attempts_per_client", 1, MANY),
     ("login.window_seconds", 1, MOST_SECONDS),

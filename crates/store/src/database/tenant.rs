@@ -15,6 +15,8 @@ pub enum Retirement {
     /// The rows are found by other keys than their project's. In the transaction of a reset they get the project's new
     /// number, and in that of a deletion they are deleted.
     Following,
+    /// The rows are purged by a step of their own, because something outside of the database goes with them.
+    WithObjects(Rows),
     /// The rows refer to a project's number, and are deleted with its row in `projects`.
     Cascading,
 }
@@ -33,6 +35,7 @@ const fn purged_by(key: &'static str, at_once: u32) -> Retirement {
 }
 
 pub(crate) const AUDIT: Rows = Rows { key: "id", at_once: 500 };
+pub(crate) const UPLOADS: Rows = Rows { key: "hash", at_once: 100 };
 
 /// Every table of projects' rows. Tables are purged in this order.
 pub const TABLES: &[(&str, Retirement)] = &[
@@ -88,6 +91,8 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("content_links", purged_by("hash", 50)),
     ("attachments", purged_by("hash", 10)),
     ("templates", purged_by("id", 50)),
+    ("uploads", Retirement::WithObjects(UPLOADS)),
+    ("upload_usage", purged_by("project_id", 1)),
     ("domains", purged_by("id", 100)),
     ("rate_windows", purged_by("project_id", 1)),
     ("public_rate_windows", purged_by("project_id", 1)),
@@ -106,7 +111,9 @@ pub const TABLES: &[(&str, Retirement)] = &[
 pub(crate) fn purged() -> impl Iterator<Item = (&'static str, Rows)> {
     TABLES.iter().filter_map(|(table, retirement)| match retirement {
         Retirement::Purged(rows) => Some((*table, *rows)),
-        Retirement::Moved(_) | Retirement::Following | Retirement::Cascading => None,
+        Retirement::Moved(_) | Retirement::WithObjects(_) | Retirement::Following | Retirement::Cascading => {
+            None
+        }
     })
 }
 

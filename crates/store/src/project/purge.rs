@@ -23,6 +23,7 @@ use crate::database::tenant::{self, Rows};
 use crate::database::tx::{Rx, Tx};
 use crate::project;
 use crate::project::audit;
+use crate::sending::upload;
 
 /// How long a retired number is looked through.
 const KEPT: Duration = Duration::from_hours(24);
@@ -179,6 +180,12 @@ pub async fn purge(db: &Db, retired: Retired, now: Timestamp) -> Result<()> {
         {
         }
     }
+    let at_once = tenant::UPLOADS.at_once;
+    while db
+        .write_in_background(body!(async |tx| upload::purge_step(tx, retired.number, at_once, now).await))
+        .await?
+        > 0
+    {}
     for table in tenant::purged() {
         while db.write_in_background(body!(async |tx| purge_step(tx, retired.number, table).await)).await? > 0
         {

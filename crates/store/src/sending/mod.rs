@@ -7,3 +7,5 @@ pub mod email;
 pub mod idempotency;
 pub mod template;
 pub mod template_figures;
+pub mod upload;
+pub mod upload_removal;

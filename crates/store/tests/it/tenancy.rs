@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 18] = [
+const GLOBAL_TABLES: [&str; 19] = [
     "deletions",
     "identities",
     "instance_rate",
@@ -31,6 +31,8 @@ const GLOBAL_TABLES: [&str; 18] = [
     "sessions",
     "totp",
     "unknown_bounces",
+    // objects in a store of files, which are removed after their project is gone
+    "upload_removals",
     "users",
 ];
 
@@ -64,7 +66,7 @@ fn literals(source: &str) -> Vec<String> {
 /// The tables whose rows are found by their project alone: every key and every index of them begins with it.
 fn keyed_by_project() -> impl Iterator<Item = &'static str> {
     TABLES.iter().filter_map(|(table, retirement)| match retirement {
-        Retirement::Purged(_) | Retirement::Moved(_) => Some(*table),
+        Retirement::Purged(_) | Retirement::Moved(_) | Retirement::WithObjects(_) => Some(*table),
         Retirement::Following | Retirement::Cascading => None,
     })
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use mailwright_testkit::python::run_pieces;
 use mailwright_testkit::{App, Engine, OWNER};
 use mailwright_tests::browser::Browser;
+use mailwright_tests::picture::png;
 use mailwright_tests::{members, text};
 use serde_json::Value;
 use tokio::process::Command;
@@ -48,6 +49,7 @@ async fn session(app: &App) -> String {
 
 fn file(folder: &Path) {
     std::fs::write(folder.join("contacts.csv"), "email,plan\ngrace@example.org,pro\n").expect("the file");
+    std::fs::write(folder.join("logo.png"), png(40, 20, 1)).expect("the file");
 }
 
 /// Made-up ids are of nothing, and senders may be of domains that are not verified. Everything else must be right.

@@ -59,7 +59,7 @@ impl Operation {
 
     /// Whether its path names a project.
     pub(crate) fn names_project(&self) -> bool {
-        self.name.contains("/projects/{id}")
+        self.name.contains("/projects/{id}") || self.name.contains("{projectId}")
     }
 
     /// Whether somebody can call it who shows nothing.

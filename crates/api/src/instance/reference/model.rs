@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 20] = [
+const GROUPS: [(&str, &str, &str); 21] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -15,6 +15,7 @@ const GROUPS: [(&str, &str, &str); 20] = [
     ),
     ("Topics", "Topics", "What people can subscribe to, and who is in it."),
     ("Templates", "Templates", "Subjects, bodies and senders to be used again."),
+    ("Uploads", "Uploads", "Pictures for mails: uploaded, made safe, and served to everybody."),
     ("Campaigns", "Campaigns", "One mail to many contacts, now or at a time, and what became of it."),
     ("Workflows", "Workflows", "What contacts are led through, step by step, when something happens."),
     ("Segments", "Segments", "Contacts chosen by conditions or by hand."),

@@ -31,6 +31,11 @@ pub(super) enum Payload {
     File(String),
 }
 
+/// Name and type of the file that an example puts into a field.
+pub(super) fn example_file(field: &str) -> (&'static str, &'static str) {
+    if field == "image" { ("logo.png", "image/png") } else { ("contacts.csv", "text/csv") }
+}
+
 /// One request, in no language yet.
 #[derive(Debug, Clone)]
 pub(super) struct Request {

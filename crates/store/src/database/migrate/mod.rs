@@ -121,6 +121,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
+    Migration { number: 30, name: "uploads", sql: include_str!("../../../migrations/0030_uploads.sql") },
     Migration {
         number: 36,
         name: "activity stream",

@@ -1,6 +1,6 @@
 //! curl, for a POSIX shell.
 
-use super::super::request::{Credential, Payload, Request};
+use super::super::request::{Credential, Payload, Request, example_file};
 
 /// Writes an example.
 pub(super) fn write(request: &Request) -> String {
@@ -27,7 +27,8 @@ pub(super) fn write(request: &Request) -> String {
             parts.extend(fields.iter().map(field));
         }
         Payload::File(field) => {
-            parts.push(format!("-F {}", quoted(&format!("{field}=@contacts.csv;type=text/csv"))));
+            let (name, kind) = example_file(field);
+            parts.push(format!("-F {}", quoted(&format!("{field}=@{name};type={kind}"))));
         }
     }
     parts.join(" \\\n  ")

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::request::{Credential, Payload, Request};
+use super::super::request::{Credential, Payload, Request, example_file};
 use super::{Dialect, literal, quoted};
 
 const DIALECT: Dialect = Dialect { truth: ["false", "true"], null: "null", text: quoted, step: 2 };
@@ -28,10 +28,11 @@ pub(super) fn write(request: &Request) -> String {
             Some(format!("new URLSearchParams({})", literal(&fields.into(), &DIALECT, 2)))
         }
         Payload::File(field) => {
+            let (name, kind) = example_file(field);
             before = format!(
                 "import {{ readFile }} from \"node:fs/promises\";\n\nconst form = new FormData();\n\
-                 const file = new Blob([await readFile(\"contacts.csv\")], {{ type: \"text/csv\" }});\n\
-                 form.append({}, file, \"contacts.csv\");\n",
+                 const file = new Blob([await readFile(\"{name}\")], {{ type: \"{kind}\" }});\n\
+                 form.append({}, file, \"{name}\");\n",
                 quoted(field)
             );
             Some("form".to_owned())

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::request::{Credential, Payload, Request};
+use super::super::request::{Credential, Payload, Request, example_file};
 use super::{Dialect, literal, quoted};
 
 const DIALECT: Dialect = Dialect { truth: ["False", "True"], null: "None", text: quoted, step: 4 };
@@ -27,10 +27,11 @@ pub(super) fn write(request: &Request) -> String {
                 fields.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
             arguments.push(format!("data={}", literal(&fields.into(), &DIALECT, 4)));
         }
-        Payload::File(field) => arguments.push(format!(
-            "files={{{}: (\"contacts.csv\", open(\"contacts.csv\", \"rb\"), \"text/csv\")}}",
-            quoted(field)
-        )),
+        Payload::File(field) => {
+            let (name, kind) = example_file(field);
+            let file = format!("(\"{name}\", open(\"{name}\", \"rb\"), \"{kind}\")");
+            arguments.push(format!("files={{{}: {file}}}", quoted(field)));
+        }
     }
     let imports = if request.credential == Credential::Nothing { "" } else { "import os\n" };
     let read = if request.answers_json { "json()" } else { "text" };

@@ -1,6 +1,6 @@
 //! Rust with the crate `reqwest`, inside an asynchronous function.
 
-use super::super::request::{Credential, Payload, Request};
+use super::super::request::{Credential, Payload, Request, example_file};
 use super::{Dialect, literal};
 
 const DIALECT: Dialect = Dialect { truth: ["false", "true"], null: "null", text: quoted, step: 4 };
@@ -24,12 +24,15 @@ pub(super) fn write(request: &Request) -> String {
             let pairs = fields.iter().map(|(name, value)| format!("({}, {})", quoted(name), quoted(value)));
             calls.push(format!(".form(&[{}])", pairs.collect::<Vec<_>>().join(", ")));
         }
-        Payload::File(field) => calls.push(format!(
-            ".multipart(reqwest::multipart::Form::new().part(\n        {},\n        \
-             reqwest::multipart::Part::bytes(std::fs::read(\"contacts.csv\")?)\n            \
-             .file_name(\"contacts.csv\")\n            .mime_str(\"text/csv\")?,\n    ))",
-            quoted(field)
-        )),
+        Payload::File(field) => {
+            let (name, kind) = example_file(field);
+            calls.push(format!(
+                ".multipart(reqwest::multipart::Form::new().part(\n        {},\n        \
+                 reqwest::multipart::Part::bytes(std::fs::read(\"{name}\")?)\n            \
+                 .file_name(\"{name}\")\n            .mime_str(\"{kind}\")?,\n    ))",
+                quoted(field)
+            ));
+        }
     }
     calls.push(".send()".into());
     calls.push(".await?".into());

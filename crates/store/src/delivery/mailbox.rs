@@ -188,6 +188,25 @@ pub(crate) async fn forget_contact(
     Ok(sizes.len())
 }
 
+/// Removes the captured mails that some mails became; how many.
+pub(crate) async fn forget_mails(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    mails: &[EmailId],
+    deltas: &mut Deltas,
+) -> Result<usize> {
+    let mails = Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect());
+    let sizes = tx
+        .all(
+            "delete from mailbox where project_id = $1 and id {in $2} returning size",
+            &[project.into(), mails],
+            |r| r.get::<i64>(0),
+        )
+        .await?;
+    count_gone(deltas, project, &sizes);
+    Ok(sizes.len())
+}
+
 /// The captured mails after `after`, newest first.
 pub async fn list(
     rx: &mut Rx<'_>,

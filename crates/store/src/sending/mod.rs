@@ -5,5 +5,6 @@ pub mod content;
 pub mod domain;
 pub mod email;
 pub mod idempotency;
+pub(crate) mod sole_content;
 pub mod template;
 pub mod template_figures;

@@ -147,6 +147,7 @@ async fn find(tx: &mut Tx<'_>, wanted: &Wanted, deltas: &mut Deltas) -> mailwrig
         if let Some(contact) = contacts.get(project, email) {
             ids.push(contact.id);
         } else if let Some(subscribed) = wanted.create {
+            contacts.check(project, email, &none).map_err(StoreError::Excess)?;
             let subscription =
                 Subscription { given: None, default_for_new: subscribed, preserve_existing: true };
             let upsert = Upsert { project, email, subscription, patch: &none, evidence, double_opt_in };

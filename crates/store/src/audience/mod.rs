@@ -12,6 +12,7 @@ pub mod event_data;
 pub mod event_day;
 pub mod event_field;
 pub(crate) mod event_removal;
+pub mod export;
 pub(crate) mod event_index;
 pub mod filter;
 mod flip;

@@ -16,7 +16,7 @@ use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::suppression::Look;
 use mailwright_store::audience::topic;
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::sending::content::{self};
+use mailwright_store::sending::content::{self, Bytes};
 use mailwright_store::sending::domain;
 use mailwright_store::sending::email::{self, NewEmail};
 use mailwright_store::sending::idempotency::{self, Used};

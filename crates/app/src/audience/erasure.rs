@@ -83,12 +83,11 @@ impl App {
         let id = ErasureId::new(at, rand::random());
         let request = Request { project: number, id, whom, keep_out, actor: actor.clone(), at };
         let begun = self.write(body!(async |tx| {
-            let Some(begun) = store::begin(tx, &request).await? else {
-                let Whom::Contact(id) = request.whom else { return Err(Error::NotFound {
-                    resource: Resource::Contact, id: String::new()
-                }) };
-                return Err(Error::not_found(Resource::Contact, id));
-            };
+            let begun = store::begin(tx, &request).await?;
+            let begun = begun.ok_or_else(|| match &request.whom {
+                Whom::Contact(id) => Error::not_found(Resource::Contact, id),
+                Whom::Address(email) => Error::not_found(Resource::Contact, email),
+            })?;
             if begun.is_new {
                 if store::running(tx, request.project).await? > MAX_RUNNING {
                     return Err(Error::QueueFull(format!(
@@ -120,28 +119,13 @@ impl App {
         found.ok_or_else(|| Error::not_found(Resource::Erasure, id))
     }
 
-    /// A page of the receipts of a project, newest first, and whether more follow.
-    pub async fn erasures(
-        &self,
-        project: &Project,
-        after: Option<ErasureId>,
-        limit: usize,
-    ) -> Result<(Vec<Receipt>, bool)> {
-        let number = project.number;
-        let read = self.read(body!(async |rx| store::list(rx, number, None, after, limit + 1).await));
-        let mut receipts = read.await?;
-        let has_more = receipts.len() > limit;
-        receipts.truncate(limit);
-        Ok((receipts, has_more))
-    }
-
     /// Whether an address was erased, and is kept out.
     pub async fn erasure_standing(&self, project: &Project, email: EmailAddress) -> Result<Standing> {
         const MOST: usize = 20;
         let number = project.number;
         self.read(body!(async |rx| {
             let erased = erased::get(rx, number, &email).await?;
-            let receipts = store::list(rx, number, Some(&email), None, MOST).await?;
+            let receipts = store::of_address(rx, number, &email, MOST).await?;
             Ok(Standing { is_kept_out: erased.is_some_and(|erased| erased.kept_out), receipts })
         }))
         .await

@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 20] = [
+const GROUPS: [(&str, &str, &str); 21] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -25,6 +25,11 @@ const GROUPS: [(&str, &str, &str); 20] = [
         "Suppressions",
         "Suppressions",
         "Addresses and rules that keep mail from being sent, and the mails that were held back.",
+    ),
+    (
+        "Erasure",
+        "Export and erasure",
+        "Everything that a project has about a person: as a document, and removed for good.",
     ),
     ("Domains", "Domains", "Domains to send from, verified through DNS."),
     ("Emails", "Mails", "The log of every mail with its attempts."),

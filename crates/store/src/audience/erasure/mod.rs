@@ -32,7 +32,6 @@ use crate::args;
 use crate::audience::{contact, erased};
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
-use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 use crate::project::audit;
 use crate::sending::campaign;
@@ -256,28 +255,19 @@ pub async fn get(rx: &Rx<'_>, project: ProjectNumber, id: ErasureId) -> Result<O
     .await
 }
 
-/// A page of the receipts, newest first; only those of an address if one is given.
-pub async fn list(
+/// The newest receipts of erasures of an address, at most so many.
+pub async fn of_address(
     rx: &Rx<'_>,
     project: ProjectNumber,
-    of: Option<&EmailAddress>,
-    after: Option<ErasureId>,
+    email: &EmailAddress,
     limit: usize,
 ) -> Result<Vec<Receipt>> {
-    let mut args: Vec<Arg<'_>> = vec![project.into(), limit.into()];
-    let mut filter = String::new();
-    if let Some(email) = of {
-        let Some(key) = erased::key(rx, project).await? else { return Ok(Vec::new()) };
-        args.push(key.address(email).into());
-        filter += " and address_hash = $3";
-    }
-    if let Some(after) = after {
-        args.push(after.into());
-        filter += &format!(" and id < ${}", args.len());
-    }
+    let Some(key) = erased::key(rx, project).await? else { return Ok(Vec::new()) };
     rx.all(
-        format!("select {COLUMNS} from erasures where project_id = $1{filter} order by id desc limit $2"),
-        &args,
+        format!(
+            "select {COLUMNS} from erasures where project_id = $1 and address_hash = $2 order by id desc limit $3"
+        ),
+        args![project, key.address(email), limit],
         read,
     )
     .await

@@ -1,0 +1,79 @@
+//! Mail to a person who is erased: what waits is not sent, and sums stay true.
+
+use std::time::Duration;
+
+use mailwright_testkit::smtp::{Answer, ScriptedServer};
+use mailwright_testkit::{App, Engine, both_engines, json};
+use mailwright_tests::{create_contact, read, send_ok, text};
+
+use super::{completed, erase, erased, owner, rows_with};
+
+const ANN: &str = "ann@people.example";
+
+both_engines! {
+    async fn what_waits_is_not_sent(engine: Engine) {
+        let server = ScriptedServer::start(|to, attempt| match to {
+            ANN if attempt == 1 => Answer::RefuseRcpt(451, "4.2.1 later"),
+            _ => Answer::Accept,
+        })
+        .await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let owner = owner(&app).await;
+        let ann = create_contact(&app, ANN, true, json!({})).await;
+        create_contact(&app, "bob@people.example", true, json!({})).await;
+        let mail = json!({"to": ANN, "from": app.from(), "subject": "s", "body": "canary-body"});
+        send_ok(&app, mail).await;
+        let campaign = json!({"name": "c", "subject": "s", "body": "b", "from": app.from(), "audienceType": "ALL"});
+        let campaign = app.post("/campaigns").json(&campaign).send().await.assert_status(201).json();
+        let id = text(&campaign["id"]).to_owned();
+        app.eventually("the first mail was put off", async || (!server.attempts_for(ANN).is_empty()).then_some(())).await;
+        app.post(&format!("/campaigns/{id}/send")).json(&json!({})).send().await.assert_status(200);
+        app.eventually("another one left", async || {
+            (!server.received_for("bob@people.example").is_empty()).then_some(())
+        })
+        .await;
+        let receipt = erase(&app, &owner, &ann["id"], json!({})).await;
+        let after = server.received_for(ANN).len();
+        completed(&app, &owner, &receipt).await;
+        for _ in 0..3 {
+            app.advance(Duration::from_hours(1)).await;
+        }
+        assert_eq!(server.received_for(ANN).len(), after, "nothing leaves after the answer");
+        let campaign = app.eventually("the campaign ends", async || {
+            app.advance(Duration::from_mins(5)).await;
+            Some(read(&app, &format!("/campaigns/{id}")).await).filter(|found| found["status"] == "SENT")
+        }).await;
+        assert_eq!(campaign["totalRecipients"].as_i64().unwrap_or(2), 2, "{campaign}");
+        assert!(rows_with(&app, ANN).await.is_empty());
+        assert!(rows_with(&app, "canary-body").await.is_empty());
+    }
+
+    async fn who_complained_gets_no_mail_when_the_address_comes_back(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let ann = create_contact(&app, ANN, true, json!({})).await;
+        app.tamper(&format!(
+            "insert into suppressions (project_id, email, reason, created_at) \
+             select project_id, email, 'complaint', 1 from contacts where email = '{ANN}'"
+        ))
+        .await;
+        erased(&app, &owner, &ann["id"], json!({})).await;
+        assert!(rows_with(&app, ANN).await.is_empty());
+        let sent = send_ok(&app, json!({"to": ANN, "from": app.from(), "subject": "s", "body": "b"})).await;
+        let email = text(&sent["data"]["emails"][0]["email"]).to_owned();
+        assert_eq!(app.email(&email).await["status"], "SUPPRESSED");
+    }
+
+    async fn what_others_are_sent_as_well_stays(engine: Engine) {
+        let app = App::start(engine).await;
+        let owner = owner(&app).await;
+        let ann = create_contact(&app, ANN, true, json!({})).await;
+        let mail = |to: &str| json!({"to": to, "from": app.from(), "subject": "s", "body": "the same for all"});
+        send_ok(&app, mail(ANN)).await;
+        let bobs = send_ok(&app, mail("bob@people.example")).await;
+        erased(&app, &owner, &ann["id"], json!({})).await;
+        let email = text(&bobs["data"]["emails"][0]["email"]).to_owned();
+        assert_eq!(app.email(&email).await["body"], "the same for all");
+        app.email_in(&email, &["SENT"]).await;
+    }
+}

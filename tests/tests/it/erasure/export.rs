@@ -20,7 +20,7 @@ both_engines! {
         let bob = fill(&app, inbound, &scene, "bob").await;
         let path = format!("/contacts/{}/export", text(&ann.contact));
         let answer = app.get(&path).send().await.assert_status(200);
-        assert_eq!(answer.headers.get("content-type").map(String::as_str), Some("application/json"));
+        assert_eq!(answer.headers.get("content-type"), Some("application/json"));
         let document: Value = serde_json::from_str(&answer.text()).expect("JSON");
         assert_eq!(document["complete"], true);
         assert_eq!(document["contact"]["email"], ann.email);

@@ -72,7 +72,7 @@ pub(super) async fn fill(app: &App, inbound: u16, scene: &Scene, name: &str) -> 
     app.put(&format!("/contacts/{id}/topics")).json(&choice).send().await.assert_status(200);
     let members = json!({"emails": [email]});
     app.post(&format!("/segments/{}/members", text(&scene.segment))).json(&members).send().await.assert_status(200);
-    mails(app, &email, &word, name).await;
+    mails(app, (&email, &word, name), &scene.segment).await;
     let mut session = MailIn::connect(inbound).await;
     let message = format!(
         "From: {word} <{email}>\r\nTo: help@{0}\r\nSubject: {word}\r\nMessage-ID: <{word}@people.example>\r\n\r\n{word}\r\n",
@@ -93,7 +93,7 @@ pub(super) async fn fill(app: &App, inbound: u16, scene: &Scene, name: &str) -> 
 }
 
 /// A mail to the person alone, one of a campaign, and what became of them.
-async fn mails(app: &App, email: &str, word: &str, name: &str) {
+async fn mails(app: &App, (email, word, name): (&str, &str, &str), segment: &Value) {
     let body = format!("<p>{word}</p><a href=\"https://shop.test/{word}\">1</a><a href=\"https://shop.test/2\">2</a>");
     let mail = json!({
         "to": email, "from": app.from(), "subject": word, "body": body,
@@ -116,9 +116,8 @@ async fn mails(app: &App, email: &str, word: &str, name: &str) {
     })
     .await;
     let campaign = json!({
-        "name": name, "subject": "To {{name}}", "body": "for {{name}}", "from": app.from(), "audienceType": "FILTERED",
-        "audienceCondition": {"logic": "AND", "groups": [{"conditions": [
-            {"field": "email", "operator": "equals", "value": email}]}]},
+        "name": name, "subject": "To {{name}}", "body": "for {{name}}", "from": app.from(), "audienceType": "SEGMENT",
+        "segmentId": segment,
     });
     let campaign = app.post("/campaigns").json(&campaign).send().await.assert_status(201).json();
     let id = text(&campaign["id"]).to_owned();

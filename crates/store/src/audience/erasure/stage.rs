@@ -9,12 +9,12 @@ names! {
         Stop = "stop",
         /// Nor are mails of workflows and tests that go to the address on behalf of others. They are blanked with it.
         Elsewhere = "elsewhere",
-        /// Executions of workflows.
-        Executions = "executions",
-        /// The mails to the contact are blanked.
+        /// The mails to the contact are blanked: from then on nothing is recorded of them.
         Mails = "mails",
         /// Captured mails.
         Captured = "captured",
+        /// Executions of workflows, with what they were to be told.
+        Executions = "executions",
         /// Mails that the contact wrote.
         Received = "received",
         /// Mails that came from the address while it was no contact.

@@ -44,8 +44,8 @@ use crate::audience::segment::members;
 use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
-    bulk, consent, contact, contact_field, erasure, event, export, import, segment, subscription, suppression, topic, track,
-    verification,
+    bulk, consent, contact, contact_field, erasure, event, export, import, segment, subscription,
+    suppression, topic, track, verification,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{

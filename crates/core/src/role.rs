@@ -166,7 +166,9 @@ impl Capability {
             Self::ReadMail | Self::ReadProject => rule(Role::Member, &[Scope::Read]),
             Self::WriteMail => rule(Role::Member, &[]),
             Self::ManageDomains | Self::ManageMembers | Self::ReadAudit => rule(Role::Admin, &[]),
-            Self::ManageProject | Self::ManageKeys | Self::ErasePeople => Rule { role: Role::Admin, scopes: None },
+            Self::ManageProject | Self::ManageKeys | Self::ErasePeople => {
+                Rule { role: Role::Admin, scopes: None }
+            }
             Self::TransferOwnership => Rule { role: Role::Owner, scopes: None },
         }
     }

@@ -233,9 +233,5 @@ pub(crate) async fn check(
 ) -> Result<Json<ErasureStanding>, Failure> {
     let standing = app.erasure_standing(&project, body.email.0).await?;
     let erasures: Vec<_> = standing.receipts.into_iter().map(ErasureReceipt::from).collect();
-    Ok(Json(ErasureStanding {
-        is_erased: !erasures.is_empty(),
-        is_kept_out: standing.is_kept_out,
-        erasures,
-    }))
+    Ok(Json(ErasureStanding { is_erased: !erasures.is_empty(), is_kept_out: standing.is_kept_out, erasures }))
 }

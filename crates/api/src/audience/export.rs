@@ -29,9 +29,7 @@ pub(crate) async fn export(
     PathText(id): PathText,
 ) -> Result<Response> {
     let pieces = app.export_contact(&project, params::id(&id, Resource::Contact)?).await?;
-    let headers = [
-        (CONTENT_TYPE, "application/json"),
-        (CONTENT_DISPOSITION, "attachment; filename=\"contact.json\""),
-    ];
+    let headers =
+        [(CONTENT_TYPE, "application/json"), (CONTENT_DISPOSITION, "attachment; filename=\"contact.json\"")];
     Ok((headers, Body::from_stream(pieces)).into_response())
 }

@@ -8,8 +8,8 @@ use mailwright_core::address::EmailAddress;
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ErasureId, ProjectNumber};
 use mailwright_core::project::Project;
-use mailwright_store::audience::erasure::{self as store, Progress, Request};
 use mailwright_store::audience::erased;
+use mailwright_store::audience::erasure::{self as store, Progress, Request};
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use serde_json::json;
@@ -161,9 +161,8 @@ impl App {
 
     async fn put_erasure_off(&self, project: ProjectNumber, id: ErasureId) {
         let until = self.0.clock.now().plus(PUT_OFF);
-        let written = self.write_in_background(body!(async |tx| {
-            Ok(store::put_off(tx, project, id, until).await?)
-        }));
+        let written =
+            self.write_in_background(body!(async |tx| { Ok(store::put_off(tx, project, id, until).await?) }));
         if let Err(error) = written.await {
             tracing::warn!(%error, erasure = %id, "an erasure could not be put off");
         }

@@ -88,14 +88,7 @@ impl App {
             "createdAt": contact.created_at, "updatedAt": contact.updated_at,
         });
         let head = format!("{{\"exportedAt\":{},\"contact\":{head}", json!(self.0.clock.now()));
-        let at = At {
-            app: self.clone(),
-            person,
-            _place: place,
-            section: 0,
-            after: None,
-            is_over: false,
-        };
+        let at = At { app: self.clone(), person, _place: place, section: 0, after: None, is_over: false };
         let beginning = futures_util::stream::once(async move { Ok(head) });
         Ok(futures_util::StreamExt::chain(beginning, try_unfold(at, next)))
     }

@@ -76,7 +76,8 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mails: i64, bytes: i64) {
     deltas.add(project, Counter::MailboxBytes, "", bytes);
 }
 
-fn count_gone(deltas: &mut Deltas, project: ProjectNumber, sizes: &[i64]) {
+/// Counts that captured mails of these sizes are gone.
+pub(crate) fn count_gone(deltas: &mut Deltas, project: ProjectNumber, sizes: &[i64]) {
     count(deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
 }
 
@@ -181,25 +182,6 @@ pub(crate) async fn forget_contact(
             "delete from mailbox where project_id = $1 and id in \
              (select id from mailbox where project_id = $1 and contact_id = $2 limit $3) returning size",
             args![project, contact, limit],
-            |r| r.get::<i64>(0),
-        )
-        .await?;
-    count_gone(deltas, project, &sizes);
-    Ok(sizes.len())
-}
-
-/// Removes the captured mails that some mails became; how many.
-pub(crate) async fn forget_mails(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    mails: &[EmailId],
-    deltas: &mut Deltas,
-) -> Result<usize> {
-    let mails = Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect());
-    let sizes = tx
-        .all(
-            "delete from mailbox where project_id = $1 and id {in $2} returning size",
-            &[project.into(), mails],
             |r| r.get::<i64>(0),
         )
         .await?;

@@ -70,8 +70,7 @@ pub async fn save(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Time
     save_of(tx, contents, &vec![None; contents.len()], now).await
 }
 
-/// The same for mails of which some have a content that no other contact's mail of this transaction has: it goes with
-/// the contact, unless it is sent to somebody else as well.
+/// The same, with the contact that a content goes with, unless somebody else is sent it as well.
 pub async fn save_of(
     tx: &Tx<'_>,
     contents: &[(ProjectNumber, &Content)],
@@ -98,7 +97,7 @@ async fn renew(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timesta
     Ok(())
 }
 
-/// What is known to be several contacts' is left alone, so that nobody waits for the row of a content that many are sent.
+/// What several contacts are sent is left alone, so that nobody waits for its row.
 async fn insert(
     tx: &Tx<'_>,
     contents: &[(ProjectNumber, &Content)],

@@ -9,9 +9,22 @@ use super::{completed, erase, erased, owner, rows_with, standing, tables};
 
 /// The tables that a filled person stands in by address or word.
 const FILLED: [&str; 16] = [
-    "audit", "contacts", "contents", "emails", "events", "idempotency_keys", "inbound_contents", "inbound_mails",
-    "inbound_raw", "job_failures", "mailbox", "soft_bounces", "suppressions", "workflow_executions",
-    "workflow_outputs", "workflow_requests",
+    "audit",
+    "contacts",
+    "contents",
+    "emails",
+    "events",
+    "idempotency_keys",
+    "inbound_contents",
+    "inbound_mails",
+    "inbound_raw",
+    "job_failures",
+    "mailbox",
+    "soft_bounces",
+    "suppressions",
+    "workflow_executions",
+    "workflow_outputs",
+    "workflow_requests",
 ];
 
 /// The rows that have a word of a person.
@@ -28,8 +41,12 @@ async fn rows_of(app: &App, person: &Person) -> Vec<(String, String)> {
 /// The rows that refer to a contact.
 fn about(rows: &Rows, contact: &Value) -> Vec<(String, String)> {
     let plain = text(contact).to_owned();
-    let listed: Vec<String> =
-        plain.replace('-', "").as_bytes().chunks(2).map(|pair| String::from_utf8_lossy(pair).into_owned()).collect();
+    let listed: Vec<String> = plain
+        .replace('-', "")
+        .as_bytes()
+        .chunks(2)
+        .map(|pair| String::from_utf8_lossy(pair).into_owned())
+        .collect();
     let listed = listed.join(", ");
     let found = rows.iter().flat_map(|(table, rows)| {
         let rows = rows.iter().filter(|row| row.contains(&plain) || row.contains(&listed));

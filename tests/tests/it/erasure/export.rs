@@ -7,8 +7,21 @@ use super::filled::{Scene, fill, started};
 
 /// The sections that a filled person has rows in.
 const SECTIONS: [&str; 16] = [
-    "consents", "topics", "confirmations", "segments", "events", "emails", "hits", "captured", "received",
-    "receivedMessages", "executions", "executionOutputs", "webhookRequests", "executionRefusals", "suppressions",
+    "consents",
+    "topics",
+    "confirmations",
+    "segments",
+    "events",
+    "emails",
+    "hits",
+    "captured",
+    "received",
+    "receivedMessages",
+    "executions",
+    "executionOutputs",
+    "webhookRequests",
+    "executionRefusals",
+    "suppressions",
     "softBounces",
 ];
 

@@ -45,7 +45,7 @@ impl Scene {
         let topic = app.post("/topics").json(&json!({"name": "News", "visibility": "PUBLIC"})).send().await;
         let segment = app.post("/segments").json(&json!({"name": "List", "type": "STATIC"})).send().await;
         let flow = Flow::new(app, "ordered").await;
-        flow.then("WAIT_FOR_EVENT", json!({"eventName": "paid", "timeout": {"amount": 9, "unit": "days"}})).await;
+        flow.then("WAIT_FOR_EVENT", json!({"eventName": "paid"})).await;
         flow.enable().await;
         Self {
             topic: topic.assert_status(201).json()["id"].clone(),
@@ -63,22 +63,25 @@ pub(super) async fn fill(app: &App, inbound: u16, scene: &Scene, name: &str) -> 
     let id = text(&contact).to_owned();
     track_ok(app, json!({"email": email, "event": "viewed", "data": {"page": word}})).await;
     track_ok(app, json!({"email": email, "event": "ordered", "data": {"item": word}})).await;
-    app.eventually("the execution waits", async || {
-        let found = read(app, &format!("/workflows/{}/executions?contactId={id}", scene.flow)).await;
-        found.to_string().contains("WAITING").then_some(())
-    })
-    .await;
+    let flow = Flow::of(app, &json!({"id": scene.flow})).await;
+    let execution = flow.of_contact(&contact, 1).await.remove(0);
+    flow.once(text(&execution["id"]), "WAITING").await;
     let choice = json!({"topics": [{"id": scene.topic, "subscribed": true}]});
     app.put(&format!("/contacts/{id}/topics")).json(&choice).send().await.assert_status(200);
     let members = json!({"emails": [email]});
-    app.post(&format!("/segments/{}/members", text(&scene.segment))).json(&members).send().await.assert_status(200);
+    app.post(&format!("/segments/{}/members", text(&scene.segment)))
+        .json(&members)
+        .send()
+        .await
+        .assert_status(200);
     mails(app, (&email, &word, name), &scene.segment).await;
     let mut session = MailIn::connect(inbound).await;
     let message = format!(
         "From: {word} <{email}>\r\nTo: help@{0}\r\nSubject: {word}\r\nMessage-ID: <{word}@people.example>\r\n\r\n{word}\r\n",
         app.domain()
     );
-    for command in [format!("MAIL FROM:<{email}>"), format!("RCPT TO:<help@{}>", app.domain()), "DATA".into()] {
+    for command in [format!("MAIL FROM:<{email}>"), format!("RCPT TO:<help@{}>", app.domain()), "DATA".into()]
+    {
         let reply = session.command(&command).await;
         assert!(reply.starts_with("250") || reply.starts_with("354"), "{reply}");
     }
@@ -94,7 +97,9 @@ pub(super) async fn fill(app: &App, inbound: u16, scene: &Scene, name: &str) -> 
 
 /// A mail to the person alone, one of a campaign, and what became of them.
 async fn mails(app: &App, (email, word, name): (&str, &str, &str), segment: &Value) {
-    let body = format!("<p>{word}</p><a href=\"https://shop.test/{word}\">1</a><a href=\"https://shop.test/2\">2</a>");
+    let body = format!(
+        "<p>{word}</p><a href=\"https://shop.test/{word}\">1</a><a href=\"https://shop.test/2\">2</a>"
+    );
     let mail = json!({
         "to": email, "from": app.from(), "subject": word, "body": body,
         "data": {"secret": {"value": word, "persistent": false}},
@@ -103,7 +108,8 @@ async fn mails(app: &App, (email, word, name): (&str, &str, &str), segment: &Val
     let request = app.post("/v1/send").header("idempotency-key", &format!("welcome {email}")).json(&mail);
     let sent = request.send().await.assert_status(200).json();
     let mut ids = vec![text(&sent["data"]["emails"][0]["email"]).to_owned()];
-    let shared = json!({"to": email, "from": app.from(), "subject": "All", "body": "the same for {{email}} and all"});
+    let shared =
+        json!({"to": email, "from": app.from(), "subject": "All", "body": "the same for {{email}} and all"});
     let shared = send_ok(app, shared).await;
     ids.push(text(&shared["data"]["emails"][0]["email"]).to_owned());
     for id in &ids {

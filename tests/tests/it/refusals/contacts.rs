@@ -202,10 +202,9 @@ fn by_recipients(world: &World) -> Vec<Refusal> {
 /// That a thousand are under way is in `seen.rs`.
 fn erasures(world: &World) -> Vec<Refusal> {
     let mut refusals = Vec::new();
-    for (operation, id, email) in [
-        ("post /contacts/{id}/erase", Some("ann"), None),
-        ("post /erasures", None, Some("ann@example.com")),
-    ] {
+    for (operation, id, email) in
+        [("post /contacts/{id}/erase", Some("ann"), None), ("post /erasures", None, Some("ann@example.com"))]
+    {
         let ids: Vec<&str> = id.map(|id| world.id(id)).into_iter().collect();
         let ask = |browser: &Browser, password: Value| {
             let mut body = json!({"password": password, "keepOut": true});
@@ -230,11 +229,10 @@ fn erasures(world: &World) -> Vec<Refusal> {
             404,
             "CONTACT_NOT_FOUND",
         ),
-        world.by(&world.member, "post /erasures/check", &[]).json(&json!({"email": "ann@example.com"})).refused(
-            "a member",
-            403,
-            "FORBIDDEN",
-        ),
+        world
+            .by(&world.member, "post /erasures/check", &[])
+            .json(&json!({"email": "ann@example.com"}))
+            .refused("a member", 403, "FORBIDDEN"),
         world.by(&world.owner, "post /erasures/check", &[]).json(&json!({"email": "nobody"})).refused(
             "no address",
             422,

@@ -110,8 +110,10 @@ impl Contacts {
                 }
             }
         }
-        let new: Vec<_> =
-            keys.into_iter().filter(|(project, email)| !states.contains_key(&(*project, (*email).clone()))).collect();
+        let new: Vec<_> = keys
+            .into_iter()
+            .filter(|(project, email)| !states.contains_key(&(*project, (*email).clone())))
+            .collect();
         let mut kept_out = erased::among(rx, &new).await?;
         kept_out.retain(|_, erased| erased.kept_out);
         Ok(Self { states, kept_out, ..Self::default() })

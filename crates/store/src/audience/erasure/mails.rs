@@ -74,7 +74,7 @@ pub(super) async fn elsewhere(
         .await?;
     let ids: Vec<_> = found.iter().map(|(id, ..)| *id).collect();
     counts.add(Counted::Stopped, end(tx, project, &ids, deltas, now).await?);
-    counts.add(Counted::Captured, mailbox::forget_mails(tx, project, &ids, deltas).await? as u64);
+    counts.add(Counted::Captured, captured(tx, project, &ids, deltas).await?);
     forget(tx, project, &ids, counts).await?;
     Ok(Part::of(ids.len(), BLANKED))
 }
@@ -115,12 +115,7 @@ fn after(ids: &[EmailId], most: i64) -> Part {
 }
 
 /// Blanks mails, and removes their hits and what is known of what was told of them.
-async fn forget(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    ids: &[EmailId],
-    counts: &mut Counts,
-) -> Result<()> {
+async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, ids: &[EmailId], counts: &mut Counts) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -207,4 +202,22 @@ async fn doubt(
     }
     delivery_stats::count(deltas, project, status, now);
     Ok(())
+}
+
+/// Removes the captured mails that some mails became; how many.
+async fn captured(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    mails: &[EmailId],
+    deltas: &mut Deltas,
+) -> Result<u64> {
+    let sizes = tx
+        .all(
+            "delete from mailbox where project_id = $1 and id {in $2} returning size",
+            &[project.into(), Arg::Ids(mails.iter().map(|id| Some((*id).into())).collect())],
+            |r| r.get::<i64>(0),
+        )
+        .await?;
+    mailbox::count_gone(deltas, project, &sizes);
+    Ok(sizes.len() as u64)
 }

@@ -180,17 +180,15 @@ async fn holder(tx: &mut Tx<'_>, project: ProjectNumber, email: &EmailAddress) -
 }
 
 /// Removes the contact's row, with what is counted of it.
-async fn remove(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    found: &Contact,
-    counts: &mut Counts,
-) -> Result<()> {
+async fn remove(tx: &mut Tx<'_>, project: ProjectNumber, found: &Contact, counts: &mut Counts) -> Result<()> {
     campaign::hold_freezing(tx, project).await?;
     for (what, sql) in [
         (Counted::Consents, "select count(*) from consents where project_id = $1 and contact_id = $2"),
         (Counted::Topics, "select count(*) from topic_choices where project_id = $1 and contact_id = $2"),
-        (Counted::Confirmations, "select count(*) from confirmations where project_id = $1 and contact_id = $2"),
+        (
+            Counted::Confirmations,
+            "select count(*) from confirmations where project_id = $1 and contact_id = $2",
+        ),
         (Counted::Segments, "select count(*) from segment_members where project_id = $1 and contact_id = $2"),
     ] {
         let number = tx.one(sql, args![project, found.id], |r| r.get::<i64>(0)).await?;

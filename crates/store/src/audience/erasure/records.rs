@@ -114,8 +114,7 @@ pub(super) async fn received_from(
     counts: &mut Counts,
     deltas: &mut Deltas,
 ) -> Result<Part> {
-    let gone =
-        inbound_removal::of_address(tx, running.project, &running.email, MESSAGES, deltas).await?;
+    let gone = inbound_removal::of_address(tx, running.project, &running.email, MESSAGES, deltas).await?;
     counts.add(Counted::Received, gone as u64);
     Ok(Part::of(gone, MESSAGES))
 }

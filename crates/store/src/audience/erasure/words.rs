@@ -41,7 +41,9 @@ impl Words {
                 *text = ERASED.to_owned();
                 true
             }
-            Json::Array(elements) => elements.iter_mut().fold(false, |any, element| self.blank(element) | any),
+            Json::Array(elements) => {
+                elements.iter_mut().fold(false, |any, element| self.blank(element) | any)
+            }
             Json::Object(members) => {
                 let named: Vec<String> = members.keys().filter(|name| self.are_in(name)).cloned().collect();
                 for name in &named {
@@ -68,11 +70,7 @@ pub(super) async fn audit(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -
 }
 
 /// Removes idempotency keys with the address or the contact's id in them or in the path of their request.
-pub(super) async fn idempotency_keys(
-    tx: &Tx<'_>,
-    running: &Running,
-    counts: &mut Counts,
-) -> Result<Part> {
+pub(super) async fn idempotency_keys(tx: &Tx<'_>, running: &Running, counts: &mut Counts) -> Result<Part> {
     let (project, words) = (running.project, Words::of(running));
     let found: Vec<(String, String)> = tx
         .all(

@@ -112,7 +112,10 @@ mod tests {
                 let section = SECTIONS.iter().find(|section| section.name == *name);
                 *name == "contact"
                     || section.is_some_and(|section| {
-                        section.sql.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == *table)
+                        section
+                            .sql
+                            .split(|c: char| !c.is_alphanumeric() && c != '_')
+                            .any(|word| word == *table)
                     })
             };
             let is_beside = ["content_links", "attachments"].contains(table);

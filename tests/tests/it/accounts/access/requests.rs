@@ -30,7 +30,11 @@ impl World {
         match (method, path) {
             (
                 "post",
-                "/v1/verify" | "/contacts" | "/projects/{id}/members" | "/suppressions/addresses" | "/erasures"
+                "/v1/verify"
+                | "/contacts"
+                | "/projects/{id}/members"
+                | "/suppressions/addresses"
+                | "/erasures"
                 | "/erasures/check",
             ) => {
                 json!({"email": address})

@@ -7,7 +7,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
 use super::records::Counts;
-use super::step::{Part, Running};
+use super::stage::{Part, Running};
 use crate::args;
 use crate::automation::figures;
 use crate::database::error::Result;

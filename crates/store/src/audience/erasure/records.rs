@@ -6,7 +6,7 @@ use mailwright_core::ids::ProjectNumber;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-use super::step::{Part, Running};
+use super::stage::{Part, Running};
 use crate::args;
 use crate::audience::event_removal;
 use crate::automation::forget;

@@ -1,6 +1,9 @@
-//! The stages of an erasure, in their order.
+//! The stages of an erasure, in their order, and what they work on.
 
+use mailwright_core::address::EmailAddress;
+use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::names;
+use mailwright_core::time::Timestamp;
 
 names! {
     /// What an erasure does next.
@@ -47,6 +50,33 @@ impl Stage {
     pub(super) fn next(self) -> Option<Self> {
         let at = Self::ALL.iter().position(|stage| *stage == self)?;
         Self::ALL.get(at + 1).copied()
+    }
+}
+
+/// An erasure under way.
+pub(super) struct Running {
+    pub(super) project: ProjectNumber,
+    pub(super) contact: Option<ContactId>,
+    pub(super) email: EmailAddress,
+    pub(super) requested_at: Timestamp,
+    /// Where the stage is.
+    pub(super) place: String,
+}
+
+/// What a part of a stage came to.
+pub(super) enum Part {
+    /// The stage goes on at a place.
+    Goes(String),
+    /// It waits for others.
+    Waits,
+    /// Nothing is left of it.
+    Done,
+}
+
+impl Part {
+    /// Part of a stage that has no place: it goes on if it did as much as it does at once.
+    pub(super) fn of(done: usize, most: i64) -> Self {
+        if done as i64 >= most { Self::Goes(String::new()) } else { Self::Done }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use mailwright_core::address::EmailAddress;
 use mailwright_core::erasure::ErasureStatus;
-use mailwright_core::ids::{ContactId, ErasureId, ProjectNumber};
+use mailwright_core::ids::{ErasureId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use super::records::{self, Counts};
-use super::stage::Stage;
+use super::stage::{Part, Running, Stage};
 use super::{mails, words};
 use crate::args;
 use crate::audience::erased;
@@ -28,33 +28,6 @@ pub enum Progress {
     Waits,
     /// It is complete.
     Done,
-}
-
-/// An erasure under way.
-pub(super) struct Running {
-    pub(super) project: ProjectNumber,
-    pub(super) contact: Option<ContactId>,
-    pub(super) email: EmailAddress,
-    pub(super) requested_at: Timestamp,
-    /// Where the stage is.
-    pub(super) place: String,
-}
-
-/// What a part of a stage came to.
-pub(super) enum Part {
-    /// The stage goes on at a place.
-    Goes(String),
-    /// It waits for others.
-    Waits,
-    /// Nothing is left of it.
-    Done,
-}
-
-impl Part {
-    /// Part of a stage that has no place: it goes on if it did as much as it does at once.
-    pub(super) fn of(done: usize, most: i64) -> Self {
-        if done as i64 >= most { Self::Goes(String::new()) } else { Self::Done }
-    }
 }
 
 /// Does the next step of an erasure.

@@ -6,7 +6,7 @@ use mailwright_core::job::JobKind;
 use serde_json::Value as Json;
 
 use super::records::Counts;
-use super::step::{Part, Running};
+use super::stage::{Part, Running};
 use crate::args;
 use crate::database::error::Result;
 use crate::database::tx::Tx;

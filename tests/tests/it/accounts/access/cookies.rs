@@ -82,8 +82,9 @@ both_engines! {
                 if answer.status >= 400 {
                     refused.insert(format!("{method} {path}"));
                 }
-                // when a key was used and a domain looked at goes on; and of what is done, the second finds it done
-                let moves = path.ends_with("/keys") || path == "/domains/{id}/verify" || path.starts_with("/emails");
+                // when a key was used, a domain looked at and a person exported goes on; and of what is done, the second
+                // finds it done
+                let moves = path.ends_with("/keys") || path == "/contacts/{id}/export" || path == "/domains/{id}/verify" || path.starts_with("/emails");
                 let told = match &body["error"] {
                     Value::Object(error) => json!([error["code"], error.get("errors")]),
                     _ if method == "get" && !moves => body,

@@ -6,7 +6,7 @@ use mailwright_testkit::{App, Engine, Rows, Value, both_engines, json};
 use mailwright_tests::browser::Browser;
 use mailwright_tests::{create_contact, read, text};
 
-use super::filled::{Person, Scene, fill, started};
+use super::filled::{Person, Scene, fill, import, started};
 use super::{completed, erase, erased, owner, rows_with, standing, tables};
 
 /// The tables that a filled person stands in by address or word.
@@ -172,7 +172,7 @@ both_engines! {
         };
         let importing = async {
             for _ in 0..3 {
-                super::filled::import(&app, &format!("email,name\r\nzoe@people.example,x\r\n{email},{word}\r\n")).await;
+                import(&app, &format!("email,name\r\nzoe@people.example,x\r\n{email},{word}\r\n")).await;
             }
         };
         let erasing = async {

@@ -6,7 +6,7 @@ use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, both_engines, json};
 use mailwright_tests::{create_contact, read, send_ok, text};
 
-use super::{completed, erase, erased, owner, rows_with};
+use super::{completed, erase, erased, owner, rows_with, tables};
 
 const ANN: &str = "ann@people.example";
 
@@ -75,6 +75,6 @@ both_engines! {
         let email = text(&bobs["data"]["emails"][0]["email"]).to_owned();
         app.email_in(&email, &["SENT"]).await;
         let left = rows_with(&app, "the same for all").await;
-        assert_eq!(super::tables(&left), ["contents", "mailbox"], "{left:#?}");
+        assert_eq!(tables(&left), ["contents", "mailbox"], "{left:#?}");
     }
 }

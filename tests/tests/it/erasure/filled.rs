@@ -111,7 +111,7 @@ async fn mails(app: &App, (email, word, name): (&str, &str, &str), segment: &Val
     let shared =
         json!({"to": email, "from": app.from(), "subject": "All", "body": "the same for {{email}} and all"});
     let shared = send_ok(app, shared).await;
-    ids.push(text(&shared["data"]["emails"][0]["email"]).to_owned());
+    ids.push(text(&shared["emails"][0]["email"]).to_owned());
     for id in &ids {
         Mail::of(app, id).await;
     }
@@ -126,7 +126,7 @@ async fn mails(app: &App, (email, word, name): (&str, &str, &str), segment: &Val
         "segmentId": segment,
     });
     let campaign = app.post("/campaigns").json(&campaign).send().await.assert_status(201).json();
-    let id = text(&campaign["id"]).to_owned();
+    let id = text(&campaign["data"]["id"]).to_owned();
     app.post(&format!("/campaigns/{id}/send")).json(&json!({})).send().await.assert_status(200);
     app.eventually("the campaign is sent", async || {
         (read(app, &format!("/campaigns/{id}")).await["status"] == "SENT").then_some(())

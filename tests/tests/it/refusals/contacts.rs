@@ -224,11 +224,11 @@ fn erasures(world: &World) -> Vec<Refusal> {
     }
     let right = json!({"password": OWNER.1});
     refusals.extend([
-        world.by(&world.owner, "post /contacts/{id}/erase", &[UNKNOWN_ID]).json(&right).refused(
-            "no such contact",
-            404,
-            "CONTACT_NOT_FOUND",
-        ),
+        world
+            .by(&world.owner, "post /contacts/{id}/erase", &[UNKNOWN_ID])
+            .json(&right)
+            .refused("no such contact", 404, "CONTACT_NOT_FOUND")
+            .counted(),
         world
             .by(&world.member, "post /erasures/check", &[])
             .json(&json!({"email": "ann@example.com"}))

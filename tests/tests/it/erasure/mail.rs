@@ -17,7 +17,12 @@ both_engines! {
             _ => Answer::Accept,
         })
         .await;
-        let app = App::builder(engine).smtp(server.port).start().await;
+        let app = App::builder(engine)
+            .smtp(server.port)
+            .env("MAILWRIGHT_DELIVERY_RETRY_BASE_MS", "3600000")
+            .env("MAILWRIGHT_DELIVERY_RETRY_MAX_MS", "3600000")
+            .start()
+            .await;
         let owner = owner(&app).await;
         let ann = create_contact(&app, ANN, true, json!({})).await;
         create_contact(&app, "bob@people.example", true, json!({})).await;
@@ -41,6 +46,7 @@ both_engines! {
             (read(&app, &format!("/campaigns/{id}")).await["status"] == "SENT").then_some(())
         })
         .await;
+        app.advance(Duration::from_hours(3)).await;
         assert_eq!(server.attempts_for(ANN).len(), tried, "nothing is handed over after the answer");
         assert!(server.received_for(ANN).is_empty());
         assert_eq!(server.received_for("bob@people.example").len(), 1);

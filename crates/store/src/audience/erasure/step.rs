@@ -63,14 +63,14 @@ pub async fn step(
     let (stage, place, due_at) = match part {
         Part::Goes(place) => (stage, place, now),
         Part::Waits => (stage, String::new(), now.plus(IMPORTS)),
-        Part::Done => match stage.next() {
-            Some(next) => (next, String::new(), now),
-            None => {
+        Part::Done => {
+            let Some(next) = stage.next() else {
                 complete(tx, (project, id), &counts, now).await?;
                 erased::end(tx, project, &hash, keep_out, id).await?;
                 return Ok(Progress::Done);
-            }
-        },
+            };
+            (next, String::new(), now)
+        }
     };
     tx.execute_one(
         "update erasures set stage = $3, place = $4, counts = {json $5}, due_at = $6 where project_id = $1 and id = $2",

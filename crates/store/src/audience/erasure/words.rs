@@ -38,7 +38,7 @@ impl Words {
     fn blank(&self, value: &mut Json) -> bool {
         match value {
             Json::String(text) if self.are_in(text) => {
-                *text = ERASED.to_owned();
+                ERASED.clone_into(text);
                 true
             }
             Json::Array(elements) => {

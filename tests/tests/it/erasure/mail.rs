@@ -54,6 +54,29 @@ both_engines! {
         assert!(rows_with(&app, "canary-body").await.is_empty());
     }
 
+    async fn what_is_on_the_wire_is_not_sent_again(engine: Engine) {
+        let server = ScriptedServer::start(|_, _| Answer::HoldAfterDot).await;
+        let app = App::builder(engine).smtp(server.port).start().await;
+        let owner = owner(&app).await;
+        let mail = json!({"to": ANN, "from": app.from(), "subject": "canary-subject", "body": "canary-body"});
+        let sent = send_ok(&app, mail).await;
+        let (contact, mail) = (sent["emails"][0]["contact"]["id"].clone(), text(&sent["emails"][0]["email"]).to_owned());
+        app.eventually("the server has it", async || (server.received_for(ANN).len() == 1).then_some(())).await;
+        let receipt = erased(&app, &owner, &contact, json!({})).await;
+        assert_eq!(receipt["counts"]["stopped"], 1, "{receipt}");
+        assert_eq!(app.email(&mail).await["status"], "IN_DOUBT");
+        // the server says that it took it
+        server.release();
+        let left = app.email_in(&mail, &["SENT"]).await;
+        assert_eq!((&left["to"], &left["subject"]), (&json!(""), &json!("")));
+        app.advance(Duration::from_hours(3)).await;
+        assert_eq!(server.received_for(ANN).len(), 1);
+        for word in [ANN, "canary"] {
+            let left = rows_with(&app, word).await;
+            assert!(left.is_empty(), "{left:#?}");
+        }
+    }
+
     async fn who_complained_gets_no_mail_when_the_address_comes_back(engine: Engine) {
         let app = App::start(engine).await;
         let owner = owner(&app).await;

@@ -55,9 +55,8 @@ async fn owner(app: &App) -> Browser {
 
 /// The rows that have this somewhere, as text or as bytes.
 async fn rows_with(app: &App, word: &str) -> Vec<(String, String)> {
-    let plain: String = word.bytes().map(|byte| format!("{byte:02x}")).collect();
     let listed: Vec<String> = word.bytes().map(|byte| format!("{byte:02x}")).collect();
-    let listed = listed.join(", ");
+    let (plain, listed) = (listed.concat(), listed.join(", "));
     let has = |row: &String| row.contains(word) || row.contains(&plain) || row.contains(&listed);
     let rows = app.rows().await;
     let found = rows.into_iter().flat_map(|(table, rows)| {

@@ -1,12 +1,15 @@
 //! How long it takes to erase a contact with a long history.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mailwright_testkit::{Engine, both_engines, json};
 use mailwright_tests::{create_contact, sized};
 
 use super::filled::started;
 use super::{completed, erase, owner, rows_with};
+
+/// How long it may take beside other tests.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 both_engines! {
     async fn a_long_history_is_erased(engine: Engine) {
@@ -28,7 +31,9 @@ both_engines! {
         let receipt = erase(&app, &owner, &ann["id"], json!({})).await;
         let answered = began.elapsed();
         let receipt = completed(&app, &owner, &receipt).await;
-        println!("{engine:?}: answered after {answered:?}, complete after {:?}: {receipt}", began.elapsed());
+        // a second on a machine that does nothing else; this one runs other tests
+        let complete = began.elapsed();
+        assert!(complete < PATIENCE, "answered after {answered:?}, complete after {complete:?}");
         assert_eq!(receipt["counts"]["events"], most + 1);
         assert!(rows_with(&app, "canary-page").await.is_empty());
     }

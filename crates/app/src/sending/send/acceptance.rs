@@ -312,12 +312,12 @@ impl<'o> Accepting<'o> {
 fn files<'o>(
     contents: &[((ProjectNumber, [u8; 32]), Stored<'o>)],
 ) -> (Vec<(ProjectNumber, &'o Bytes)>, Vec<Option<ContactId>>) {
-    let mut files: BTreeMap<(ProjectNumber, [u8; 32]), (&'o Bytes, Option<ContactId>)> = BTreeMap::new();
+    let mut files = BTreeMap::new();
     for ((project, _), stored) in contents {
         for file in &stored.operation.files {
-            let known = files.entry((*project, file.hash)).or_insert((file, stored.sole));
-            if known.1 != stored.sole {
-                known.1 = None;
+            let (_, sole) = files.entry((*project, file.hash)).or_insert((file, stored.sole));
+            if *sole != stored.sole {
+                *sole = None;
             }
         }
     }

@@ -9,7 +9,7 @@ use super::filled::started;
 use super::{completed, erase, owner, rows_with};
 
 /// How long it may take beside other tests.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 both_engines! {
     async fn a_long_history_is_erased(engine: Engine) {

@@ -45,8 +45,8 @@ use crate::audience::segment::members;
 use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
-    bulk, consent, contact, contact_field, event, import, segment, subscription, suppression, topic, track,
-    verification,
+    bulk, consent, contact, contact_field, erasure, event, export, import, segment, subscription,
+    suppression, topic, track, verification,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
@@ -95,6 +95,11 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(bulk::delete))
         .routes(routes!(bulk::status))
         .routes(routes!(consent::list))
+        .routes(routes!(export::export))
+        .routes(routes!(erasure::erase))
+        .routes(routes!(erasure::erase_address))
+        .routes(routes!(erasure::check))
+        .routes(routes!(erasure::get))
         // topics
         .routes(routes!(topic::list, topic::create))
         .routes(routes!(topic::get, topic::update, topic::delete))

@@ -62,6 +62,8 @@ names! {
         Execution = "Execution",
         /// An address that gets no mail.
         Suppression = "Suppression",
+        /// The erasure of a person.
+        Erasure = "Erasure",
         /// A rule that keeps mail from addresses.
         SuppressionRule = "Suppression rule",
     }

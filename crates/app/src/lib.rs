@@ -124,6 +124,7 @@ impl App {
         campaign::runner::start(self, tasks);
         segment::start(self, tasks);
         confirmation::start(self, tasks);
+        audience::erasure::start(self, tasks);
         automation::start(self, tasks);
         maintenance::start(self, tasks);
         job::start(self, tasks, job_kinds::open);

@@ -79,6 +79,8 @@ names! {
         DomainRemoved = "domain.removed",
         /// A contact was deleted.
         ContactDeleted = "contact.deleted",
+        /// A person was to be erased, in the background.
+        PersonErased = "person.erased",
         /// Many contacts were to be deleted, in the background.
         ContactsDeleted = "contacts.deleted",
         /// A segment was deleted.

@@ -1,4 +1,4 @@
-//! The limits that a request would exceed, and what its caller is told.
+//! What a request would exceed or bring back, and what its caller is told.
 
 use crate::issue::Issue;
 
@@ -34,6 +34,8 @@ pub enum Excess {
     Variables,
     /// Contacts' data that has to be read for one request.
     Contacts,
+    /// A person was erased and is not to come back.
+    Erased,
 }
 
 /// The most bytes that the mails of one request keep of their contacts' data.
@@ -98,6 +100,11 @@ impl Excess {
                     "The contacts of this request have more than {loaded} MB of data. Name fewer of them at a time."
                 ),
             ),
+            Self::Erased => {
+                let message = "The address was erased from this project and is kept out of it. Only the person may \
+                               come back, with a form that uses the public key.";
+                return Issue::new("email", "erased", message);
+            }
         };
         Issue::new(field, "too_big", message)
     }

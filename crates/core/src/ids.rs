@@ -193,6 +193,8 @@ macro_rules! with_ids {
             ConsentId,
             /// A picture that somebody uploaded.
             UploadId,
+            /// The erasure of a person.
+            ErasureId,
         }
     };
 }

@@ -17,6 +17,7 @@ pub mod csv;
 pub mod custom_data;
 pub mod domain;
 pub mod email;
+pub mod erasure;
 pub mod event;
 pub mod excess;
 pub mod filter;

@@ -114,6 +114,8 @@ pub enum Capability {
     ManageProject,
     /// Making, replacing and revoking keys.
     ManageKeys,
+    /// Erasing a person, and reading the receipts.
+    ErasePeople,
     /// Making somebody else the owner.
     TransferOwnership,
 }
@@ -127,7 +129,7 @@ struct Rule {
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::ReadContacts,
         Self::WriteContacts,
         Self::ReadCampaigns,
@@ -144,6 +146,7 @@ impl Capability {
         Self::ReadAudit,
         Self::ManageProject,
         Self::ManageKeys,
+        Self::ErasePeople,
         Self::TransferOwnership,
     ];
 
@@ -163,7 +166,9 @@ impl Capability {
             Self::ReadMail | Self::ReadProject => rule(Role::Member, &[Scope::Read]),
             Self::WriteMail => rule(Role::Member, &[]),
             Self::ManageDomains | Self::ManageMembers | Self::ReadAudit => rule(Role::Admin, &[]),
-            Self::ManageProject | Self::ManageKeys => Rule { role: Role::Admin, scopes: None },
+            Self::ManageProject | Self::ManageKeys | Self::ErasePeople => {
+                Rule { role: Role::Admin, scopes: None }
+            }
             Self::TransferOwnership => Rule { role: Role::Owner, scopes: None },
         }
     }

@@ -11,6 +11,7 @@ mod delivery;
 mod domains;
 mod edge;
 mod emails;
+mod erasure;
 mod events;
 mod feedback;
 mod idempotency;

@@ -30,5 +30,5 @@ pub(crate) use self::extract::{
     AnyUser, Caller, LastingAccess, MemberAccess, PathAccess, ProjectAccess, RecordAccess, SameSite, SendKey,
     SignedInUser, TrackKey,
 };
-pub(crate) use self::recent::{ProofRequest, RecentProof};
+pub(crate) use self::recent::{HasProof, ProofRequest, Proven, RecentProof};
 pub(crate) use self::session::visitor;

@@ -35,6 +35,7 @@ needs!(
     ManageMembers,
     ManageProject,
     ManageKeys,
+    ErasePeople,
     ReadAudit,
     Track,
 );

@@ -27,6 +27,21 @@ impl Payload for ProofRequest {
     const MAX_BODY: usize = 16 * 1024;
 }
 
+/// A body that has the proof beside what it asks for.
+pub(crate) trait HasProof: Payload {
+    /// The password and the code, where they are given.
+    fn proof(&mut self) -> (Option<Password>, Option<Code>);
+}
+
+impl HasProof for ProofRequest {
+    fn proof(&mut self) -> (Option<Password>, Option<Code>) {
+        (self.password.take(), self.code.take())
+    }
+}
+
+/// The same as [`RecentProof`], with a body that asks for more.
+pub(crate) struct Proven<T>(pub(crate) T);
+
 /// A session that began a short time ago, or the password in the body. It reads the body, so it comes last; who may do
 /// what the request asks for, the other extractors say before.
 pub(crate) struct RecentProof;
@@ -39,16 +54,30 @@ where
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        Proven::<ProofRequest>::from_request(request, state).await.map(|_| Self)
+    }
+}
+
+impl<S, T> FromRequest<S> for Proven<T>
+where
+    S: Send + Sync,
+    App: FromRef<S>,
+    T: HasProof,
+{
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
         let app = App::from_ref(state);
         let (mut parts, body) = request.into_parts();
         let session = whoever_signed_in(&app, &parts, None).await?;
         let Client(client) = Client::from_request_parts(&mut parts, state).await?;
-        let Body(given) = Body::<ProofRequest>::read(Request::from_parts(parts, body)).await?;
-        if app.is_fresh(session.created_at) && given.password.is_none() && given.code.is_none() {
-            return Ok(Self);
+        let Body(mut given) = Body::<T>::read(Request::from_parts(parts, body)).await?;
+        let (password, code) = given.proof();
+        if app.is_fresh(session.created_at) && password.is_none() && code.is_none() {
+            return Ok(Self(given));
         }
-        let (password, code) = (given.password.map(Into::into), given.code.map(Into::into));
+        let (password, code) = (password.map(Into::into), code.map(Into::into));
         app.prove_again(&session.user, password, code, client).await?;
-        Ok(Self)
+        Ok(Self(given))
     }
 }

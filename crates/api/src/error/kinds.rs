@@ -257,6 +257,7 @@ impl ApiError {
             | Resource::Transition
             | Resource::Execution
             | Resource::Suppression
+            | Resource::Erasure
             | Resource::SuppressionRule
             | Resource::Topic => "RESOURCE_NOT_FOUND",
         };

@@ -5,8 +5,10 @@ pub(crate) mod confirmation;
 pub mod consent;
 pub mod contact;
 pub mod contact_field;
+pub mod erasure;
 pub mod event;
 mod event_fields;
+pub mod export;
 pub mod import;
 pub(crate) mod locale;
 pub mod segment;
@@ -22,6 +24,7 @@ use mailwright_store::{Coalescer, Db};
 
 use crate::audience::event_fields::EventFields;
 use crate::audience::segment::LiveSegments;
+use crate::background::runner::Waker;
 
 /// What this process keeps for this area.
 pub(crate) struct State {
@@ -31,6 +34,8 @@ pub(crate) struct State {
     event_fields: EventFields,
     email_search_caches: EmailSearchCaches,
     verification: verification::State,
+    erasures: Waker,
+    exports: export::Places,
 }
 
 impl State {
@@ -42,6 +47,8 @@ impl State {
             event_fields: EventFields::default(),
             email_search_caches: EmailSearchCaches::new(db.clone()),
             verification: verification::State::new(dns),
+            erasures: Waker::default(),
+            exports: export::Places::default(),
         }
     }
 }

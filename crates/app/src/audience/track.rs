@@ -166,7 +166,7 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         let outcome = match (caller, holder) {
             (_, Some(used)) => Err(Refusal::Used(used)),
             (Err(stale), None) => Err(Refusal::Stale(stale)),
-            (Ok(caller), None) => check(operation, caller, &contacts, &mut names)
+            (Ok(caller), None) => check(operation, caller, &mut contacts, &mut names)
                 .map(|()| apply(operation, caller, &mut contacts, &mut events))
                 .map_err(Refusal::Excess),
         };
@@ -207,12 +207,18 @@ async fn register_fields(
 }
 
 /// Whether contact and project can hold what an operation brings.
+///
+/// A person who was erased and is kept out comes back with a form of the project's pages that subscribes: with the public
+/// key, where that may subscribe people again.
 fn check(
     operation: &Operation,
     caller: Rechecked,
-    contacts: &Contacts,
+    contacts: &mut Contacts,
     names: &mut Names,
 ) -> std::result::Result<(), Excess> {
+    if caller.is_public && caller.may_resubscribe && operation.subscription.given == Some(true) {
+        contacts.readmit(operation.project, &operation.email);
+    }
     contacts.check(operation.project, &operation.email, &operation.patch)?;
     let Operation { project, event, at, .. } = operation;
     if caller.is_public {

@@ -232,7 +232,8 @@ async fn sender(
 ) -> StoreResult<Option<ContactId>> {
     let Some(address) = message.mail.from.as_deref().and_then(EmailAddress::parse) else { return Ok(None) };
     let mut contacts = Contacts::load(tx, std::iter::once((project, &address))).await?;
-    if message.is_automatic {
+    // who is kept out of the project writes to it as nobody
+    if message.is_automatic || contacts.is_kept_out(project, &address) {
         return Ok(contacts.get(project, &address).map(|contact| contact.id));
     }
     let subscription =

@@ -14,15 +14,30 @@ use crate::database::value::Arg;
 use crate::insight::counter::{self, Counter};
 use crate::insight::deltas::Deltas;
 
-/// Removes executions, signals and refusals of a contact, at most so many of each. Returns the greatest number that was
-/// removed. The caller holds the contact's row.
+/// How many records of each kind went with a contact.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Removed {
+    pub(crate) executions: usize,
+    pub(crate) signals: usize,
+    pub(crate) refusals: usize,
+}
+
+impl Removed {
+    /// The greatest of the numbers.
+    pub(crate) fn most(self) -> usize {
+        self.executions.max(self.signals).max(self.refusals)
+    }
+}
+
+/// Removes executions, signals and refusals of a contact, at most so many of each. The caller holds the contact's row, or
+/// the contact is gone.
 pub(crate) async fn contact(
     tx: &Tx<'_>,
     project: ProjectNumber,
     id: ContactId,
     chunk: i64,
     deltas: &mut Deltas,
-) -> Result<usize> {
+) -> Result<Removed> {
     let executions: Vec<ExecutionId> = tx
         .all(
             "select id from workflow_executions where project_id = $1 and contact_id = $2 limit $3",
@@ -46,7 +61,7 @@ pub(crate) async fn contact(
             |r| r.get::<EventId>(0),
         )
         .await?;
-    Ok(executions.len().max(signals as usize).max(refusals.len()))
+    Ok(Removed { executions: executions.len(), signals: signals as usize, refusals: refusals.len() })
 }
 
 /// Removes signals and executions of those of some contacts that do not exist, at most so many executions: an answer may

@@ -70,6 +70,19 @@ pub(super) fn read(text: &str, began: Timestamp) -> Option<Vec<StepRecord>> {
     entries.iter().map(|entry| read_entry(entry, began)).collect()
 }
 
+/// A log in the words of the export; a log that cannot be read as the text that it is.
+pub(crate) fn told(text: &str, began: Timestamp) -> Json {
+    let Some(records) = read(text, began) else { return text.into() };
+    let told = records.into_iter().map(|record| {
+        json!({
+            "place": record.step, "ofVersion": record.of, "status": record.status.as_str(),
+            "startedAt": record.started_at, "until": record.until, "completedAt": record.completed_at,
+            "output": record.output, "error": record.error,
+        })
+    });
+    Json::Array(told.collect())
+}
+
 fn read_entry(entry: &[Json], began: Timestamp) -> Option<StepRecord> {
     let at = |index: usize| entry.get(index).filter(|value| !value.is_null());
     let number = |index| at(index).and_then(Json::as_i64);

@@ -15,7 +15,7 @@ pub mod execution_list;
 pub mod figures;
 pub mod forget;
 pub mod listener;
-mod log;
+pub(crate) mod log;
 pub mod period;
 pub mod publish;
 pub mod reference;

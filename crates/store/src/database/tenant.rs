@@ -104,6 +104,8 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("memberships", Retirement::Following),
     ("invitations", Retirement::Following),
     ("suspensions", Retirement::Following),
+    ("erasures", Retirement::Following),
+    ("erased_addresses", Retirement::Following),
     ("departures", Retirement::Cascading),
 ];
 

@@ -76,7 +76,8 @@ fn count(deltas: &mut Deltas, project: ProjectNumber, mails: i64, bytes: i64) {
     deltas.add(project, Counter::MailboxBytes, "", bytes);
 }
 
-fn count_gone(deltas: &mut Deltas, project: ProjectNumber, sizes: &[i64]) {
+/// Counts that captured mails of these sizes are gone.
+pub(crate) fn count_gone(deltas: &mut Deltas, project: ProjectNumber, sizes: &[i64]) {
     count(deltas, project, -(sizes.len() as i64), -sizes.iter().sum::<i64>());
 }
 

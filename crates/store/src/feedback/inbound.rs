@@ -322,40 +322,6 @@ pub async fn append_event(
     .await
 }
 
-/// Removes the mails that a contact wrote, some at a time, and the messages that no other mail has; how many.
-pub(crate) async fn forget_contact(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    contact: ContactId,
-    limit: i64,
-    deltas: &mut Deltas,
-) -> Result<usize> {
-    let gone: Vec<(EmailId, Vec<u8>)> = tx
-        .all(
-            "delete from inbound_mails where project_id = $1 and id in (select id from inbound_mails \
-             where project_id = $1 and contact_id = $2 limit $3) returning id, raw_hash",
-            args![project, contact, limit],
-            |r| Ok((r.get(0)?, r.get(1)?)),
-        )
-        .await?;
-    count::add(deltas, project, EmailStatus::Received, -(gone.len() as i64));
-    for (id, _) in &gone {
-        rollup::count(deltas.sums(), project, Metric::Received, id.instant(), -1);
-    }
-    let hashes = || Arg::Blobs(gone.iter().map(|(_, hash)| Some(hash.as_slice().into())).collect());
-    for table in ["inbound_raw", "inbound_contents"] {
-        tx.execute(
-            format!(
-                "delete from {table} where project_id = $1 and hash {{in $2}} and not exists (select 1 from inbound_mails m \
-                 where m.project_id = $1 and m.raw_hash = {table}.hash)"
-            ),
-            &[project.into(), hashes()],
-        )
-        .await?;
-    }
-    Ok(gone.len())
-}
-
 /// Forgets messages that were kept before a time, some at a time, and old counts of days; how many.
 pub async fn forget(tx: &mut Tx<'_>, project: ProjectNumber, before: Timestamp, limit: i64) -> Result<u64> {
     let messages = tx

@@ -93,9 +93,10 @@ pub async fn of_content(rx: &mut Rx<'_>, project: ProjectNumber, hash: &[u8]) ->
 /// Keeps the links of contents that are about to go, and notes when they went.
 pub(crate) async fn keep(tx: &Tx<'_>, project: ProjectNumber, hashes: Arg<'_>, now: Timestamp) -> Result<()> {
     tx.execute(
-        "insert into content_links (project_id, hash, links, created_at) \
-         select project_id, hash, links, $3 from contents where project_id = $1 and hash {in $2} and links is not null \
-         on conflict (project_id, hash) do update set created_at = excluded.created_at",
+        "insert into content_links (project_id, hash, links, sole_contact, created_at) \
+         select project_id, hash, links, sole_contact, $3 from contents where project_id = $1 and hash {in $2} and links is not null \
+         on conflict (project_id, hash) do update set created_at = excluded.created_at, \
+         sole_contact = excluded.sole_contact",
         &[project.into(), hashes, now.into()],
     )
     .await?;

@@ -3,6 +3,7 @@
 pub mod heat;
 pub mod hit;
 pub mod inbound;
+pub(crate) mod inbound_removal;
 pub mod link;
 pub mod mail;
 pub mod origin;

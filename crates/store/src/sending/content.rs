@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::join;
 use mailwright_core::custom_data::Data;
-use mailwright_core::ids::ProjectNumber;
+use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use serde_json::Value as Json;
 
@@ -67,8 +67,18 @@ pub struct Bytes {
 
 /// Stores contents that are not there yet, and notes of the others that they are used.
 pub async fn save(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
+    save_of(tx, contents, &vec![None; contents.len()], now).await
+}
+
+/// The same, with the contact that a content goes with, unless somebody else is sent it as well.
+pub async fn save_of(
+    tx: &Tx<'_>,
+    contents: &[(ProjectNumber, &Content)],
+    soles: &[Option<ContactId>],
+    now: Timestamp,
+) -> Result<()> {
     // first, so that nobody removes between the two what is there
-    let (renewed, inserted) = join(renew(tx, contents, now), insert(tx, contents, now)).await;
+    let (renewed, inserted) = join(renew(tx, contents, now), insert(tx, contents, soles, now)).await;
     renewed.and(inserted)
 }
 
@@ -87,14 +97,24 @@ async fn renew(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timesta
     Ok(())
 }
 
-async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timestamp) -> Result<()> {
+/// What several contacts are sent is left alone, so that nobody waits for its row.
+async fn insert(
+    tx: &Tx<'_>,
+    contents: &[(ProjectNumber, &Content)],
+    soles: &[Option<ContactId>],
+    now: Timestamp,
+) -> Result<()> {
     tx.each(
         "insert into contents (project_id, hash, subject, body, text_body, headers, attachments, shared, \
-         tracking, links, created_at) \
+         tracking, links, sole_contact, created_at) \
          select r.project_id, r.hash, r.subject, r.body, r.text_body, r.headers, r.attachments, r.shared, r.tracking, \
-         r.links, $11 \
+         r.links, r.sole_contact, $12 \
          from {rows r: project_id int, hash bytes, subject text, body text, text_body text, headers json, attachments json, \
-         shared json, tracking bool, links json} where true on conflict (project_id, hash) do nothing",
+         shared json, tracking bool, links json, sole_contact id} \
+         where not exists (select 1 from contents c where c.project_id = r.project_id and c.hash = r.hash \
+         and c.sole_contact is null) \
+         on conflict (project_id, hash) do update set sole_contact = null \
+         where contents.sole_contact is distinct from excluded.sole_contact",
         &[
             Arg::Ints(contents.iter().map(|(p, _)| Some(p.0)).collect()),
             Arg::Blobs(contents.iter().map(|(_, c)| Some(c.hash.as_slice().into())).collect()),
@@ -111,6 +131,7 @@ async fn insert(tx: &Tx<'_>, contents: &[(ProjectNumber, &Content)], now: Timest
             ),
             Arg::Bools(contents.iter().map(|(_, c)| c.tracking).collect()),
             Arg::Jsons(contents.iter().map(|(_, c)| c.links.as_deref().map(Into::into)).collect()),
+            Arg::Ids(soles.iter().map(|sole| sole.map(Into::into)).collect()),
             now.into(),
         ],
     )
@@ -191,16 +212,26 @@ async fn remove(
     .await
 }
 
-/// Stores attachments that are not there yet.
-pub async fn save_attachments(tx: &Tx<'_>, files: &[(ProjectNumber, &Bytes)], now: Timestamp) -> Result<()> {
+/// Stores attachments that are not there yet. Each goes with the contact whose mails alone have it, if one is named.
+pub async fn save_attachments(
+    tx: &Tx<'_>,
+    files: &[(ProjectNumber, &Bytes)],
+    soles: &[Option<ContactId>],
+    now: Timestamp,
+) -> Result<()> {
     tx.each(
-        "insert into attachments (project_id, hash, content, created_at) \
-         select r.project_id, r.hash, r.content, $4 \
-         from {rows r: project_id int, hash bytes, content bytes} where true on conflict (project_id, hash) do nothing",
+        "insert into attachments (project_id, hash, content, sole_contact, created_at) \
+         select r.project_id, r.hash, r.content, r.sole_contact, $5 \
+         from {rows r: project_id int, hash bytes, content bytes, sole_contact id} \
+         where not exists (select 1 from attachments a where a.project_id = r.project_id and a.hash = r.hash \
+         and a.sole_contact is null) \
+         on conflict (project_id, hash) do update set sole_contact = null \
+         where attachments.sole_contact is distinct from excluded.sole_contact",
         &[
             Arg::Ints(files.iter().map(|(p, _)| Some(p.0)).collect()),
             Arg::Blobs(files.iter().map(|(_, f)| Some(f.hash.as_slice().into())).collect()),
             Arg::Blobs(files.iter().map(|(_, f)| Some(f.content.as_ref().into())).collect()),
+            Arg::Ids(soles.iter().map(|sole| sole.map(Into::into)).collect()),
             now.into(),
         ],
     )

@@ -5,6 +5,7 @@ pub mod content;
 pub mod domain;
 pub mod email;
 pub mod idempotency;
+pub(crate) mod sole_content;
 pub mod template;
 pub mod template_figures;
 pub mod upload;

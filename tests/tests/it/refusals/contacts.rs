@@ -2,8 +2,9 @@
 
 use std::iter::once;
 
-use mailwright_testkit::{Value, json};
+use mailwright_testkit::{OWNER, Value, json};
 use mailwright_tests::UNKNOWN_ID;
+use mailwright_tests::browser::Browser;
 
 use super::refusal::Refusal;
 use super::world::World;
@@ -22,7 +23,7 @@ pub(crate) fn too_much() -> Value {
 }
 
 pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
-    let parts = [single(world), events(world), jobs(world), by_recipients(world)];
+    let parts = [single(world), events(world), jobs(world), by_recipients(world), erasures(world)];
     parts.into_iter().flatten().collect()
 }
 
@@ -196,4 +197,47 @@ fn by_recipients(world: &World) -> Vec<Refusal> {
             .json(&foreign_message())
             .refused_otherwise("a topic of others", 403),
     ]
+}
+
+/// That a thousand are under way is in `seen.rs`.
+fn erasures(world: &World) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    for (operation, id, email) in
+        [("post /contacts/{id}/erase", Some("ann"), None), ("post /erasures", None, Some("ann@example.com"))]
+    {
+        let ids: Vec<&str> = id.map(|id| world.id(id)).into_iter().collect();
+        let ask = |browser: &Browser, password: Value| {
+            let mut body = json!({"password": password, "keepOut": true});
+            if let Some(email) = email {
+                body["email"] = email.into();
+            }
+            world.by(browser, operation, &ids).json(&body)
+        };
+        refusals.extend([
+            ask(&world.owner, json!(null)).refused("no password", 403, "PASSWORD_REQUIRED"),
+            ask(&world.owner, json!("the password of somebody else"))
+                .refused("a wrong password", 401, "INVALID_CREDENTIALS")
+                .counted(),
+            ask(&world.owner, json!(5)).refused("no text", 422, "VALIDATION_ERROR"),
+            ask(&world.member, json!(OWNER.1)).refused("a member", 403, "FORBIDDEN"),
+        ]);
+    }
+    let right = json!({"password": OWNER.1});
+    refusals.extend([
+        world
+            .by(&world.owner, "post /contacts/{id}/erase", &[UNKNOWN_ID])
+            .json(&right)
+            .refused("no such contact", 404, "CONTACT_NOT_FOUND")
+            .counted(),
+        world
+            .by(&world.member, "post /erasures/check", &[])
+            .json(&json!({"email": "ann@example.com"}))
+            .refused("a member", 403, "FORBIDDEN"),
+        world.by(&world.owner, "post /erasures/check", &[]).json(&json!({"email": "nobody"})).refused(
+            "no address",
+            422,
+            "VALIDATION_ERROR",
+        ),
+    ]);
+    refusals
 }

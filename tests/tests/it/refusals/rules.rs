@@ -99,9 +99,11 @@ fn rules() -> Vec<Rule> {
     ]
 }
 
-/// Whether a name in the path is an id: fields and events are removed by names that nothing needs to have.
+/// Whether a name in the path is an id: fields and events are removed by names that nothing needs to have. Who is to be
+/// erased is looked for when the password was right: `contacts.rs`.
 fn names_something(operation: &Operation) -> bool {
     operation.name.contains('{')
+        && !operation.name.ends_with("/erase")
         && !operation.name.contains("{field}")
         && !operation.name.contains("{eventName}")
 }
@@ -172,7 +174,9 @@ fn head(world: &World, operation: &Operation, is_long: bool) -> String {
     let opener = if operation.takes("secretKey") {
         format!("Authorization: Bearer {}\r\n", world.app.secret_key())
     } else {
-        format!("Cookie: {}\r\n", world.owner.cookie)
+        let project =
+            if of_people(operation) { format!("X-Project-Id: {}\r\n", world.project) } else { String::new() };
+        format!("Cookie: {}\r\n{project}", world.owner.cookie)
     };
     let kind = if operation.takes_json { "application/json" } else { "multipart/form-data; boundary=limit" };
     format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n{opener}")
@@ -215,11 +219,18 @@ pub(crate) fn bare(world: &World, operation: &Operation) -> Request {
 pub(crate) fn as_caller(world: &World, operation: &Operation, request: Request) -> Request {
     if operation.takes("secretKey") {
         request.bearer(world.app.secret_key())
+    } else if of_people(operation) {
+        request.header("cookie", &world.owner.cookie).header("x-project-id", &world.project)
     } else if operation.takes("session") {
         request.header("cookie", &world.owner.cookie)
     } else {
         request
     }
+}
+
+/// Whether an operation is about the project of a header and opened by no key.
+fn of_people(operation: &Operation) -> bool {
+    operation.name.ends_with("/erase") || operation.name.contains("/erasures")
 }
 
 /// A body that is valid.

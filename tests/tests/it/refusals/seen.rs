@@ -15,6 +15,8 @@ const ELSEWHERE: &[(&str, u16, &str)] = &[
     ("post /webhooks/sns", 404, "it takes a message that is signed, as feedback/sns.rs has"),
     ("post /suppressions/addresses", 409, "it takes a million rows: suppressions/addresses.rs"),
     ("post /v1/verify/batch", 429, "it takes a name server that does not answer: verification.rs"),
+    ("post /contacts/{id}/erase", 429, "it takes a thousand erasures that wait for an import"),
+    ("post /erasures", 429, "it takes a thousand erasures that wait for an import"),
     ("post /suppressions/addresses/bulk", 409, "it takes a million rows: suppressions/addresses.rs"),
 ];
 

@@ -27,6 +27,11 @@ const GROUPS: [(&str, &str, &str); 21] = [
         "Suppressions",
         "Addresses and rules that keep mail from being sent, and the mails that were held back.",
     ),
+    (
+        "Erasure",
+        "Export and erasure",
+        "Everything that a project has about a person: as a document, and removed for good.",
+    ),
     ("Domains", "Domains", "Domains to send from, verified through DNS."),
     ("Emails", "Mails", "The log of every mail with its attempts."),
     (

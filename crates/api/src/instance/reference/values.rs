@@ -180,6 +180,12 @@ fn of_workflows() -> Vec<(&'static str, Value)> {
 fn of_people() -> Vec<(&'static str, Value)> {
     vec![
         ("ProofRequest", json!({ "password": "correct horse battery" })),
+        ("EraseRequest", json!({ "keepOut": true, "password": "correct horse battery" })),
+        (
+            "EraseAddressRequest",
+            json!({ "email": "ada@example.org", "keepOut": true, "password": "correct horse battery" }),
+        ),
+        ("ErasureCheckRequest", json!({ "email": "ada@example.org" })),
         (
             "VerifyRequest",
             json!({

@@ -146,7 +146,9 @@ async fn find(tx: &mut Tx<'_>, wanted: &Wanted, deltas: &mut Deltas) -> mailwrig
     for email in &wanted.emails {
         if let Some(contact) = contacts.get(project, email) {
             ids.push(contact.id);
-        } else if let Some(subscribed) = wanted.create {
+        } else if let Some(subscribed) = wanted.create
+            && !contacts.is_kept_out(project, email)
+        {
             let subscription =
                 Subscription { given: None, default_for_new: subscribed, preserve_existing: true };
             let upsert = Upsert { project, email, subscription, patch: &none, evidence, double_opt_in };

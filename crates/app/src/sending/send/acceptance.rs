@@ -16,7 +16,7 @@ use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::suppression::Look;
 use mailwright_store::audience::topic;
 use mailwright_store::insight::deltas::Deltas;
-use mailwright_store::sending::content::{self};
+use mailwright_store::sending::content::{self, Bytes};
 use mailwright_store::sending::domain;
 use mailwright_store::sending::email::{self, NewEmail};
 use mailwright_store::sending::idempotency::{self, Used};
@@ -169,10 +169,18 @@ fn fit(operation: &Operation, contacts: &Contacts, names: &mut Names) -> std::re
     names.take(operation.project, operation.names.iter().map(String::as_str), None, operation.at)
 }
 
+/// A content that operations of a group store.
+struct Stored<'o> {
+    /// The first of them.
+    operation: &'o Operation,
+    /// The contact that all of them send it to, if that is one.
+    sole: Option<ContactId>,
+}
+
 /// The rows that the accepted operations of a group write.
 #[derive(Default)]
 struct Accepting<'o> {
-    contents: HashMap<(ProjectNumber, [u8; 32]), &'o Operation>,
+    contents: HashMap<(ProjectNumber, [u8; 32]), Stored<'o>>,
     emails: Vec<NewEmail>,
     events: Vec<NewEvent>,
     /// What holds back mail of each project.
@@ -204,9 +212,18 @@ impl<'o> Accepting<'o> {
         double_opt_in: bool,
         contacts: &mut Contacts,
     ) -> Vec<Accepted> {
-        self.contents.insert((operation.project, operation.content.hash), operation);
         let recipients = operation.recipients.iter();
-        recipients.map(|(r, patch)| self.accept_one(operation, double_opt_in, r, patch, contacts)).collect()
+        let accepted: Vec<_> = recipients
+            .map(|(r, patch)| self.accept_one(operation, double_opt_in, r, patch, contacts))
+            .collect();
+        let sole = accepted.first().map(|first| first.contact);
+        let sole = sole.filter(|sole| accepted.iter().all(|one| one.contact == *sole));
+        let key = (operation.project, operation.content.hash);
+        let stored = self.contents.entry(key).or_insert(Stored { operation, sole });
+        if stored.sole != sole {
+            stored.sole = None;
+        }
+        accepted
     }
 
     fn accept_one(
@@ -273,13 +290,12 @@ impl<'o> Accepting<'o> {
         let mut sorted: Vec<_> = self.contents.into_iter().collect();
         // rows are written in one order everywhere, so that two groups cannot wait for each other
         sorted.sort_unstable_by_key(|(key, _)| *key);
-        let contents: Vec<_> = sorted.iter().map(|((project, _), o)| (*project, &o.content)).collect();
-        let contents = content::save(tx, &contents, now);
-        let mut files: Vec<_> =
-            sorted.iter().flat_map(|((project, _), o)| o.files.iter().map(|file| (*project, file))).collect();
-        files.sort_unstable_by_key(|(project, file)| (*project, file.hash));
-        files.dedup_by_key(|(project, file)| (*project, file.hash));
-        let files = content::save_attachments(tx, &files, now);
+        let contents: Vec<_> =
+            sorted.iter().map(|((project, _), stored)| (*project, &stored.operation.content)).collect();
+        let soles: Vec<_> = sorted.iter().map(|(_, stored)| stored.sole).collect();
+        let contents = content::save_of(tx, &contents, &soles, now);
+        let (files, holders) = files(&sorted);
+        let files = content::save_attachments(tx, &files, &holders, now);
         let mut deltas = Deltas::default();
         let contacts = contacts.save(tx, &mut deltas);
         let emails = email::enqueue(tx, &self.emails, &mut deltas);
@@ -290,4 +306,20 @@ impl<'o> Accepting<'o> {
         contents.and(files).and(contacts).and(emails).and(events)?;
         heard?.tell(tx).await
     }
+}
+
+/// What is attached to contents, each file once, and the contact that all of its contents are sent to, if that is one.
+fn files<'o>(
+    contents: &[((ProjectNumber, [u8; 32]), Stored<'o>)],
+) -> (Vec<(ProjectNumber, &'o Bytes)>, Vec<Option<ContactId>>) {
+    let mut files = BTreeMap::new();
+    for ((project, _), stored) in contents {
+        for file in &stored.operation.files {
+            let (_, sole) = files.entry((*project, file.hash)).or_insert((file, stored.sole));
+            if *sole != stored.sole {
+                *sole = None;
+            }
+        }
+    }
+    files.into_iter().map(|((project, _), (file, sole))| ((project, file), sole)).unzip()
 }

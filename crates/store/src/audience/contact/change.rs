@@ -3,6 +3,7 @@
 use mailwright_core::address::EmailAddress;
 use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
+use mailwright_core::excess::Excess;
 use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
@@ -10,6 +11,7 @@ use super::record::{COLUMNS, read};
 use super::upsert::{Fields, State, Upserted, count, expect, register_fields};
 use crate::args;
 use crate::audience::consent::Changes;
+use crate::audience::erased;
 use crate::audience::names::{Names, Wanted};
 use crate::audience::{confirmation, suppression};
 use crate::database::error::{Error, Result};
@@ -74,6 +76,11 @@ pub async fn change(
         consent.ask(project, id, evidence, now);
     }
     contact.email = change.email.clone().unwrap_or(contact.email);
+    if contact.email != before.email
+        && erased::get(tx, project, &contact.email).await?.is_some_and(|erased| erased.kept_out)
+    {
+        return Err(Error::Excess(Excess::Erased));
+    }
     let flip = (contact.subscribed != before.subscribed).then_some(contact.subscribed);
     if let Some(subscribed) = flip {
         consent.flip((project, id), subscribed, false, evidence, now);

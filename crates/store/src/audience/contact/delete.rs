@@ -3,21 +3,22 @@
 //! It blanks the rows of a contact's mails and keeps them. It takes a shared lock on the campaigns that are freezing, so
 //! that none of them freezes the contact at the same time.
 
+use mailwright_core::contact::Contact;
 use mailwright_core::email::EmailStatus;
-use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
+use mailwright_core::ids::{ContactId, EmailId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 
 use super::record::get_for_update;
 use crate::args;
 use crate::audience::consent;
-use crate::audience::event_day;
+use crate::audience::event_removal;
 use crate::audience::segment;
 use crate::audience::suppression;
 use crate::automation;
 use crate::database::error::Result;
 use crate::database::tx::Tx;
 use crate::delivery::mailbox;
-use crate::feedback::{hit, inbound};
+use crate::feedback::{hit, inbound_removal};
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
@@ -49,20 +50,7 @@ pub async fn delete(
     let Some(contact) = get_for_update(tx, project, id).await? else { return Ok(Deleted::NotFound) };
     campaign::hold_freezing(tx, project).await?;
     let mut deltas = Deltas::default();
-    let events = tx
-        .all(
-            "delete from events where project_id = $1 and id in \
-             (select id from events where project_id = $1 and contact_id = $2 limit $3) \
-             returning id, name, created_at",
-            args![project, id, DELETE_CHUNK],
-            |r| Ok((r.get::<EventId>(0)?, r.get::<String>(1)?, r.get::<Timestamp>(2)?)),
-        )
-        .await?;
-    for (_, name, _) in &events {
-        deltas.add(project, Counter::Event, name, -1);
-    }
-    let gone = events.iter().map(|(id, name, at)| (*id, name.as_str(), *at));
-    event_day::forget(tx, project, gone, &mut deltas).await?;
+    let events = event_removal::of_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let emails = tx
         .all(
             "delete from emails where project_id = $1 and id in (select id from emails where project_id = $1 \
@@ -80,22 +68,34 @@ pub async fn delete(
     suppression::mail::forget(tx, project, &suppressed.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
-    let received = inbound::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
-    let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
-    let most = events.len().max(emails.len()).max(kept).max(captured).max(received).max(executions) as i64;
+    let received = inbound_removal::of_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
+    let executions = automation::forget::contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?.most();
+    let most = events.max(emails.len()).max(kept).max(captured).max(received).max(executions) as i64;
     if most == DELETE_CHUNK {
         deltas.save(tx).await?;
         return Ok(Deleted::Partly);
     }
-    segment::forget(tx, project, id).await?;
-    consent::forget_contact(tx, project, id).await?;
-    tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, id]).await?;
+    remove(tx, project, &contact, &mut deltas).await?;
+    deltas.save(tx).await?;
+    Ok(Deleted::Wholly)
+}
+
+/// Removes a contact that the transaction holds, with what there is a bounded number of: memberships, choices, evidence.
+pub(crate) async fn remove(
+    tx: &mut Tx<'_>,
+    project: ProjectNumber,
+    contact: &Contact,
+    deltas: &mut Deltas,
+) -> Result<()> {
+    segment::forget(tx, project, contact.id).await?;
+    consent::forget_contact(tx, project, contact.id).await?;
+    tx.execute_one("delete from contacts where project_id = $1 and id = $2", args![project, contact.id])
+        .await?;
     deltas.add(project, Counter::Contacts, "", -1);
     deltas.add(project, Counter::AddressRevisions, "", 1);
     deltas.add(project, Counter::Subscribed, "", -i64::from(contact.subscribed));
     for key in contact.data.keys() {
         deltas.add(project, Counter::Field, key, -1);
     }
-    deltas.save(tx).await?;
-    Ok(Deleted::Wholly)
+    Ok(())
 }

@@ -45,7 +45,7 @@ pub async fn some(rx: &Rx<'_>, project: ProjectNumber, ids: &[ContactId]) -> Res
 }
 
 /// One contact, which nobody else changes or refers to before the transaction ends.
-pub(super) async fn get_for_update(
+pub(crate) async fn get_for_update(
     tx: &mut Tx<'_>,
     project: ProjectNumber,
     id: ContactId,

@@ -18,6 +18,7 @@ use mailwright_core::time::Timestamp;
 
 use super::record::{COLUMNS, read};
 use crate::audience::consent::Changes;
+use crate::audience::erased::{self, Erased};
 use crate::audience::suppression;
 use crate::database::error::{Error, Result};
 use crate::database::tx::{Rx, Tx};
@@ -74,6 +75,10 @@ pub struct Contacts {
     states: BTreeMap<Key, State>,
     /// What is to be kept of changed subscriptions.
     changes: Changes,
+    /// The addresses without a contact that were erased and are kept out.
+    kept_out: BTreeMap<Key, Erased>,
+    /// Those of them that are let in again, if a contact is made of them.
+    readmitted: BTreeMap<Key, Erased>,
 }
 
 impl Contacts {
@@ -106,7 +111,27 @@ impl Contacts {
                 }
             }
         }
-        Ok(Self { states, changes: Changes::default() })
+        let new: Vec<_> = keys
+            .into_iter()
+            .filter(|(project, email)| !states.contains_key(&(*project, (*email).clone())))
+            .collect();
+        let mut kept_out = erased::among(rx, &new).await?;
+        kept_out.retain(|_, erased| erased.kept_out);
+        Ok(Self { states, kept_out, ..Self::default() })
+    }
+
+    /// Whether an address was erased and no contact may be made of it.
+    pub fn is_kept_out(&self, project: ProjectNumber, email: &EmailAddress) -> bool {
+        self.kept_out.contains_key(&(project, email.clone()))
+    }
+
+    /// Lets an address in again, because its owner asks for it. Not while the erasure is under way.
+    pub fn readmit(&mut self, project: ProjectNumber, email: &EmailAddress) {
+        let key = (project, email.clone());
+        if let Some(erased) = self.kept_out.get(&key).filter(|erased| !erased.is_under_way).cloned() {
+            self.kept_out.remove(&key);
+            self.readmitted.insert(key, erased);
+        }
     }
 
     /// The contact with an address, changes in memory included.
@@ -124,13 +149,16 @@ impl Contacts {
         }
     }
 
-    /// Whether a contact can hold what a patch would make of its data.
+    /// Whether a contact may be there, and can hold what a patch would make of its data.
     pub fn check(
         &self,
         project: ProjectNumber,
         email: &EmailAddress,
         patch: &DataPatch,
     ) -> std::result::Result<(), Excess> {
+        if self.is_kept_out(project, email) {
+            return Err(Excess::Erased);
+        }
         patch.fits(self.get(project, email).map_or(&Data::new(), |contact| &contact.data))
     }
 
@@ -179,14 +207,29 @@ impl Contacts {
     }
 
     /// Writes what changed. It is counted at once, and written when the future is awaited.
+    ///
+    /// Fails with an excess when a contact was made of an address that is kept out, which [`Contacts::check`] tells before.
     pub fn save<'t>(self, tx: &'t Tx<'_>, deltas: &mut Deltas) -> BoxFuture<'t, Result<()>> {
+        if self.kept_out.keys().any(|key| self.states.contains_key(key)) {
+            return Box::pin(async { Err(Error::Excess(Excess::Erased)) });
+        }
+        let readmitted: Vec<_> = self
+            .readmitted
+            .into_iter()
+            .filter(|(key, _)| self.states.contains_key(key))
+            .map(|((project, _), erased)| (project, erased.hash))
+            .collect();
         let changed: Vec<_> = self.states.into_iter().filter(|(_, state)| state.dirty).collect();
         let mut fields = BTreeMap::new();
         for ((project, _), state) in &changed {
             count(*project, state, deltas, &mut fields);
             deltas.touch(*project, state.contact.id, state.contact.updated_at);
         }
-        Box::pin(write(tx, changed, fields, self.changes))
+        let written = write(tx, changed, fields, self.changes);
+        Box::pin(async move {
+            erased::readmit(tx, &readmitted).await?;
+            written.await
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use mailwright_core::time::Timestamp;
 
 use super::{from_stored, read_listed, read_reason, set, stored};
 use crate::args;
+use crate::audience::erased;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -230,6 +231,7 @@ pub async fn lift(tx: &Tx<'_>, addresses: &[(ProjectNumber, &EmailAddress)]) -> 
         by_project.entry(*project).or_default().insert(email);
     }
     for (project, emails) in by_project {
+        erased::forgive(tx, project, &emails).await?;
         // mostly none is there, and looking is cheaper than deleting nothing
         let there = tx
             .exists(

@@ -13,7 +13,7 @@ pub mod soft_bounce;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::{join, join3};
+use futures_util::future::{join, join4};
 use mailwright_core::address::EmailAddress;
 use mailwright_core::ids::{EmailId, ProjectNumber};
 use mailwright_core::names;
@@ -21,6 +21,7 @@ use mailwright_core::suppression::{Held, Match, MatchSource, Rules, SuppressionR
 use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 
+use crate::audience::erased;
 use crate::database::error::Result;
 use crate::database::tx::{Row, Rx, Tx};
 use crate::database::value::Arg;
@@ -113,13 +114,18 @@ impl Look {
         if emails.is_empty() {
             return Ok(Self::default());
         }
-        let (instance, listed, rules) = join3(
+        let (instance, listed, rules, complained) = join4(
             instance::among(rx, emails, now),
             address::among(rx, project, emails, now),
             rule::enabled(rx, project),
+            erased::complained(rx, project, emails),
         )
         .await;
-        Ok(Self { instance: instance?, project: listed?, rules: rules? })
+        let mut listed = listed?;
+        for email in complained? {
+            listed.entry(email).or_insert(SuppressionReason::Complaint);
+        }
+        Ok(Self { instance: instance?, project: listed, rules: rules? })
     }
 
     /// What keeps mail of a kind from an address, if anything does. Of those that subscribed again in this transaction,

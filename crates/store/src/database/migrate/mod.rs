@@ -122,6 +122,7 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
     Migration { number: 30, name: "uploads", sql: include_str!("../../../migrations/0030_uploads.sql") },
+    Migration { number: 35, name: "erasure", sql: include_str!("../../../migrations/0035_erasure.sql") },
     Migration {
         number: 36,
         name: "activity stream",

@@ -41,6 +41,6 @@ pub use self::list::{
     times_counted_by_cap, topic_of, total,
 };
 pub use self::recheck::recheck;
-pub(crate) use self::recheck::{Unsent, note};
+pub(crate) use self::recheck::{Unsent, note, settle};
 pub use self::record::{Email, Illegible};
 pub use self::unreadable::{Unreadable, settle_unreadable};

@@ -95,7 +95,8 @@ pub async fn recheck(
     Ok(kept)
 }
 
-async fn settle(
+/// Settles mails of no campaign that wait and are not sent.
+pub(crate) async fn settle(
     tx: &Tx<'_>,
     project: ProjectNumber,
     unsent: &[Unsent],

@@ -40,8 +40,8 @@ both_engines! {
         world.app.run(&["project", "disable", &world.project, "--reason", "Unpaid"]).await;
         for (method, path, access) in TABLE {
             let callers: &[&str] = match access {
+                Access::Project((_, None)) | Access::Mine(_) => &["owner"],
                 Access::Project(_) | Access::Path(_) => &["owner", "secret key"],
-                Access::Mine(_) => &["owner"],
                 Access::Send(_) => &["secret key"],
                 Access::Track(_) => &["public key"],
                 Access::Open | Access::User => &[],

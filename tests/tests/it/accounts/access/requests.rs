@@ -28,7 +28,15 @@ impl World {
         let name = format!("n{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let address = format!("{name}@example.com");
         match (method, path) {
-            ("post", "/v1/verify" | "/contacts" | "/projects/{id}/members" | "/suppressions/addresses") => {
+            (
+                "post",
+                "/v1/verify"
+                | "/contacts"
+                | "/projects/{id}/members"
+                | "/suppressions/addresses"
+                | "/erasures"
+                | "/erasures/check",
+            ) => {
                 json!({"email": address})
             }
             ("post", "/contacts/lookup" | "/v1/verify/batch") => json!({"emails": [address]}),

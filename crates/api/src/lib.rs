@@ -26,6 +26,7 @@ mod no_room;
 mod page;
 mod params;
 mod project;
+mod request_log;
 mod schema;
 mod sending;
 mod visit;
@@ -59,7 +60,7 @@ use crate::insight::{activity, analytics};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
-use crate::project::{audit, invitation, key, member};
+use crate::project::{audit, invitation, key, member, request};
 use crate::sending::{campaign, domain, email, send, template};
 
 /// Every route, with its document.
@@ -240,6 +241,8 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(key::list, key::create))
         .routes(routes!(key::revoke))
         .routes(routes!(audit::list))
+        .routes(routes!(request::list))
+        .routes(routes!(request::get))
         .routes(routes!(webhook_secret::get, webhook_secret::regenerate))
         // recipients, without a key
         .routes(routes!(subscription::get))

@@ -18,6 +18,8 @@ pub struct Settings {
     pub base_url: BaseUrl,
     /// Requests a minute.
     pub requests: RequestLimits,
+    /// The log of requests.
+    pub request_log: RequestLogSettings,
     /// Names under which the service is reached beside the base URL's, in small letters and without ports.
     pub allowed_hosts: Vec<String>,
     /// Whether requests to addresses that users give may go to private networks.
@@ -75,6 +77,17 @@ pub struct RequestLimits {
     pub keyless: i64,
     /// Requests a minute of a client with keys that are not valid.
     pub invalid_keys: i64,
+}
+
+/// What the log of requests keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLogSettings {
+    /// How long requests are kept; zero: there is no log.
+    pub keep: Duration,
+    /// How many of a hundred successful requests are kept, besides all errors.
+    pub sample_percent: u32,
+    /// Whether the addresses of clients are kept.
+    pub addresses: bool,
 }
 
 /// How bodies of requests are read.

@@ -189,6 +189,8 @@ macro_rules! with_ids {
             TopicId,
             /// An entry of the evidence of a contact's consent.
             ConsentId,
+            /// A request in the log of a project's requests.
+            LoggedRequestId,
         }
     };
 }

@@ -32,6 +32,7 @@ pub mod patch;
 pub mod project;
 mod reading;
 pub mod reputation;
+pub mod request_log;
 pub mod role;
 pub mod rollup;
 pub mod segment;

@@ -110,6 +110,8 @@ pub enum Capability {
     ManageMembers,
     /// Reading the audit log.
     ReadAudit,
+    /// Reading the log of requests.
+    ReadRequests,
     /// Changing settings, resetting and deleting the project.
     ManageProject,
     /// Making, replacing and revoking keys.
@@ -127,7 +129,7 @@ struct Rule {
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::ReadContacts,
         Self::WriteContacts,
         Self::ReadCampaigns,
@@ -142,6 +144,7 @@ impl Capability {
         Self::ManageDomains,
         Self::ManageMembers,
         Self::ReadAudit,
+        Self::ReadRequests,
         Self::ManageProject,
         Self::ManageKeys,
         Self::TransferOwnership,
@@ -163,6 +166,7 @@ impl Capability {
             Self::ReadMail | Self::ReadProject => rule(Role::Member, &[Scope::Read]),
             Self::WriteMail => rule(Role::Member, &[]),
             Self::ManageDomains | Self::ManageMembers | Self::ReadAudit => rule(Role::Admin, &[]),
+            Self::ReadRequests => rule(Role::Admin, &[Scope::Read]),
             Self::ManageProject | Self::ManageKeys => Rule { role: Role::Admin, scopes: None },
             Self::TransferOwnership => Rule { role: Role::Owner, scopes: None },
         }
@@ -229,6 +233,7 @@ mod tests {
                     Capability::ReadWorkflows,
                     Capability::ReadMail,
                     Capability::ReadProject,
+                    Capability::ReadRequests,
                 ][..],
             ),
             (Scope::Send, &[Capability::Send, Capability::Track]),

@@ -80,6 +80,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_clock(&tasks).await;
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
+    app.start_request_log(&tasks);
     if let Some(listener) = config.listener()? {
         inbound::start(&app, &tasks, &listener, limits.inbound).await?;
     }
@@ -114,6 +115,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
         }
         let _ = tokio::time::timeout(PATIENCE, server.drain()).await;
         app.stop_recorder();
+        app.stop_request_log();
     };
     let ((), all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {

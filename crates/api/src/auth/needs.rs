@@ -36,6 +36,7 @@ needs!(
     ManageProject,
     ManageKeys,
     ReadAudit,
+    ReadRequests,
     Track,
 );
 

@@ -33,7 +33,7 @@ pub(crate) use sections::Listener;
 use checks::check_spf;
 use sections::{
     Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login,
-    Mailbox, Oauth, Segments, Sending, Sns, Tracking,
+    Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
 };
 
 /// Files that the embedded database has open at most: a few for each of its connections.
@@ -67,6 +67,7 @@ pub(crate) struct Config {
     pub(crate) log: String,
     drain_ms: u64,
     http: Http,
+    requests: Requests,
     database: Database,
     delivery: Delivery,
     sending: Sending,
@@ -278,6 +279,7 @@ impl Config {
                 keyless: self.keyless_requests_per_minute,
                 invalid_keys: self.invalid_keys_per_minute,
             },
+            request_log: self.requests.settings(),
             allowed_hosts: self.allowed_hosts()?,
             allow_private_networks: self.allow_private_networks,
             bodies: self.http.bodies(),

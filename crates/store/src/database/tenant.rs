@@ -88,6 +88,8 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("domains", purged_by("id", 100)),
     ("rate_windows", purged_by("project_id", 1)),
     ("public_rate_windows", purged_by("project_id", 1)),
+    ("request_log", purged_by("id", 500)),
+    ("request_log_gaps", purged_by("minute", 500)),
     ("throttles", purged_by("project_id", 1)),
     ("search_indexes", purged_by("project_id", 1)),
     ("audit", Retirement::Moved(AUDIT)),

@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 20] = [
+const GROUPS: [(&str, &str, &str); 21] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -42,6 +42,7 @@ const GROUPS: [(&str, &str, &str); 20] = [
     ("Projects", "Projects", "The projects of who is signed in, their settings, state and audit log."),
     ("Members", "Members", "Who works in a project, in which role."),
     ("Keys", "Keys", "Keys with scopes of their own."),
+    ("Requests", "Requests", "What keys and people asked of a project, and what they were answered."),
     (
         "Recipients",
         "Recipients",

@@ -121,6 +121,11 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
+    Migration {
+        number: 33,
+        name: "request log",
+        sql: include_str!("../../../migrations/0033_request_log.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -85,12 +85,14 @@ mod tests {
         #[test]
         fn what_stands_for_a_parameter_is_an_id_or_its_name(given in "[^/]{0,60}") {
             let shown = shown_path("/a/{b}", &format!("/a/{given}"));
-            prop_assert!(shown == "/a/{b}" || is_harmless(&given));
+            let is_the_name = shown == "/a/{b}";
+            prop_assert!(is_the_name || is_harmless(&given));
         }
 
         #[test]
         fn no_path_is_longer_than_its_template_allows(path in ".{0,400}") {
-            prop_assert!(shown_path("/a/{b}/c", &path).len() <= "/a//c".len() + 36);
+            let bytes = shown_path("/a/{b}/c", &path).len();
+            prop_assert!(bytes <= "/a//c".len() + 36);
         }
     }
 }

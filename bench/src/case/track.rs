@@ -68,8 +68,6 @@ async fn log_of_requests(bench: &mut Bench<'_>) -> Result<()> {
         rates[rates.len() / 2 - 1].midpoint(rates[rates.len() / 2])
     });
     let what = format!("with the log of requests / without, {}", plural(JUDGED));
-    bench.add(CASE, what, with / without, Unit::Ratio, |line| {
-        line.errors(errors).bar(Bar::AtLeast(LOG_BAR))
-    });
+    bench.add(CASE, what, with / without, Unit::Ratio, |line| line.errors(errors).bar(Bar::AtLeast(LOG_BAR)));
     Ok(())
 }

@@ -46,7 +46,7 @@ use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
     bulk, consent, contact, contact_field, event, import, segment, subscription, suppression, topic, track,
-    verification,
+    verification, verification_job,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
@@ -79,6 +79,11 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(track::track))
         .routes(routes!(verification::verify))
         .routes(routes!(verification::verify_many))
+        .routes(routes!(verification_job::segment))
+        .routes(routes!(verification_job::upload))
+        .routes(routes!(verification_job::status))
+        .routes(routes!(verification_job::results))
+        .routes(routes!(verification_job::export))
         // contacts
         .routes(routes!(contact::list, contact::upsert))
         .routes(routes!(contact::get, contact::update, contact::delete))

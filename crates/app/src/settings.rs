@@ -162,6 +162,8 @@ pub struct SystemMailSettings {
 pub struct AccountSettings {
     /// Whether only the first account can be created by signing up.
     pub disable_signups: bool,
+    /// Whether an address to which no mail can be sent gets no account, nor a disposable one.
+    pub verify_addresses: bool,
     /// Projects that a user may own; 0 for no limit.
     pub projects_per_user: i64,
     /// Wrong passwords for an address in a window.

@@ -81,6 +81,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
     app.start_request_log(&tasks);
+    app.start_verification_lists(&tasks);
     if let Some(listener) = config.listener()? {
         inbound::start(&app, &tasks, &listener, limits.inbound).await?;
     }

@@ -35,7 +35,7 @@ async fn fail(app: &App) -> String {
 }
 
 fn request_id(answer: &Response) -> String {
-    answer.get("x-request-id").expect("an id").to_owned()
+    answer.headers.get("x-request-id").expect("an id").to_owned()
 }
 
 /// A time in milliseconds since 1970 as a parameter has it.

@@ -33,6 +33,10 @@ pub(crate) struct ImportForm {
     /// every other column is a custom field.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
+    /// `true`: rows whose address cannot receive mail are not imported, and their reason is among the errors. The import takes
+    /// longer then, since name servers are asked.
+    #[schema(value_type = Option<bool>)]
+    verify: Option<bool>,
 }
 
 /// The result of an import.
@@ -75,7 +79,7 @@ impl From<Imported> for ImportResult {
     request_body(content = ImportForm, content_type = "multipart/form-data"),
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "The file is missing or is not CSV", body = ErrorEnvelope),
+        (status = 400, description = "The file is missing or is not CSV, or a part cannot be read", body = ErrorEnvelope),
         (status = 413, description = "The file is larger than 5 MB", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
@@ -84,8 +88,8 @@ pub(crate) async fn upload(
     ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     request: Request,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
-    let file = file(request).await?;
-    let id = app.queue_import(&project, file).await?;
+    let form = form(request).await?;
+    let id = app.queue_import(&project, form.file, form.verifies).await?;
     Ok((StatusCode::ACCEPTED, Json(QueuedJob::new("The contacts are being imported.", id))))
 }
 
@@ -103,30 +107,56 @@ pub(crate) async fn status(
     Ok(Json(JobView::new(status, ImportResult::from)))
 }
 
+/// What a form holds.
+struct Form {
+    /// The content of the part `file`, which is CSV.
+    file: Vec<u8>,
+    /// Whether the part `verify` asks for it.
+    verifies: bool,
+}
+
 /// The content of the part `file`, which is CSV.
 pub(super) async fn file(request: Request) -> Result<Vec<u8>, Failure> {
+    Ok(form(request).await?.file)
+}
+
+async fn form(request: Request) -> Result<Form, Failure> {
     let boundary = boundary(request.headers());
     let body = collect(request).await?;
     let Some(boundary) = boundary else { return Err(no_file()) };
     let stream = futures_util::stream::iter([Ok::<Bytes, Infallible>(body)]);
     let mut parts = Multipart::new(stream, boundary);
+    let (mut file, mut verifies) = (None, false);
     while let Some(part) = parts.next_field().await.map_err(|error| malformed(&error))? {
-        if part.name() != Some("file") {
-            continue;
+        match part.name() {
+            Some("file") if file.is_none() => file = Some(csv_of(part).await?),
+            Some("verify") => verifies = truth_of(part).await?,
+            _ => {}
         }
-        if !is_csv(&part) {
-            return Err(ApiError::bad_request(
-                "The file must be CSV: of the type text/csv, or with a name that ends with .csv.",
-            )
-            .into());
-        }
-        let content = part.bytes().await.map_err(|error| malformed(&error))?;
-        if content.len() > MAX_UPLOAD {
-            return Err(ApiError::body_too_large(MAX_UPLOAD).into());
-        }
-        return Ok(content.into());
     }
-    Err(no_file())
+    let file = file.ok_or_else(no_file)?;
+    Ok(Form { file, verifies })
+}
+
+async fn csv_of(part: Field<'_>) -> Result<Vec<u8>, Failure> {
+    if !is_csv(&part) {
+        let message = "The file must be CSV: of the type text/csv, or with a name that ends with .csv.";
+        return Err(ApiError::bad_request(message).into());
+    }
+    let content = part.bytes().await.map_err(|error| malformed(&error))?;
+    if content.len() > MAX_UPLOAD {
+        return Err(ApiError::body_too_large(MAX_UPLOAD).into());
+    }
+    Ok(content.into())
+}
+
+async fn truth_of(part: Field<'_>) -> Result<bool, Failure> {
+    let content = part.bytes().await.map_err(|error| malformed(&error))?;
+    match &content[..] {
+        b"true" => Ok(true),
+        b"false" | b"" => Ok(false),
+        _ => Err(ApiError::bad_request("The part verify must be true or false.").into()),
+    }
 }
 
 fn boundary(headers: &HeaderMap) -> Option<String> {

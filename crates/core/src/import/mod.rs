@@ -1,12 +1,14 @@
 //! What a CSV file says about contacts: columns, rows, and the values of cells. A cell becomes a number only if the
 //! number is shown as the same text, so an import never changes what a mail says: `1.50` and `007` stay text.
 
+mod addresses;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::addresses::{Addresses, Given};
 use crate::address::EmailAddress;
 use crate::csv::Position;
 use crate::custom_data::{Data, DataPatch, MAX_KEY, MAX_KEYS, MAX_PAYLOAD, RESERVED_KEYS};
@@ -38,6 +40,9 @@ pub struct ImportProgress {
     pub updated: u64,
     /// Rows that failed.
     pub failed: u64,
+    /// Whether the addresses are verified before they are imported.
+    #[serde(default)]
+    pub verifies: bool,
 }
 
 impl ImportProgress {

@@ -60,6 +60,7 @@ pub(crate) struct Config {
     dns_server: String,
     secret: Hidden,
     disable_signups: bool,
+    verify_email_on_signup: bool,
     projects_per_user: i64,
     auto_project_disable: bool,
     trusted_proxies: usize,
@@ -328,6 +329,7 @@ impl Config {
             tracking: self.tracking.settings(),
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
+                verify_addresses: self.verify_email_on_signup,
                 projects_per_user: self.projects_per_user,
                 attempts_per_address: self.login.attempts_per_address,
                 attempts_per_client: self.login.attempts_per_client,

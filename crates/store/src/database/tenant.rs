@@ -40,6 +40,7 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("jobs", purged_by("id", 100)),
     ("job_inputs", purged_by("job_id", 10)),
     ("job_failures", purged_by("job_id, position", 500)),
+    ("verification_results", purged_by("job_id, position", 500)),
     ("workflows", purged_by("id", 10)),
     ("workflow_versions", purged_by("workflow_id, number", 10)),
     ("workflow_listeners", purged_by("event, workflow_id, number, enrols", 500)),

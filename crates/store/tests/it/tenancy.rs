@@ -13,7 +13,7 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 18] = [
+const GLOBAL_TABLES: [&str; 19] = [
     "deletions",
     "identities",
     "instance_rate",
@@ -23,6 +23,7 @@ const GLOBAL_TABLES: [&str; 18] = [
     "next_hops",
     "projects",
     "proofs",
+    "published_domains",
     "published_networks",
     "recovery_codes",
     "reset_requests",

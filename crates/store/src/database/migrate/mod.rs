@@ -126,6 +126,11 @@ const MIGRATIONS: &[Migration] = &[
         name: "request log",
         sql: include_str!("../../../migrations/0033_request_log.sql"),
     },
+    Migration {
+        number: 34,
+        name: "verification",
+        sql: include_str!("../../../migrations/0034_verification.sql"),
+    },
 ];
 
 /// How a database stands to the schema that this program was built for.

@@ -21,6 +21,7 @@ mod stale;
 mod suppressions;
 mod templates;
 mod topics;
+mod verification;
 mod workflows;
 mod world;
 
@@ -39,6 +40,7 @@ both_engines! {
             suppressions::refusals(&world),
             templates::refusals(&world),
             topics::refusals(&world),
+            verification::refusals(&world),
             campaigns::refusals(&world),
             workflows::refusals(&world),
             sending::refusals(&world),

@@ -5,6 +5,7 @@
 
 pub mod activity;
 pub mod address;
+pub mod address_file;
 pub mod attempt;
 pub mod audit;
 pub mod bounce;

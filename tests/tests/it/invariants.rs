@@ -28,7 +28,7 @@ const ENGINES: [(&str, &str); 15] = [
 ];
 
 /// Who starts tasks and threads. Everybody else uses `app::tasks`, which waits for what it started when the service stops.
-const TASKS: [(&str, &str); 15] = [
+const TASKS: [(&str, &str); 16] = [
     ("app/src/background/tasks.rs", "it starts those of all others"),
     ("app/src/delivery/render_pool.rs", "threads of low priority"),
     ("store/src/database/coalesce/task.rs", "ends with its queue"),
@@ -41,6 +41,7 @@ const TASKS: [(&str, &str); 15] = [
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body/bodies.rs", "parses large bodies on a thread of its own"),
     ("app/src/feedback/machine_lists.rs", "reading long lists takes a thread of its own"),
+    ("app/src/audience/verification/lists.rs", "reading long lists takes a thread of its own"),
     ("app/src/account/password.rs", "hashing takes a thread of its own"),
     ("app/src/sending/key_pool.rs", "making keys takes a thread of its own"),
     ("app/src/http_client/hosts.rs", "connections, which end with their pool"),

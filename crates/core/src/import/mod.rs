@@ -1,14 +1,12 @@
 //! What a CSV file says about contacts: columns, rows, and the values of cells. A cell becomes a number only if the
 //! number is shown as the same text, so an import never changes what a mail says: `1.50` and `007` stay text.
 
-mod addresses;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::addresses::{Addresses, Given};
 use crate::address::EmailAddress;
 use crate::csv::Position;
 use crate::custom_data::{Data, DataPatch, MAX_KEY, MAX_KEYS, MAX_PAYLOAD, RESERVED_KEYS};
@@ -18,7 +16,7 @@ pub const MAX_UPLOAD: usize = 5 * 1024 * 1024;
 /// How many failures of an import are kept; all are counted.
 pub const MAX_FAILURES: u64 = 1000;
 /// How much of a cell is shown in a failure, in characters.
-const SHOWN: usize = 320;
+pub(crate) const SHOWN: usize = 320;
 /// How many columns of a header are shown, and how much of each name, in characters.
 const SHOWN_NAMES: usize = 10;
 const SHOWN_NAME: usize = 100;
@@ -172,7 +170,7 @@ impl Layout for Columns {
 }
 
 /// What a header without the column `email` looks like, and what is probably the matter.
-fn no_email(names: &[&str]) -> String {
+pub(crate) fn no_email(names: &[&str]) -> String {
     let clip = |text: &str| text.trim().chars().take(SHOWN_NAME).collect::<String>();
     let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| format!("{:?}", clip(name))).collect();
     if names.len() > SHOWN_NAMES {

@@ -7,13 +7,15 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use mailwright_core::address_file::Addresses;
 use mailwright_core::csv::Position;
 use mailwright_core::filter::{Facts, References, Resolved};
 use mailwright_core::ids::{ContactId, JobId, ProjectNumber, SegmentId};
-use mailwright_core::import::{Addresses, MAX_FAILURES, RowFailure};
+use mailwright_core::import::{MAX_FAILURES, RowFailure};
 use mailwright_core::job::{JobKind, JobState};
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_mail::verification::Verification;
 use mailwright_store::audience::{contact, filter, segment, verification as store};
 use mailwright_store::background::job::{ClaimRef, Progress};
 use mailwright_store::insight::counter::{self, Counter};
@@ -21,7 +23,6 @@ use mailwright_store::{Result as StoreResult, Rx, Tx, body};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Verification;
 use super::results::stored;
 use crate::App;
 use crate::audience::import::{UploadedFile, keep_failures};

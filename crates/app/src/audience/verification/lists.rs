@@ -1,7 +1,7 @@
 //! The lists of domains: those that come with the program, and newer ones that a command of the operator fetches. Every
 //! process takes over what was fetched within a minute or two.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mailwright_core::time::Timestamp;
@@ -9,7 +9,6 @@ use mailwright_mail::verification::{Lists, PublishedList};
 use mailwright_store::audience::verification_list::{self, Fetched};
 use mailwright_store::body;
 
-use super::Loaded;
 use crate::App;
 use crate::background::runner::every;
 use crate::background::tasks::Tasks;
@@ -54,14 +53,13 @@ impl App {
     /// Takes the lists over that were fetched since the last time.
     async fn load_verification_lists(&self) -> Result<()> {
         let newest = self.read(body!(async |rx| verification_list::newest(rx).await)).await?;
-        let loaded = &self.0.audience.verification.loaded;
-        if newest == loaded.read().unwrap_or_else(PoisonError::into_inner).fetched_at {
+        let state = &self.0.audience.verification;
+        if newest == state.fetched_at() {
             return Ok(());
         }
         let fetched = self.read(body!(async |rx| verification_list::all(rx).await)).await?;
         let lists = Arc::new(on_a_thread(move || with(&fetched)).await?);
-        let mut loaded = loaded.write().unwrap_or_else(PoisonError::into_inner);
-        *loaded = Loaded { verifier: loaded.verifier.with_lists(lists), fetched_at: newest };
+        state.renew(lists, newest);
         Ok(())
     }
 

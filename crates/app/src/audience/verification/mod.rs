@@ -59,6 +59,17 @@ impl State {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).verifier.clone()
     }
 
+    /// When the newest of the lists was fetched.
+    fn fetched_at(&self) -> Option<Timestamp> {
+        self.loaded.read().unwrap_or_else(PoisonError::into_inner).fetched_at
+    }
+
+    /// Takes other lists, of which the newest was fetched at a time.
+    fn renew(&self, lists: Arc<Lists>, fetched_at: Option<Timestamp>) {
+        let mut loaded = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        *loaded = Loaded { verifier: loaded.verifier.with_lists(lists), fetched_at };
+    }
+
     /// A place for a batch of a project; `None` if it has as many as it may.
     fn place(&self, project: ProjectNumber) -> Option<Place> {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,10 +132,10 @@ impl App {
     /// Why an address gets no account; `None` if it may have one. A name server that is away refuses nobody.
     pub(crate) async fn refuses_account(&self, address: &EmailAddress) -> Option<String> {
         let found = self.0.audience.verification.verifier().verify(address.as_str()).await;
-        if !found.valid {
-            return Some(format!("No mail arrives at this address. {}", found.reasons.join(" ")));
+        if found.is_disposable {
+            return Some("This is a disposable address. Use one that stays yours.".to_owned());
         }
-        found.is_disposable.then(|| "This is a disposable address. Use one that stays yours.".to_owned())
+        (!found.valid).then(|| format!("No mail arrives at this address. {}", found.reasons.join(" ")))
     }
 
     /// Adds what the project knows of addresses.

@@ -6,12 +6,12 @@ use mailwright_core::ids::{JobId, ProjectNumber};
 use mailwright_core::job::JobKind;
 use mailwright_core::project::Project;
 use mailwright_core::time::Timestamp;
+use mailwright_mail::verification::Verification;
 use mailwright_store::audience::verification::{self as store, Wanted};
 use mailwright_store::background::job;
 use mailwright_store::body;
 use serde_json::Value;
 
-use super::Verification;
 use crate::App;
 use crate::error::{Error, Resource, Result};
 

@@ -1,6 +1,6 @@
 //! A file of which the addresses alone count, whatever they look like.
 
-use super::{Layout, RowFailure, no_email};
+use crate::import::{Layout, RowFailure, SHOWN, no_email};
 
 /// The longest address of a row, in bytes.
 const MAX_ADDRESS: usize = 1016;
@@ -47,7 +47,7 @@ impl Layout for Addresses {
         } else {
             return Some(Ok(Given { line, email: email.to_owned() }));
         };
-        let email = email.chars().filter(|c| *c != '\0').take(super::SHOWN).collect();
+        let email = email.chars().filter(|c| *c != '\0').take(SHOWN).collect();
         Some(Err(RowFailure { row: line, email, error: fault.to_owned() }))
     }
 }
@@ -72,7 +72,7 @@ mod tests {
         }
         let long = "a".repeat(MAX_ADDRESS + 1);
         let failure = columns.row(2, ["", long.as_str()].into_iter()).unwrap().unwrap_err();
-        assert_eq!((failure.row, failure.email.len()), (2, super::super::SHOWN));
+        assert_eq!((failure.row, failure.email.len()), (2, SHOWN));
         assert!(Addresses::new(["name"].into_iter()).is_err());
         assert!(Addresses::new(["email", "Email"].into_iter()).is_err());
     }

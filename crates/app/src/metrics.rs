@@ -140,11 +140,7 @@ impl Default for Metrics {
         let hits_lost = Counter::default();
         registry.register("hits_lost", "Opens and clicks that could not be stored", hits_lost.clone());
         let not_logged = Family::default();
-        registry.register(
-            "requests_not_logged",
-            "Requests that the log of requests should have and has not",
-            not_logged.clone(),
-        );
+        registry.register("requests_not_logged", "Requests missing in their log", not_logged.clone());
         let inbound = Family::default();
         registry.register(
             "inbound_messages",

@@ -122,7 +122,7 @@ fn with(fetched: &[Fetched]) -> Lists {
         match lists.clone().renewed(list, &newer.domains) {
             Ok(renewed) => lists = renewed,
             Err(error) => {
-                tracing::error!(%error, list = newer.list, "a list that was fetched cannot be read")
+                tracing::error!(%error, list = newer.list, "a list that was fetched cannot be read");
             }
         }
     }

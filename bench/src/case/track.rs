@@ -11,6 +11,10 @@ const CASE: &str = "track";
 const RATE_BAR: f64 = 0.6;
 /// How many times the median the 99th percentile may be.
 const TAIL_BAR: f64 = 10.0;
+/// The part of the rate that has to be left with the log of requests.
+const LOG_BAR: f64 = 0.97;
+/// How often each way is measured for that.
+const LOG_ROUNDS: usize = 4;
 
 pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
     let bare = limit::best(bench, CASE, &Rows::Track { look_up: false }).await?;
@@ -39,5 +43,31 @@ pub(super) async fn run(bench: &mut Bench<'_>) -> Result<()> {
             bench.add(CASE, what, tail, Unit::Ratio, |line| line.bar(Bar::AtMost(TAIL_BAR)));
         }
     }
-    bench.stop(server, CASE).await
+    bench.stop(server, CASE).await?;
+    log_of_requests(bench).await
+}
+
+/// What the log of requests costs: the same load with it and without, by turns, so that what the machine does besides
+/// falls on both.
+async fn log_of_requests(bench: &mut Bench<'_>) -> Result<()> {
+    let mut rates = [Vec::new(), Vec::new()];
+    let mut errors = 0;
+    for round in 0..2 * LOG_ROUNDS {
+        // with, without, without, with
+        let with = usize::from(matches!(round % 4, 0 | 3));
+        let days = if with == 1 { "30" } else { "0" };
+        let (server, _) = bench.start(&[("MAILWRIGHT_REQUESTS_RETENTION_DAYS", days.to_owned())]).await?;
+        bench.site.database.settle().await?;
+        let measured = bench.load(&server, JUDGED, track_requests(&bench.site)).await?;
+        rates[with].push(measured.per_second);
+        errors += measured.errors;
+        bench.stop(server, CASE).await?;
+    }
+    let [without, with] = rates.map(|mut rates| {
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2 - 1].midpoint(rates[rates.len() / 2])
+    });
+    let what = format!("with the log of requests / without, {}", plural(JUDGED));
+    bench.add(CASE, what, with / without, Unit::Ratio, |line| line.errors(errors).bar(Bar::AtLeast(LOG_BAR)));
+    Ok(())
 }

@@ -27,6 +27,7 @@ mod no_room;
 mod page;
 mod params;
 mod project;
+mod request_log;
 mod schema;
 mod sending;
 mod visit;
@@ -46,7 +47,7 @@ use crate::audience::subscription::{confirm, pages};
 use crate::audience::suppression::{address, file, mail};
 use crate::audience::{
     bulk, consent, contact, contact_field, erasure, event, export, import, segment, subscription,
-    suppression, topic, track, verification,
+    suppression, topic, track, verification, verification_job,
 };
 pub use crate::automation::simulation::Simulation;
 use crate::automation::{
@@ -60,7 +61,7 @@ use crate::insight::{activity, analytics, recipients, stream, upcoming};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
-use crate::project::{audit, invitation, key, member};
+use crate::project::{audit, invitation, key, member, request};
 use crate::sending::upload::served;
 use crate::sending::{campaign, domain, email, send, template, upload};
 
@@ -80,6 +81,11 @@ fn content_routes() -> OpenApiRouter<App> {
         .routes(routes!(track::track))
         .routes(routes!(verification::verify))
         .routes(routes!(verification::verify_many))
+        .routes(routes!(verification_job::segment))
+        .routes(routes!(verification_job::upload))
+        .routes(routes!(verification_job::status))
+        .routes(routes!(verification_job::results))
+        .routes(routes!(verification_job::export))
         // contacts
         .routes(routes!(contact::list, contact::upsert))
         .routes(routes!(contact::get, contact::update, contact::delete))
@@ -255,6 +261,8 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(key::list, key::create))
         .routes(routes!(key::revoke))
         .routes(routes!(audit::list))
+        .routes(routes!(request::list))
+        .routes(routes!(request::get))
         .routes(routes!(webhook_secret::get, webhook_secret::regenerate))
         // recipients, without a key
         .routes(routes!(subscription::get))

@@ -26,8 +26,9 @@ use crate::error::ApiError;
 use crate::feedback::tracking;
 use crate::host;
 use crate::no_room::NoRoom;
+use crate::request_log::{Answered, log};
 use crate::sending::upload::served;
-use crate::visit::{Edge, RequestLimit, Visit};
+use crate::visit::{Edge, Learnt, Visit};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest request id taken over from a client.
@@ -42,17 +43,18 @@ pub(crate) async fn around(State(edge): State<Arc<Edge>>, mut request: Request, 
     let public = request.uri().path().starts_with("/v1/");
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
-    let limit = RequestLimit::default();
+    let learnt = Learnt::default();
     let visit = Visit::new(&edge, &request);
+    let (uri, address) = (request.uri().clone(), visit.address);
     let no_room = request.extensions().get::<NoRoom>().is_some();
     let rest = body::watch(&mut request, &edge.bodies, visit.client);
     auth::watch(&mut request, app);
     let mut response = if public && method == Method::OPTIONS {
         StatusCode::OK.into_response()
-    } else if let Err(refused) = admit(&visit, &request, &limit) {
+    } else if let Err(refused) = admit(&visit, &request, &learnt) {
         refused.into_response()
     } else {
-        request.extensions_mut().insert(limit.clone());
+        request.extensions_mut().insert(learnt.clone());
         request.extensions_mut().insert(visit);
         next.run(request).await
     };
@@ -61,7 +63,9 @@ pub(crate) async fn around(State(edge): State<Arc<Edge>>, mut request: Request, 
         Some(rest) => rest.read().await,
         None => true,
     };
-    if let Some(error) = response.extensions_mut().remove::<ApiError>() {
+    let error = response.extensions_mut().remove::<ApiError>();
+    let code = error.as_ref().map(ApiError::code);
+    if let Some(error) = error {
         response = with_envelope(response, error, &request_id, now);
     }
     let headers = response.headers_mut();
@@ -71,22 +75,26 @@ pub(crate) async fn around(State(edge): State<Arc<Edge>>, mut request: Request, 
     if let Ok(value) = HeaderValue::from_str(&request_id) {
         headers.insert(REQUEST_ID, value);
     }
-    if let Some(allowance) = limit.0.get() {
+    if let Some(allowance) = learnt.allowance() {
         limit_headers(headers, allowance);
     }
     if public {
         cors_headers(headers);
     }
     security_headers(headers, app.settings().base_url.is_https());
-    let seconds = started.elapsed().as_secs_f64();
-    app.metrics().request(
-        method_label(&method),
-        route.as_deref().unwrap_or("none"),
-        response.status().as_u16(),
-        seconds,
-    );
-    tracing::debug!(%request_id, %method, route, status = response.status().as_u16(), seconds, "request answered");
-    if limit.0.get().is_some_and(|allowance| !allowance.allowed) {
+    let took = started.elapsed();
+    let (seconds, status) = (took.as_secs_f64(), response.status().as_u16());
+    app.metrics().request(method_label(&method), route.as_deref().unwrap_or("none"), status, seconds);
+    if let (Some(asker), Some(route)) = (learnt.asker(), route.as_deref()) {
+        let (method, path) = (method_label(&method), uri.path());
+        log(
+            app,
+            asker,
+            &Answered { method, route, path, status, code, took, request_id: &request_id, address, at: now },
+        );
+    }
+    tracing::debug!(%request_id, %method, route, status, seconds, "request answered");
+    if learnt.allowance().is_some_and(|allowance| !allowance.allowed) {
         edge.pause().await;
     }
     response
@@ -146,7 +154,7 @@ fn is_under(path: &str, roots: &[&str]) -> bool {
 }
 
 /// Refuses requests under names that are not the service's, and requests beyond a limit.
-fn admit(visit: &Visit, request: &Request, limit: &RequestLimit) -> Result<(), ApiError> {
+fn admit(visit: &Visit, request: &Request, learnt: &Learnt) -> Result<(), ApiError> {
     let manner = Manner::of(request.method(), request.uri().path());
     if manner.is_probe {
         return Ok(());
@@ -167,7 +175,7 @@ fn admit(visit: &Visit, request: &Request, limit: &RequestLimit) -> Result<(), A
         && let Some(allowance) = visit.edge.app.limiter().take_keyless(visit.client)
         && !allowance.allowed
     {
-        limit.note(allowance);
+        learnt.note(allowance);
         return Err(ApiError::rate_limited(allowance.reset, allowance.limit));
     }
     Ok(())

@@ -11,6 +11,8 @@ use axum::http::{HeaderMap, HeaderValue};
 use mailwright_app::App;
 use mailwright_app::account::client_key::ClientKey;
 use mailwright_app::project::rate_limit::Allowance;
+use mailwright_app::project::request_log::Asker;
+use mailwright_core::ids::ProjectNumber;
 use tokio::sync::Semaphore;
 
 use crate::body::Bodies;
@@ -88,13 +90,33 @@ impl Visit {
     }
 }
 
-/// What the limiter said about a request, carried from the extractor to the answer.
+/// What the extractors learnt of a request, carried to its answer. Every request has it as an extension.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RequestLimit(pub(crate) Arc<OnceLock<Allowance>>);
+pub(crate) struct Learnt(Arc<Facts>);
 
-impl RequestLimit {
+#[derive(Debug, Default)]
+struct Facts {
+    /// What the limiter said.
+    allowance: OnceLock<Allowance>,
+    /// The project, and who asks it for something.
+    asker: OnceLock<(ProjectNumber, Asker)>,
+}
+
+impl Learnt {
     pub(crate) fn note(&self, allowance: Allowance) {
-        let _ = self.0.set(allowance);
+        let _ = self.0.allowance.set(allowance);
+    }
+
+    pub(crate) fn allowance(&self) -> Option<&Allowance> {
+        self.0.allowance.get()
+    }
+
+    pub(crate) fn note_asker(&self, project: ProjectNumber, asker: Asker) {
+        let _ = self.0.asker.set((project, asker));
+    }
+
+    pub(crate) fn asker(&self) -> Option<(ProjectNumber, Asker)> {
+        self.0.asker.get().copied()
     }
 }
 

@@ -50,6 +50,8 @@ names! {
         Key = "Key",
         /// A session.
         Session = "Session",
+        /// A request in the log of requests.
+        Request = "Request",
         /// A background job.
         Job = "Job",
         /// A workflow.

@@ -35,7 +35,7 @@ pub use mailwright_store::project::api_key::KeyKind;
 use crate::audience::{confirmation, segment};
 use crate::background::runner::every;
 use crate::background::tasks::Tasks;
-use crate::background::{job, job_kinds, maintenance};
+use crate::background::{job_kinds, job_worker, maintenance};
 use crate::http_client::HttpClient;
 use crate::metrics::Metrics;
 use crate::secret::InstanceSecret;
@@ -127,7 +127,7 @@ impl App {
         audience::erasure::start(self, tasks);
         automation::start(self, tasks);
         maintenance::start(self, tasks);
-        job::start(self, tasks, job_kinds::open);
+        job_worker::start(self, tasks, job_kinds::open);
         delivery::suspension::start(self, tasks);
         upload::start(self, tasks);
     }

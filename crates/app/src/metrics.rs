@@ -60,6 +60,13 @@ pub struct StateLabels {
     pub state: &'static str,
 }
 
+/// Why a request is not in the log of requests.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct NotLoggedLabels {
+    /// `bound` (too many of one project in a minute), `full` (the buffer) or `database` (it was away).
+    pub reason: &'static str,
+}
+
 /// A piece of background work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct WorkLabels {
@@ -96,6 +103,7 @@ pub struct Metrics {
     queue_depth: Family<LaneLabels, Gauge>,
     queue_age: Family<LaneLabels, Gauge<f64, AtomicU64>>,
     deliveries: Family<OutcomeLabels, Counter>,
+    not_logged: Family<NotLoggedLabels, Counter>,
     workflow_steps: Counter,
     hits_lost: Counter,
     inbound: Family<OutcomeLabels, Counter>,
@@ -131,6 +139,8 @@ impl Default for Metrics {
         registry.register("deliveries", "Hand-overs by outcome", deliveries.clone());
         let hits_lost = Counter::default();
         registry.register("hits_lost", "Opens and clicks that could not be stored", hits_lost.clone());
+        let not_logged = Family::default();
+        registry.register("requests_not_logged", "Requests missing in their log", not_logged.clone());
         let inbound = Family::default();
         registry.register(
             "inbound_messages",
@@ -193,6 +203,7 @@ impl Default for Metrics {
             queue_depth,
             queue_age,
             deliveries,
+            not_logged,
             workflow_steps,
             hits_lost,
             inbound,
@@ -220,6 +231,11 @@ impl Metrics {
     /// Counts an open or a click that could not be stored.
     pub(crate) fn hit_lost(&self) {
         self.hits_lost.inc();
+    }
+
+    /// Counts requests that are not in the log of requests.
+    pub(crate) fn request_not_logged(&self, reason: &'static str, count: u64) {
+        self.not_logged.get_or_create(&NotLoggedLabels { reason }).inc_by(count);
     }
 
     /// Counts steps of workflows.

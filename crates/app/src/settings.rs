@@ -19,6 +19,8 @@ pub struct Settings {
     pub base_url: BaseUrl,
     /// Requests a minute.
     pub requests: RequestLimits,
+    /// The log of requests.
+    pub request_log: RequestLogSettings,
     /// Names under which the service is reached beside the base URL's, in small letters and without ports.
     pub allowed_hosts: Vec<String>,
     /// Whether requests to addresses that users give may go to private networks.
@@ -80,6 +82,17 @@ pub struct RequestLimits {
     pub keyless: i64,
     /// Requests a minute of a client with keys that are not valid.
     pub invalid_keys: i64,
+}
+
+/// What the log of requests keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLogSettings {
+    /// How long requests are kept; zero: there is no log.
+    pub keep: Duration,
+    /// How many of a hundred successful requests are kept, besides all errors.
+    pub sample_percent: u32,
+    /// Whether the addresses of clients are kept.
+    pub addresses: bool,
 }
 
 /// How bodies of requests are read.
@@ -154,6 +167,8 @@ pub struct SystemMailSettings {
 pub struct AccountSettings {
     /// Whether only the first account can be created by signing up.
     pub disable_signups: bool,
+    /// Whether an address to which no mail can be sent gets no account, nor a disposable one.
+    pub verify_addresses: bool,
     /// Projects that a user may own; 0 for no limit.
     pub projects_per_user: i64,
     /// Wrong passwords for an address in a window.

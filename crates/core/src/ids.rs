@@ -195,6 +195,8 @@ macro_rules! with_ids {
             UploadId,
             /// The erasure of a person.
             ErasureId,
+            /// A request in the log of a project's requests.
+            LoggedRequestId,
         }
     };
 }

@@ -21,6 +21,8 @@ names! {
         SimulateWorkflow = "simulate_workflow",
         /// Puts the addresses of a CSV file on the list of those that get no mail.
         ImportSuppressions = "import_suppressions",
+        /// Verifies the addresses of a segment or of a CSV file.
+        VerifyAddresses = "verify_addresses",
     }
 }
 

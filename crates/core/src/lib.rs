@@ -6,6 +6,7 @@
 pub mod activity;
 pub mod activity_log;
 pub mod address;
+pub mod address_file;
 pub mod attempt;
 pub mod audit;
 pub mod bounce;
@@ -34,6 +35,7 @@ pub mod patch;
 pub mod project;
 mod reading;
 pub mod reputation;
+pub mod request_log;
 pub mod role;
 pub mod rollup;
 pub mod segment;

@@ -110,6 +110,8 @@ pub enum Capability {
     ManageMembers,
     /// Reading the audit log.
     ReadAudit,
+    /// Reading the log of requests.
+    ReadRequests,
     /// Changing settings, resetting and deleting the project.
     ManageProject,
     /// Making, replacing and revoking keys.
@@ -129,7 +131,7 @@ struct Rule {
 
 impl Capability {
     /// All of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::ReadContacts,
         Self::WriteContacts,
         Self::ReadCampaigns,
@@ -144,6 +146,7 @@ impl Capability {
         Self::ManageDomains,
         Self::ManageMembers,
         Self::ReadAudit,
+        Self::ReadRequests,
         Self::ManageProject,
         Self::ManageKeys,
         Self::ErasePeople,
@@ -166,6 +169,7 @@ impl Capability {
             Self::ReadMail | Self::ReadProject => rule(Role::Member, &[Scope::Read]),
             Self::WriteMail => rule(Role::Member, &[]),
             Self::ManageDomains | Self::ManageMembers | Self::ReadAudit => rule(Role::Admin, &[]),
+            Self::ReadRequests => rule(Role::Admin, &[Scope::Read]),
             Self::ManageProject | Self::ManageKeys | Self::ErasePeople => {
                 Rule { role: Role::Admin, scopes: None }
             }
@@ -234,6 +238,7 @@ mod tests {
                     Capability::ReadWorkflows,
                     Capability::ReadMail,
                     Capability::ReadProject,
+                    Capability::ReadRequests,
                 ][..],
             ),
             (Scope::Send, &[Capability::Send, Capability::Track]),

@@ -37,6 +37,9 @@ pub(crate) struct ImportArgs {
     /// Whether contacts that the import creates are subscribed, for rows without a value in the column subscribed.
     #[arg(long, value_name = "BOOLEAN", default_value_t = true, action = clap::ArgAction::Set)]
     subscribed: bool,
+    /// Verify the addresses: rows whose address cannot receive mail fail, with the reason.
+    #[arg(long)]
+    verify: bool,
     /// CSV in UTF-8 with a column named email.
     file: PathBuf,
 }
@@ -56,6 +59,7 @@ pub(crate) async fn import(config: &Config, args: ImportArgs) -> Result<ExitCode
     let reader = tokio::task::spawn_blocking(move || read_file(file, &chunks));
     let mut report = Report::new(found.len());
     while let Some(chunk) = read.recv().await {
+        let chunk = if args.verify { Arc::new(app.verified_chunk(&project, &chunk).await?) } else { chunk };
         let applied = app.import_chunk(&project, &chunk, args.subscribed).await;
         let applied = applied.with_context(|| report.interrupted(&args.file))?;
         report.created += applied.created;

@@ -15,6 +15,7 @@ mod serve;
 mod setup;
 mod simulate;
 mod suppressions;
+mod verification;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -74,6 +75,9 @@ enum Command {
     /// Manage the addresses that get no mail of any project.
     #[command(subcommand)]
     Suppressions(suppressions::SuppressionsCommand),
+    /// Manage the lists by which addresses are verified.
+    #[command(subcommand)]
+    Verification(verification::VerificationCommand),
     /// Show the captured mails of the instance itself, newest first.
     Inbox(operate::Inbox),
     /// Check the settings, database, mail server and name server, and say what is wrong.
@@ -159,6 +163,7 @@ fn run() -> Result<ExitCode> {
             Command::Export(args) => export::export(&config, args).await,
             Command::Simulate(args) => simulate::simulate(&config, args).await,
             Command::Tracking(command) => feedback::tracking(&config, command).await,
+            Command::Verification(command) => verification::verification(&config, command).await,
             Command::Bounces(args) => feedback::bounces(&config, args).await,
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,

@@ -81,6 +81,8 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
     app.start_probing(&tasks).await;
     app.start_recorder(&tasks);
     app.start_streams(&tasks);
+    app.start_request_log(&tasks);
+    app.start_verification_lists(&tasks);
     if let Some(listener) = config.listener()? {
         inbound::start(&app, &tasks, &listener, limits.inbound).await?;
     }
@@ -115,6 +117,7 @@ pub(crate) async fn serve(config: &Config, args: &ServeArgs) -> Result<()> {
         }
         let _ = tokio::time::timeout(PATIENCE, server.drain()).await;
         app.stop_recorder();
+        app.stop_request_log();
     };
     let ((), all_ended) = tokio::join!(requests, tasks.stop(PATIENCE));
     if !all_ended {

@@ -41,6 +41,7 @@ const TASKS: [(&str, &str); 16] = [
     ("server/src/import.rs", "reads a file of any size"),
     ("api/src/body/bodies.rs", "parses large bodies on a thread of its own"),
     ("app/src/feedback/machine_lists.rs", "reading long lists takes a thread of its own"),
+    ("app/src/audience/verification/lists.rs", "reading long lists takes a thread of its own"),
     ("app/src/account/password.rs", "hashing takes a thread of its own"),
     ("app/src/sending/upload/mod.rs", "reading pictures takes a thread of its own"),
     ("app/src/sending/key_pool.rs", "making keys takes a thread of its own"),

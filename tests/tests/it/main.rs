@@ -27,6 +27,7 @@ mod moved_time;
 mod pages;
 mod program;
 mod refusals;
+mod requests;
 mod segments;
 mod send;
 mod signin;

@@ -1,8 +1,9 @@
 //! `POST /v1/verify` and `/v1/verify/batch`.
 
 use mailwright_testkit::dns::FakeDns;
+use mailwright_testkit::receiver::{Receiver, Reply};
 use mailwright_testkit::{App, Engine, Value, both_engines, json};
-use mailwright_tests::{issues, items, text};
+use mailwright_tests::{issue, issues, items, text};
 
 const FLAGS: [&str; 11] = [
     "valid",
@@ -131,4 +132,77 @@ both_engines! {
         many(json!(vec!["a@shop.test"; 1_001])).await.assert_error(422, "VALIDATION_ERROR");
         many(json!(["a".repeat(2_000)])).await.assert_error(422, "VALIDATION_ERROR");
     }
+
+    async fn addresses_that_get_no_mail_get_no_account_where_the_instance_says_so(engine: Engine) {
+        let dns = FakeDns::start().await;
+        dns.set_mx("shop.test", [(10, "mx.shop.test")]);
+        dns.set_mx("nomail.test", [(0, ".")]);
+        dns.set_servfail("broken.test");
+        let app = App::builder(engine)
+            .env("MAILWRIGHT_DNS_SERVER", dns.addr.to_string())
+            .env("MAILWRIGHT_VERIFY_EMAIL_ON_SIGNUP", "true")
+            .start()
+            .await;
+        let sign_up = |email: &str| {
+            let body = json!({"email": email, "password": "correct horse battery"});
+            app.request("POST", "/auth/signup").json(&body).send()
+        };
+        for (email, why) in [
+            ("ada@nomail.test", "No mail arrives at this address."),
+            ("ada@nowhere.test", "No mail arrives at this address."),
+            ("ada@mailinator.com", "This is a disposable address."),
+        ] {
+            let answer = sign_up(email).await;
+            answer.assert_error(422, "VALIDATION_ERROR");
+            let found = issue(&answer, "email");
+            assert!(text(&found["message"]).starts_with(why), "{found}");
+        }
+        sign_up("ada+work@shop.test").await.assert_status(200);
+        sign_up("bob@broken.test").await.assert_status(200);
+    }
+
+    async fn lists_are_refreshed_by_a_command_and_a_broken_one_is_refused(engine: Engine) {
+        let (app, _dns) = started(engine).await;
+        let shipped = app.run(&["verification", "lists"]).await;
+        assert!(shipped.contains("disposable") && shipped.contains("personal") && shipped.contains("2026"), "{shipped}");
+        assert!(set(&verify(&app, "ada@new-disposable.test").await).iter().all(|flag| *flag != "isDisposable"));
+
+        let tiny = refresh(&app, "new-disposable.test\n".to_owned(), 404).await;
+        assert!(tiny.1.contains("the list has 1 domains, and at least"), "{tiny:?}");
+        assert!(tiny.1.contains("the answer is 404"), "{tiny:?}");
+        assert_eq!(tiny.0, Some(2));
+        let page = refresh(&app, "<html><body>Not here.</body></html>\n".repeat(9_000), 404).await;
+        assert!(page.0 == Some(2) && page.1.contains("the text is no list of domains"), "{page:?}");
+        assert_eq!(app.run(&["verification", "lists"]).await, shipped, "nothing changed");
+
+        let domains: String = (0..9_000).map(|number| format!("d{number}.test\n")).collect();
+        let taken = refresh(&app, format!("new-disposable.test\n{domains}"), 200).await;
+        assert_eq!(taken.0, Some(0), "{taken:?}");
+        assert!(taken.1.contains("9001 domains  disposable  https://raw.githubusercontent.com/"), "{taken:?}");
+        app.advance(std::time::Duration::from_mins(2)).await;
+        app.eventually("the new list is in force", async || {
+            set(&verify(&app, "ada@new-disposable.test").await).contains(&"isDisposable").then_some(())
+        })
+        .await;
+        assert!(!set(&verify(&app, "ada@mailinator.com").await).contains(&"isDisposable"), "the old one is not");
+        let lists = app.run(&["verification", "lists"]).await;
+        assert!(lists.contains("9001 domains  disposable  https://") && lists.contains("fetched 20"), "{lists}");
+    }
+}
+
+/// Fetches the lists from a mirror that has this one of disposable domains, and answers so for the other.
+async fn refresh(app: &App, disposable: String, status: u16) -> (Option<i32>, String) {
+    let personal: String = (0..6_000).map(|number| format!("p{number}.test\n")).collect();
+    let mirror = Receiver::start(move |call, _| match call.target.as_str() {
+        "/raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/disposable_email_blocklist.conf" => {
+            Reply::Status(200, disposable.clone())
+        }
+        "/raw.githubusercontent.com/Kikobeats/free-email-domains/master/domains.json" => {
+            Reply::Status(status, personal.clone())
+        }
+        _ => Reply::Status(500, String::new()),
+    })
+    .await;
+    let done = app.try_run(&["verification", "refresh", "--mirror", &mirror.url("")]).await;
+    (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
 }

@@ -13,7 +13,7 @@ use crate::auth::ProjectAccess;
 use crate::auth::needs::{ReadContacts, WriteContacts};
 use crate::background::job::{JobView, QueuedJob, not_found};
 use crate::error::{ApiError, ErrorEnvelope, Failure, Result};
-use crate::form::{self, FormFile};
+use crate::form::{self, Form, FormFile};
 use crate::params::PathText;
 
 /// A file to import.
@@ -24,6 +24,10 @@ pub(crate) struct ImportForm {
     /// every other column is a custom field.
     #[schema(value_type = String, format = Binary)]
     file: Vec<u8>,
+    /// `true`: rows whose address cannot receive mail are not imported, and their reason is among the errors. The import takes
+    /// longer then, since name servers are asked.
+    #[schema(value_type = Option<bool>)]
+    verify: Option<bool>,
 }
 
 /// The result of an import.
@@ -66,7 +70,7 @@ impl From<Imported> for ImportResult {
     request_body(content = ImportForm, content_type = "multipart/form-data"),
     responses(
         (status = 202, description = "Queued", body = QueuedJob),
-        (status = 400, description = "The file is missing or is not CSV", body = ErrorEnvelope),
+        (status = 400, description = "The file is missing or is not CSV, or a part cannot be read", body = ErrorEnvelope),
         (status = 413, description = "The file is larger than 5 MB", body = ErrorEnvelope),
         (status = 429, description = "Too many jobs are queued", body = ErrorEnvelope),
     ))]
@@ -75,8 +79,9 @@ pub(crate) async fn upload(
     ProjectAccess(project, ..): ProjectAccess<WriteContacts>,
     request: Request,
 ) -> Result<(StatusCode, Json<QueuedJob>), Failure> {
-    let file = file(request).await?;
-    let id = app.queue_import(&project, file).await?;
+    let form = form::read(request, "file", &["verify"], MAX_UPLOAD).await?;
+    let verifies = verifies(&form)?;
+    let id = app.queue_import(&project, csv_of(form.file)?, verifies).await?;
     Ok((StatusCode::ACCEPTED, Json(QueuedJob::new("The contacts are being imported.", id))))
 }
 
@@ -96,16 +101,26 @@ pub(crate) async fn status(
 
 /// The content of the part `file`, which is CSV.
 pub(super) async fn file(request: Request) -> Result<Vec<u8>, Failure> {
-    let no_file =
-        || ApiError::bad_request("No file was uploaded: send a multipart form with a part named file.");
-    let file = form::file(request, "file", MAX_UPLOAD).await?.ok_or_else(no_file)?;
+    csv_of(form::read(request, "file", &[], MAX_UPLOAD).await?.file)
+}
+
+fn csv_of(file: Option<FormFile>) -> Result<Vec<u8>, Failure> {
+    let no_file = "No file was uploaded: send a multipart form with a part named file.";
+    let file = file.ok_or_else(|| ApiError::bad_request(no_file))?;
     if !is_csv(&file) {
-        return Err(ApiError::bad_request(
-            "The file must be CSV: of the type text/csv, or with a name that ends with .csv.",
-        )
-        .into());
+        let message = "The file must be CSV: of the type text/csv, or with a name that ends with .csv.";
+        return Err(ApiError::bad_request(message).into());
     }
     Ok(file.content)
+}
+
+/// Whether the part `verify` asks for it.
+fn verifies(form: &Form) -> Result<bool, Failure> {
+    match form.fields.get("verify").map_or("", String::as_str) {
+        "true" => Ok(true),
+        "false" | "" => Ok(false),
+        _ => Err(ApiError::bad_request("The part verify must be true or false.").into()),
+    }
 }
 
 fn is_csv(file: &FormFile) -> bool {

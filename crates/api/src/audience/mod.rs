@@ -14,3 +14,4 @@ pub(crate) mod suppression;
 pub(crate) mod topic;
 pub(crate) mod track;
 pub(crate) mod verification;
+pub(crate) mod verification_job;

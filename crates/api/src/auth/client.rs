@@ -5,9 +5,12 @@ use std::net::IpAddr;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use mailwright_app::account::client_key::ClientKey;
+use mailwright_app::project::key::Identity;
+use mailwright_app::project::request_log::Asker;
+use mailwright_core::audit::Actor;
 
 use crate::error::ApiError;
-use crate::visit::Visit;
+use crate::visit::{Learnt, Visit};
 
 /// The address that a request came from.
 pub(crate) struct Client(pub(crate) ClientKey);
@@ -17,6 +20,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Client {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         visit(parts).map(|visit| Self(visit.client))
+    }
+}
+
+/// Notes whose request it is, for the log of requests.
+pub(super) fn note_asker(parts: &Parts, caller: &Identity) {
+    let asker = match &caller.actor {
+        Actor::Key { id, .. } => Asker::Key(*id),
+        Actor::User { id, .. } => Asker::Person(*id),
+        Actor::Operator | Actor::Service => return,
+    };
+    if let Some(learnt) = parts.extensions.get::<Learnt>() {
+        learnt.note_asker(caller.project.number, asker);
     }
 }
 

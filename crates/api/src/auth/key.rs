@@ -7,10 +7,10 @@ use mailwright_app::project::key::Identity;
 use mailwright_app::{App, KeyKind};
 use mailwright_core::role::Capability;
 
-use super::client::visit;
+use super::client::{note_asker, visit};
 use super::permit::{admit, permit};
 use crate::error::ApiError;
-use crate::visit::RequestLimit;
+use crate::visit::Learnt;
 
 /// The owner of a key when the key was last looked up. The key may have been revoked since, or the project may have
 /// been reset: a handler that answers without a transaction in which the key is looked up again calls
@@ -90,14 +90,15 @@ pub(super) async fn guarded(
         && !left.allowed
         && !app.keyring().knows(token)
     {
-        if let Some(limit) = parts.extensions.get::<RequestLimit>() {
-            limit.note(left);
+        if let Some(learnt) = parts.extensions.get::<Learnt>() {
+            learnt.note(left);
         }
         return Err(ApiError::too_many_invalid_keys(left.reset, left.limit));
     }
     let found = look_up.await?;
-    if found.is_none() {
-        app.limiter().note_invalid_key(client);
+    match &found {
+        Some(caller) => note_asker(parts, caller),
+        None => app.limiter().note_invalid_key(client),
     }
     Ok(found)
 }

@@ -37,6 +37,7 @@ needs!(
     ManageKeys,
     ErasePeople,
     ReadAudit,
+    ReadRequests,
     Track,
 );
 

@@ -13,7 +13,7 @@ use mailwright_core::role::{Capability, Holder};
 use super::client::visit;
 use crate::body::{self, Standing};
 use crate::error::ApiError;
-use crate::visit::RequestLimit;
+use crate::visit::Learnt;
 
 /// Asks the one table of roles and scopes.
 pub(super) fn permit(holder: &Holder, capability: Capability) -> Result<(), ApiError> {
@@ -54,8 +54,8 @@ pub(super) fn count_person(app: &App, parts: &Parts, person: UserId) -> Result<(
 
 fn refuse_beyond(parts: &Parts, taken: Option<Allowance>) -> Result<(), ApiError> {
     let Some(allowance) = taken else { return Ok(()) };
-    if let Some(limit) = parts.extensions.get::<RequestLimit>() {
-        limit.note(allowance);
+    if let Some(learnt) = parts.extensions.get::<Learnt>() {
+        learnt.note(allowance);
     }
     if allowance.allowed { Ok(()) } else { Err(ApiError::rate_limited(allowance.reset, allowance.limit)) }
 }

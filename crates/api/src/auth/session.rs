@@ -11,7 +11,7 @@ use mailwright_core::role::Holder;
 use mailwright_store::account::session::Session;
 use mailwright_store::account::user::User;
 
-use super::client::visit;
+use super::client::{note_asker, visit};
 use super::cookie::session_cookie;
 use super::place::Place;
 use super::site::is_own_site;
@@ -34,7 +34,9 @@ pub(super) async fn as_member(
         return Err(ApiError::no_project());
     }
     let session = found.id;
-    Ok((member(found, place)?, session))
+    let caller = member(found, place)?;
+    note_asker(parts, &caller);
+    Ok((caller, session))
 }
 
 /// Who signed in, as a member of a place.

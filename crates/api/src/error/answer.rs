@@ -88,6 +88,11 @@ impl ApiError {
         self
     }
 
+    /// The code.
+    pub(crate) fn code(&self) -> &'static str {
+        self.0.code
+    }
+
     /// The body, now that request id and time are known.
     pub(crate) fn envelope(self, request_id: &str, now: Timestamp) -> ErrorEnvelope {
         let answer = *self.0;

@@ -252,6 +252,7 @@ impl ApiError {
             | Resource::Invitation
             | Resource::Key
             | Resource::Session
+            | Resource::Request
             | Resource::Job
             | Resource::Step
             | Resource::Transition

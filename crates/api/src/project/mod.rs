@@ -5,6 +5,7 @@ pub(crate) mod invitation;
 pub(crate) mod key;
 mod marketing_cap;
 pub(crate) mod member;
+pub(crate) mod request;
 mod utm;
 
 use crate::json::Json;

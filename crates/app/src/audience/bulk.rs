@@ -88,7 +88,8 @@ impl App {
             | JobKind::EnrolSegment
             | JobKind::MigrateExecutions
             | JobKind::SimulateWorkflow
-            | JobKind::ImportSuppressions => return Ok(None),
+            | JobKind::ImportSuppressions
+            | JobKind::VerifyAddresses => return Ok(None),
         };
         let counts = from_value(&job.progress).unwrap_or_default();
         Ok(Some(Status {

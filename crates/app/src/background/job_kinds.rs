@@ -7,6 +7,7 @@ use mailwright_store::background::job::Claimed;
 use crate::audience::bulk::Bulk;
 use crate::audience::import::Import;
 use crate::audience::suppression;
+use crate::audience::verification::Verifying;
 use crate::automation::enrolment::Enrolment;
 use crate::automation::migration::Migration;
 use crate::automation::simulation::Simulation;
@@ -23,6 +24,7 @@ pub(crate) fn open(job: &Claimed, input: Vec<u8>) -> Result<Box<dyn JobHandler>,
         JobKind::EnrolSegment => Box::new(Enrolment::open(project, &input)?),
         JobKind::SimulateWorkflow => Box::new(Simulation::open(project, &input)?),
         JobKind::ImportSuppressions => Box::new(suppression::Import::open(project, input)?),
+        JobKind::VerifyAddresses => Box::new(Verifying::open(project, &job.progress, input)?),
         JobKind::MigrateExecutions => Box::new(Migration::open(project, &input)?),
     })
 }

@@ -216,6 +216,8 @@ impl App {
             self.forget_feedback(number, now).await?;
             self.forget_suppressions(number, now).await?;
             self.forget_topics(number).await?;
+            self.forget_requests(number, now).await?;
+            self.forget_verifications(number, now).await?;
             while search::build_step(&self.0.db, number, now).await? {}
             while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
             {

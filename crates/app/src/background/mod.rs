@@ -9,6 +9,7 @@ mod due;
 mod due;
 pub mod job;
 pub(crate) mod job_kinds;
+pub(crate) mod job_worker;
 pub(crate) mod maintenance;
 pub(crate) mod project_work;
 pub(crate) mod runner;

@@ -13,7 +13,7 @@ use crate::App;
 use crate::background::runner::{Job, Runner};
 use crate::background::tasks::Tasks;
 use crate::error::Result;
-use crate::http_client::{ConfiguredUrl, HttpClient, Request};
+use crate::http_client::HttpClient;
 
 /// How often a process looks whether lists were fetched.
 const RELOADED: Duration = Duration::from_mins(1);
@@ -111,18 +111,8 @@ async fn fetch(
     source: &Source,
     mirror: Option<&str>,
 ) -> std::result::Result<Vec<Network>, String> {
-    let url = match (mirror, source.url.split_once("://")) {
-        (Some(mirror), Some((_, place))) => format!("{}/{place}", mirror.trim_end_matches('/')),
-        _ => source.url.to_owned(),
-    };
-    let url = ConfiguredUrl::parse(&url).map_err(|refusal| refusal.to_string())?;
-    let request = Request::get(url).following_redirects().may_repeat();
-    let answer = http.send(request).await.map_err(|error| error.to_string())?;
-    if !answer.status.is_success() {
-        return Err(format!("the answer is {}", answer.status));
-    }
-    let text = std::str::from_utf8(&answer.body).map_err(|_| "the list is no UTF-8".to_owned())?;
-    source.read(text).map_err(|error| error.to_string())
+    let text = http.fetch_list(source.url, mirror).await?;
+    source.read(&text).map_err(|error| error.to_string())
 }
 
 /// The tables that ship with the program, and the lists that were fetched.

@@ -22,6 +22,7 @@ mod error;
 mod exchange;
 mod hosts;
 mod limits;
+mod list;
 mod network;
 mod redirect;
 #[cfg(test)]

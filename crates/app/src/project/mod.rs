@@ -6,6 +6,7 @@ pub mod bootstrap;
 pub mod key;
 pub mod member;
 pub mod rate_limit;
+pub mod request_log;
 
 use mailwright_core::audit::{Action, Actor};
 use mailwright_core::ids::{ProjectId, ProjectNumber, TemplateId, UserId};
@@ -33,6 +34,7 @@ use crate::error::{Error, Resource, Result};
 use crate::project::key::{Keyring, pair, stored_pair};
 use crate::project::member::still_may;
 use crate::project::rate_limit::Limiter;
+use crate::project::request_log::RequestLog;
 use crate::settings::Settings;
 
 pub use key::{MadeKey, WithKeys};
@@ -48,6 +50,7 @@ const LANGUAGE: &str = "en";
 pub(crate) struct State {
     keyring: Keyring,
     limiter: Limiter,
+    request_log: RequestLog,
 }
 
 impl State {
@@ -55,6 +58,7 @@ impl State {
         Self {
             keyring: Keyring::new(db, clock.clone()),
             limiter: Limiter::new(db, clock.clone(), settings.requests),
+            request_log: RequestLog::new(settings.request_log),
         }
     }
 }

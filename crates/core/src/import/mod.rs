@@ -16,7 +16,7 @@ pub const MAX_UPLOAD: usize = 5 * 1024 * 1024;
 /// How many failures of an import are kept; all are counted.
 pub const MAX_FAILURES: u64 = 1000;
 /// How much of a cell is shown in a failure, in characters.
-const SHOWN: usize = 320;
+pub(crate) const SHOWN: usize = 320;
 /// How many columns of a header are shown, and how much of each name, in characters.
 const SHOWN_NAMES: usize = 10;
 const SHOWN_NAME: usize = 100;
@@ -38,6 +38,9 @@ pub struct ImportProgress {
     pub updated: u64,
     /// Rows that failed.
     pub failed: u64,
+    /// Whether the addresses are verified before they are imported.
+    #[serde(default)]
+    pub verifies: bool,
 }
 
 impl ImportProgress {
@@ -167,7 +170,7 @@ impl Layout for Columns {
 }
 
 /// What a header without the column `email` looks like, and what is probably the matter.
-fn no_email(names: &[&str]) -> String {
+pub(crate) fn no_email(names: &[&str]) -> String {
     let clip = |text: &str| text.trim().chars().take(SHOWN_NAME).collect::<String>();
     let mut shown: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| format!("{:?}", clip(name))).collect();
     if names.len() > SHOWN_NAMES {

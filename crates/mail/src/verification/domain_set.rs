@@ -25,6 +25,14 @@ pub enum ListError {
         /// How many lines are not.
         refused: usize,
     },
+    /// It has so few domains that most of the list must be missing.
+    #[error("the list has {read} domains, and at least {least} are expected")]
+    TooSmall {
+        /// How many domains it has.
+        read: usize,
+        /// How many it should have at least.
+        least: usize,
+    },
 }
 
 /// Domains, in lower case and A-labels. A name is in the set when the name or one above it was listed.

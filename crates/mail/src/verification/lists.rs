@@ -6,6 +6,42 @@ use std::sync::LazyLock;
 use super::domain_set::{DomainSet, ListError, suffixes};
 use super::providers;
 
+mailwright_core::names! {
+    /// A list that others publish and that changes often.
+    pub enum PublishedList {
+        /// Domains of disposable addresses.
+        Disposable = "disposable",
+        /// Domains at which private persons get a mailbox.
+        Personal = "personal",
+    }
+}
+
+impl PublishedList {
+    /// Where its newest state is published: a domain on each line, or a JSON array of them.
+    pub fn url(self) -> &'static str {
+        match self {
+            Self::Disposable => {
+                "https://raw.githubusercontent.com/disposable-email-domains/disposable-email-domains/main/\
+                 disposable_email_blocklist.conf"
+            }
+            Self::Personal => {
+                "https://raw.githubusercontent.com/Kikobeats/free-email-domains/master/domains.json"
+            }
+        }
+    }
+
+    /// Where the list that comes with the program is from, and of when.
+    pub fn origin(self) -> String {
+        let text = match self {
+            Self::Disposable => DISPOSABLE,
+            Self::Personal => PERSONAL,
+        };
+        let said = text.lines().map_while(|line| line.strip_prefix("# ")).collect::<Vec<_>>().join(" ");
+        let said = said.split_once("Origin: ").map_or(said.as_str(), |(_, origin)| origin);
+        said.split(" One domain on each line").next().unwrap_or(said).to_owned()
+    }
+}
+
 const DISPOSABLE: &str = include_str!("data/disposable.txt");
 const PERSONAL: &str = include_str!("data/personal.txt");
 const ALIAS: &str = include_str!("data/alias.tsv");
@@ -52,6 +88,26 @@ impl Lists {
     /// out, and so are public suffixes. The large providers need not be in the text.
     pub fn with_personal(self, text: &str) -> Result<Self, ListError> {
         Ok(Self { personal: DomainSet::parse(text, |domain| !ALIASES.contains_key(domain))?, ..self })
+    }
+
+    /// These lists with a newer state of one of them, as it is published. A text with less than half as many domains as the
+    /// list that comes with the program is refused: most of it is missing.
+    pub fn renewed(self, list: PublishedList, text: &str) -> Result<Self, ListError> {
+        let shipped = Self::default();
+        let lists = match list {
+            PublishedList::Disposable => self.with_disposable(text)?,
+            PublishedList::Personal => self.with_personal(text)?,
+        };
+        let (read, least) = (lists.of(list).len(), shipped.of(list).len() / 2);
+        if read < least { Err(ListError::TooSmall { read, least }) } else { Ok(lists) }
+    }
+
+    /// The domains of a list.
+    pub fn of(&self, list: PublishedList) -> &DomainSet {
+        match list {
+            PublishedList::Disposable => &self.disposable,
+            PublishedList::Personal => &self.personal,
+        }
     }
 
     /// The disposable domains.
@@ -176,6 +232,24 @@ mod tests {
         assert_eq!(lists.personal_entry("gmail.com"), Some("gmail.com"));
         assert_eq!(lists.personal_entry("duck.com"), None);
         assert!(lists.with_personal("<html>").is_err());
+    }
+
+    #[test]
+    fn a_list_of_which_most_is_missing_is_refused() {
+        for list in PublishedList::ALL {
+            assert!(list.origin().contains("2026"), "{}", list.origin());
+            let shipped = Lists::default().of(list).len();
+            let text = |count: usize| (0..count).map(|n| format!("d{n}.example\n")).collect::<String>();
+            let refused = Lists::default().renewed(list, &text(shipped / 2 - 1)).unwrap_err();
+            assert_eq!(refused, ListError::TooSmall { read: shipped / 2 - 1, least: shipped / 2 });
+            let lists = Lists::default().renewed(list, &text(shipped / 2)).unwrap();
+            assert!(lists.of(list).find("d1.example").is_some());
+            let as_json: Vec<_> =
+                Lists::default().of(list).iter().map(|one| format!("  \"{one}\"")).collect();
+            let lists = Lists::default().renewed(list, &format!("[\n{}\n]\n", as_json.join(",\n"))).unwrap();
+            assert_eq!(lists.of(list).len(), shipped);
+            assert!(Lists::default().renewed(list, "<!doctype html><title>404</title>").is_err());
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ use futures_util::stream::{self, StreamExt as _};
 
 pub use domain_set::{DomainSet, ListError, MAX_LIST_BYTES, MAX_LIST_DOMAINS};
 pub use facts::DEADLINE;
-pub use lists::Lists;
+pub use lists::{Lists, PublishedList};
 pub use result::Verification;
 
 use crate::dns::Dns;

@@ -70,6 +70,11 @@ impl Verification {
         }
     }
 
+    /// A result that was stored, without its flags and reasons: the address, and the one that was probably meant.
+    pub fn of(email: String, meant: Option<String>) -> Self {
+        Self { suggested_email: meant.clone(), did_you_mean: meant, ..Self::new(&email) }
+    }
+
     /// Adds what the caller knows of the address, one English sentence. The reason that there is nothing else to say is
     /// left out then.
     pub fn add_reason(&mut self, reason: impl Into<String>) {

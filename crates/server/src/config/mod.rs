@@ -34,7 +34,7 @@ pub(crate) use sections::Listener;
 use checks::check_spf;
 use sections::{
     Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
-    Login, Mailbox, Oauth, Segments, Sending, Sns, Tracking,
+    Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
 };
 use uploads::Uploads;
 
@@ -62,6 +62,7 @@ pub(crate) struct Config {
     dns_server: String,
     secret: Hidden,
     disable_signups: bool,
+    verify_email_on_signup: bool,
     projects_per_user: i64,
     auto_project_disable: bool,
     trusted_proxies: usize,
@@ -69,6 +70,7 @@ pub(crate) struct Config {
     pub(crate) log: String,
     drain_ms: u64,
     http: Http,
+    requests: Requests,
     database: Database,
     delivery: Delivery,
     sending: Sending,
@@ -282,6 +284,7 @@ impl Config {
                 keyless: self.keyless_requests_per_minute,
                 invalid_keys: self.invalid_keys_per_minute,
             },
+            request_log: self.requests.settings(),
             allowed_hosts: self.allowed_hosts()?,
             allow_private_networks: self.allow_private_networks,
             bodies: self.http.bodies(),
@@ -332,6 +335,7 @@ impl Config {
             tracking: self.tracking.settings(),
             accounts: AccountSettings {
                 disable_signups: self.disable_signups,
+                verify_addresses: self.verify_email_on_signup,
                 projects_per_user: self.projects_per_user,
                 attempts_per_address: self.login.attempts_per_address,
                 attempts_per_client: self.login.attempts_per_client,

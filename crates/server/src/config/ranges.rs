@@ -14,7 +14,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 63] = [
+pub(super) const RANGES: [(&str, i64, i64); 65] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -35,6 +35,8 @@ pub(super) const RANGES: [(&str, i64, i64); 63] = [
     ("http.write_seconds", 1, MOST_SECONDS),
     // twice the largest body: the large bodies of a client have half of the budget at most
     ("http.body_budget_mb", 100, 1_048_576),
+    ("requests.retention_days", 0, 3650),
+    ("requests.sample_percent", 0, 100),
     // one is for reads that may take long
     ("database.connections", 2, 10_000),
     ("database.lock_wait_ms", 1, 600_000),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use mailwright_app::feedback::Volume;
 use mailwright_app::settings::{
-    ActivitySettings, BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings,
+    ActivitySettings, BodySettings, ClientSecret, InboundSettings, OauthSettings, ProviderSettings, RequestLogSettings,
     SnsSettings, TrackingSettings,
 };
 use mailwright_core::address::DomainName;
@@ -46,6 +46,24 @@ impl Http {
             pause: Duration::from_secs(self.body_pause_seconds),
             whole: Duration::from_secs(self.body_seconds),
             budget: self.body_budget_mb * 1024 * 1024,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Requests {
+    retention_days: u64,
+    sample_percent: u32,
+    log_addresses: bool,
+}
+
+impl Requests {
+    pub(super) fn settings(&self) -> RequestLogSettings {
+        RequestLogSettings {
+            keep: Duration::from_hours(24 * self.retention_days),
+            sample_percent: self.sample_percent,
+            addresses: self.log_addresses,
         }
     }
 }

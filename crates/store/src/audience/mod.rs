@@ -22,3 +22,5 @@ pub mod segment;
 pub mod suppression;
 pub mod topic;
 pub(crate) mod touched;
+pub mod verification;
+pub mod verification_list;

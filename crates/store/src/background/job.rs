@@ -199,6 +199,17 @@ pub async fn advance(
     held(changed)
 }
 
+/// Extends the lease of a claim. One that is no longer the newest fails with [`Error::Contention`].
+pub async fn extend(tx: &mut Tx<'_>, claim: ClaimRef, lease_until: Timestamp) -> Result<()> {
+    let changed = tx
+        .execute(
+            "update jobs set due_at = $4 where project_id = $1 and id = $2 and claim = $3 and due_at is not null",
+            args![claim.project, claim.id, claim.number, lease_until],
+        )
+        .await?;
+    held(changed)
+}
+
 fn held(changed: u64) -> Result<()> {
     if changed == 1 { Ok(()) } else { Err(Error::Contention("the job was taken over".into())) }
 }

@@ -9,6 +9,7 @@ pub mod automation;
 pub mod member;
 pub mod purge;
 pub mod rate_limit;
+pub mod request_log;
 mod settings;
 
 use mailwright_core::address::EmailAddress;

@@ -23,6 +23,7 @@ const GLOBAL_TABLES: [&str; 19] = [
     "next_hops",
     "projects",
     "proofs",
+    "published_domains",
     "published_networks",
     "recovery_codes",
     "reset_requests",

@@ -6,6 +6,7 @@ mod form;
 mod import;
 mod jobs;
 mod operations;
+mod verification;
 
 use std::time::Duration;
 

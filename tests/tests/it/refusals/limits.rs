@@ -97,6 +97,18 @@ fn jobs(world: &World) -> (Filler, Vec<Refusal>) {
         bulk("post /contacts/bulk-delete"),
         import.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         suppress.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
+        world.key("post /v1/verify/segment", &[]).json(&json!({"segmentId": world.id("static")})).refused(
+            "too many jobs",
+            429,
+            "RATE_LIMIT_EXCEEDED",
+        ),
+        world
+            .key("post /v1/verify/file", &[])
+            .body(
+                form("v.csv", "text/csv", "email\nnew@example.com\n"),
+                "multipart/form-data; boundary=limit",
+            )
+            .refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         enrol.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         migrate.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),
         simulate.refused("too many jobs", 429, "RATE_LIMIT_EXCEEDED"),

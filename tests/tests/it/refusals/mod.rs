@@ -22,6 +22,7 @@ mod suppressions;
 mod templates;
 mod topics;
 mod uploads;
+mod verification;
 mod workflows;
 mod world;
 
@@ -41,6 +42,7 @@ both_engines! {
             templates::refusals(&world),
             topics::refusals(&world),
             uploads::refusals(&world),
+            verification::refusals(&world),
             campaigns::refusals(&world),
             workflows::refusals(&world),
             sending::refusals(&world),

@@ -20,6 +20,8 @@ const SETTINGS: &[(&str, &str)] = &[
     ("MAILWRIGHT_UPLOADS_MB_PER_PROJECT", "0"),
     ("MAILWRIGHT_LOGIN_ATTEMPTS_PER_CLIENT", "10000"),
     ("MAILWRIGHT_LOGIN_ATTEMPTS_PER_ADDRESS", "1000"),
+    // it keeps what is refused, a second later
+    ("MAILWRIGHT_REQUESTS_RETENTION_DAYS", "0"),
     ("MAILWRIGHT_SNS_TOPICS", "arn:aws:sns:eu-west-1:1:mail"),
 ];
 

@@ -48,6 +48,7 @@ const GROUPS: [(&str, &str, &str); 21] = [
     ("Projects", "Projects", "The projects of who is signed in, their settings, state and audit log."),
     ("Members", "Members", "Who works in a project, in which role."),
     ("Keys", "Keys", "Keys with scopes of their own."),
+    ("Requests", "Requests", "What keys and people asked of a project, and what they were answered."),
     (
         "Recipients",
         "Recipients",

@@ -108,6 +108,7 @@ fn of_audience() -> Vec<(&'static str, Value)> {
     });
     vec![
         ("VerifyAddressRequest", json!({ "email": "ada@gmial.com" })),
+        ("VerifySegmentRequest", json!({ "segmentId": "01890000-0000-7000-8000-000000000011" })),
         ("VerifyAddressesRequest", json!({ "emails": ["ada@example.org", "info@example.com"] })),
         (
             "TrackRequest",

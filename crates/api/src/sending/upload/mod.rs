@@ -135,7 +135,7 @@ pub(crate) async fn upload(
 ) -> Result<Json<UploadView>> {
     let none =
         || ApiError::bad_request("No picture was uploaded: send a multipart form with a part named image.");
-    let file = form::file(request, "image", MAX_BYTES).await?.ok_or_else(none)?;
+    let file = form::read(request, "image", &[], MAX_BYTES).await?.file.ok_or_else(none)?;
     let name = file.name.as_deref();
     let upload = app.upload_picture(&project, &caller.actor, file.content.into(), name).await?;
     Ok(Json(UploadView::new(&app, &project, upload)))

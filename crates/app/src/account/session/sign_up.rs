@@ -1,6 +1,7 @@
 //! Signing up.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::issue::Issue;
 use mailwright_store::account::one_time_link::Purpose;
 use mailwright_store::account::user::{self, NewUser};
 use mailwright_store::body;
@@ -30,6 +31,7 @@ impl App {
         self.count_client("mail", client).await?;
         // a password costs time to hash, so whoever is not let in is refused before
         self.check_sign_up(&wanted).await?;
+        self.check_address(&wanted.email).await?;
         let sender = self.system_sender().await?;
         let hash = self.0.account.passwords.hash(wanted.password).await?;
         let (now, open) = (self.0.clock.now(), self.signs_up());
@@ -78,6 +80,17 @@ impl App {
         let user = user.ok_or_else(|| Error::Internal("an account vanished while it was made".into()))?;
         tracing::info!(user = %user.id, first, "an account was created");
         self.open_session(user, Some(checked), None, Some(client), first).await
+    }
+
+    /// Refuses an address to which no mail can be sent, and a disposable one, where the instance wants that.
+    async fn check_address(&self, email: &EmailAddress) -> Result<()> {
+        if !self.settings().accounts.verify_addresses {
+            return Ok(());
+        }
+        match self.refuses_account(email).await {
+            None => Ok(()),
+            Some(why) => Err(Error::Invalid(vec![Issue::new("email", "invalid_string", why)])),
+        }
     }
 
     fn signs_up(&self) -> bool {

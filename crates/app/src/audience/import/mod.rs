@@ -5,6 +5,7 @@
 mod chunks;
 mod rows;
 mod upload;
+mod verified;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub use chunks::{Chunk, Chunks, NO_ROWS};
 pub use rows::Applied;
 use rows::apply;
 pub(crate) use upload::{Import, UploadedFile, keep_failures};
+use verified::verified;
 
 /// How often a chunk is tried again because somebody changed one of its contacts meanwhile.
 const PATIENCE: Patience = Patience::of(100);
@@ -37,10 +39,15 @@ pub struct Imported {
 }
 
 impl App {
-    /// Queues the import of an uploaded file.
-    pub async fn queue_import(&self, project: &Project, file: Vec<u8>) -> Result<JobId> {
-        self.queue_job(project, JobKind::ImportContacts, file, to_value(&ImportProgress::default()), None)
-            .await
+    /// Queues the import of an uploaded file. With `verifies`, rows whose address cannot receive mail fail.
+    pub async fn queue_import(&self, project: &Project, file: Vec<u8>, verifies: bool) -> Result<JobId> {
+        let begun = ImportProgress { verifies, ..ImportProgress::default() };
+        self.queue_job(project, JobKind::ImportContacts, file, to_value(&begun), None).await
+    }
+
+    /// A chunk of which rows fail whose address cannot receive mail, with the reason.
+    pub async fn verified_chunk(&self, project: &Project, chunk: &Chunk<Columns>) -> Result<Chunk<Columns>> {
+        Ok(verified(self, project.number, chunk).await?)
     }
 
     /// How an import is getting on; `None` when the project has no such import.

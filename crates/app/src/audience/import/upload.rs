@@ -13,7 +13,9 @@ use serde_json::Value;
 
 use super::chunks::{Chunk, Chunks, NO_ROWS, header, not_utf8};
 use super::rows::apply;
-use crate::background::job::{Batch, JobHandler, Part, StepResult, from_value, to_value};
+use super::verified::verified;
+use crate::App;
+use crate::background::job::{Ask, Batch, JobHandler, Part, StepResult, from_value, to_value};
 use crate::error::Result;
 
 /// An uploaded file, cut into chunks.
@@ -86,7 +88,8 @@ impl JobHandler for Import {
         let before: ImportProgress = from_value(progress)?;
         let (chunk, is_last) = self.file.chunk(before.position())?;
         let percent = self.file.percent(chunk.end);
-        Ok(Part::Batch(Arc::new(Rows { project: self.project, before, chunk, percent, is_last })))
+        let rows = Rows { project: self.project, before, chunk, percent, is_last };
+        Ok(if before.verifies { Part::Ask(Arc::new(rows)) } else { Part::Batch(Arc::new(rows)) })
     }
 }
 
@@ -98,6 +101,16 @@ struct Rows {
     chunk: Chunk<Columns>,
     percent: i64,
     is_last: bool,
+}
+
+impl Ask for Rows {
+    fn run<'t>(&'t self, app: &'t App) -> BoxFuture<'t, mailwright_store::Result<Arc<dyn Batch>>> {
+        Box::pin(async move {
+            let chunk = verified(app, self.project, &self.chunk).await?;
+            let Self { project, before, percent, is_last, .. } = *self;
+            Ok(Arc::new(Self { project, before, chunk, percent, is_last }) as Arc<dyn Batch>)
+        })
+    }
 }
 
 impl Batch for Rows {

@@ -122,6 +122,16 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
     Migration { number: 30, name: "uploads", sql: include_str!("../../../migrations/0030_uploads.sql") },
+    Migration {
+        number: 33,
+        name: "request log",
+        sql: include_str!("../../../migrations/0033_request_log.sql"),
+    },
+    Migration {
+        number: 34,
+        name: "verification",
+        sql: include_str!("../../../migrations/0034_verification.sql"),
+    },
     Migration { number: 35, name: "erasure", sql: include_str!("../../../migrations/0035_erasure.sql") },
     Migration {
         number: 36,

@@ -75,7 +75,7 @@ impl World {
                 json!({"fromStepId": UNKNOWN_ID, "toStepId": UNKNOWN_ID})
             }
             ("post", "/workflows/{id}/executions") => json!({"contactId": UNKNOWN_ID}),
-            ("post", "/workflows/{id}/enrol") => json!({"segmentId": UNKNOWN_ID}),
+            ("post", "/workflows/{id}/enrol" | "/v1/verify/segment") => json!({"segmentId": UNKNOWN_ID}),
             ("post", "/events/track") => json!({"name": "signup", "email": address}),
             ("post", "/suppressions") => {
                 json!({"name": name, "kind": "ADDRESS", "pattern": address})

@@ -36,6 +36,7 @@ const READ_MAIL: Rule = (MEMBER, Some(&["read"]));
 const WRITE_MAIL: Rule = (MEMBER, Some(&[]));
 const READ_PROJECT: Rule = (MEMBER, Some(&["read"]));
 const MANAGE: Rule = (ADMIN, Some(&[]));
+const READ_REQUESTS: Rule = (ADMIN, Some(&["read"]));
 const PEOPLE_MANAGE: Rule = (ADMIN, None);
 
 pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
@@ -43,6 +44,11 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("post", "/v1/track", Access::Track(&["send", "contacts"])),
     ("post", "/v1/verify", Access::Project(READ_CONTACTS)),
     ("post", "/v1/verify/batch", Access::Project(READ_CONTACTS)),
+    ("post", "/v1/verify/segment", Access::Project(READ_CONTACTS)),
+    ("post", "/v1/verify/file", Access::Project(READ_CONTACTS)),
+    ("get", "/v1/verify/jobs/{jobId}", Access::Project(READ_CONTACTS)),
+    ("get", "/v1/verify/jobs/{jobId}/results", Access::Project(READ_CONTACTS)),
+    ("get", "/v1/verify/jobs/{jobId}/export", Access::Project(READ_CONTACTS)),
     ("get", "/contacts", Access::Project(READ_CONTACTS)),
     ("post", "/contacts", Access::Project(WRITE_CONTACTS)),
     ("post", "/contacts/lookup", Access::Project(READ_CONTACTS)),
@@ -241,6 +247,8 @@ pub(in crate::accounts) const TABLE: &[(&str, &str, Access)] = &[
     ("get", "/projects/{id}/webhook-secret", Access::Mine(PEOPLE_MANAGE)),
     ("post", "/projects/{id}/webhook-secret", Access::Mine(PEOPLE_MANAGE)),
     ("get", "/projects/{id}/audit", Access::Path(MANAGE)),
+    ("get", "/requests", Access::Project(READ_REQUESTS)),
+    ("get", "/requests/{id}", Access::Project(READ_REQUESTS)),
     ("get", "/unsubscribe/{id}", Access::Open),
     ("post", "/unsubscribe/{id}", Access::Open),
     ("get", "/subscribe/{id}", Access::Open),

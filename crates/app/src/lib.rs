@@ -98,7 +98,7 @@ impl App {
         let http = HttpClient::new(dns.clone(), settings.allow_private_networks);
         Self(Arc::new(Inner {
             account: account::State::new(http.clone()),
-            project: project::State::new(&db, &clock, &settings),
+            project: project::State::new(&db, &clock, &settings, http.clone()),
             audience: audience::State::new(&db, &dns),
             sending: sending::State::new(&db),
             automation: automation::State::new(http.clone()),
@@ -126,6 +126,7 @@ impl App {
         maintenance::start(self, tasks);
         job::start(self, tasks, job_kinds::open);
         delivery::suspension::start(self, tasks);
+        project::billing::start(self, tasks);
     }
 
     /// Whether the database takes writes, as far as is known.

@@ -189,6 +189,10 @@ macro_rules! with_ids {
             TopicId,
             /// An entry of the evidence of a contact's consent.
             ConsentId,
+            /// A batch of mails that is reported to the payment service.
+            BatchId,
+            /// A mail that tells members of a limit.
+            NoticeId,
         }
     };
 }

@@ -7,6 +7,7 @@ pub mod activity;
 pub mod address;
 pub mod attempt;
 pub mod audit;
+pub mod billing;
 pub mod bounce;
 pub mod bulk;
 pub mod campaign;

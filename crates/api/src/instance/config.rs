@@ -76,7 +76,7 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
         },
         features: Features {
             signup: Signup { enabled: first_user || !settings.accounts.disable_signups, first_user },
-            billing: off(),
+            billing: Feature { enabled: app.bills() },
             storage: off(),
             auth_providers: AuthProviders {
                 github: app.offers(Provider::GitHub),

@@ -2,6 +2,7 @@
 //! project's lock, because the role may have been lost since the request began.
 
 pub mod audit;
+pub mod billing;
 pub mod bootstrap;
 pub mod key;
 pub mod member;
@@ -30,6 +31,7 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::automation::schedule;
 use crate::error::{Error, Resource, Result};
+use crate::http_client::HttpClient;
 use crate::project::key::{Keyring, pair, stored_pair};
 use crate::project::member::still_may;
 use crate::project::rate_limit::Limiter;
@@ -48,13 +50,15 @@ const LANGUAGE: &str = "en";
 pub(crate) struct State {
     keyring: Keyring,
     limiter: Limiter,
+    pub(crate) billing: billing::State,
 }
 
 impl State {
-    pub(crate) fn new(db: &Db, clock: &Clock, settings: &Settings) -> Self {
+    pub(crate) fn new(db: &Db, clock: &Clock, settings: &Settings, http: HttpClient) -> Self {
         Self {
             keyring: Keyring::new(db, clock.clone()),
             limiter: Limiter::new(db, clock.clone(), settings.requests),
+            billing: billing::State::new(http),
         }
     }
 }
@@ -72,6 +76,8 @@ pub struct SetupState {
     pub last_campaign_sent_at: Option<Timestamp>,
     /// Whether a workflow is enabled.
     pub has_enabled_workflow: bool,
+    /// Whether it has a subscription.
+    pub has_subscription: bool,
 }
 
 impl App {
@@ -254,6 +260,7 @@ impl App {
                 has_sent: emails.iter().any(|(_, count)| *count > 0),
                 last_campaign_sent_at: campaign::last_sent(rx, number).await?,
                 has_enabled_workflow: workflow::has_enabled(rx, number).await?,
+                has_subscription: store::billing::account::get(rx, number).await?.subscription.is_some(),
             })
         }))
         .await

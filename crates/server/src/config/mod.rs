@@ -32,7 +32,7 @@ pub(crate) use sections::Listener;
 
 use checks::check_spf;
 use sections::{
-    Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login,
+    Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login,
     Mailbox, Oauth, Segments, Sending, Sns, Tracking,
 };
 
@@ -82,6 +82,7 @@ pub(crate) struct Config {
     mailbox: Mailbox,
     login: Login,
     oauth: Oauth,
+    billing: Billing,
 }
 
 impl Config {
@@ -336,6 +337,7 @@ impl Config {
             system_mail: self.system_mail(&base_url)?,
             base_url,
             oauth: self.oauth.settings()?,
+            billing: self.billing.settings()?,
         })
     }
 }

@@ -96,6 +96,9 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("memberships", Retirement::Following),
     ("invitations", Retirement::Following),
     ("suspensions", Retirement::Following),
+    ("billing_accounts", Retirement::Following),
+    ("billing_metered", Retirement::Following),
+    ("billing_notices", Retirement::Following),
     ("departures", Retirement::Cascading),
 ];
 

@@ -6,7 +6,7 @@ use super::sample::{self, Side};
 use super::shape::{Shape, plain_text, resolved};
 
 /// The groups in the order of the contract, and after it what the contract does not have: tag, title, introduction.
-const GROUPS: [(&str, &str, &str); 20] = [
+const GROUPS: [(&str, &str, &str); 21] = [
     ("Public API", "Public API", "Sending mail and recording events. These answer with `{success, data}`."),
     (
         "Contacts",
@@ -40,6 +40,7 @@ const GROUPS: [(&str, &str, &str); 20] = [
         "People: signing up and in, passwords, second factors, sessions.",
     ),
     ("Projects", "Projects", "The projects of who is signed in, their settings, state and audit log."),
+    ("Billing", "Billing", "What a project pays, and the limits on how much mail it may have in a month."),
     ("Members", "Members", "Who works in a project, in which role."),
     ("Keys", "Keys", "Keys with scopes of their own."),
     (

@@ -121,6 +121,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
+    Migration { number: 31, name: "billing", sql: include_str!("../../../migrations/0031_billing.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.

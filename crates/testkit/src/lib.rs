@@ -43,6 +43,7 @@ pub mod dns;
 mod http;
 pub mod mail_in;
 pub mod net;
+pub mod payments;
 pub mod postfix;
 mod prepared;
 pub mod provider;

@@ -45,7 +45,10 @@ pub(crate) async fn usage(config: &Config, args: &UsageArgs) -> Result<ExitCode>
             return write_line(&mut out, cells(month, line));
         }
         let UsageLine { project, category, mails, units } = line;
-        let text = format!("{month}  {}  {category:<13}  {mails:>10} mails  {units:>10} units  {}", project.id, project.name);
+        let text = format!(
+            "{month}  {}  {category:<13}  {mails:>10} mails  {units:>10} units  {}",
+            project.id, project.name
+        );
         writeln!(out, "{text}").context(OUTPUT)
     })
     .await?;

@@ -148,11 +148,10 @@ impl PaymentService {
 impl Books {
     fn answer(&mut self, call: &Call) -> (u16, Value) {
         let (path, query) = call.target.split_once('?').unwrap_or((&call.target, ""));
-        let fields: BTreeMap<String, String> = form_urlencoded::parse(
-            if call.method == "GET" { query } else { &call.body }.as_bytes(),
-        )
-        .into_owned()
-        .collect();
+        let fields: BTreeMap<String, String> =
+            form_urlencoded::parse(if call.method == "GET" { query } else { &call.body }.as_bytes())
+                .into_owned()
+                .collect();
         if let Some(fault) = fault(call) {
             self.faults.push(format!("{} {path}: {fault}", call.method));
             return refusal(400, "parameter_missing", &fault);
@@ -172,7 +171,10 @@ impl Books {
             ("POST", "/v1/checkout/sessions") => {
                 self.checkouts.push(fields.clone());
                 let id = format!("cs_{}", self.checkouts.len());
-                (200, json!({"id": id, "object": "checkout.session", "url": format!("https://pay.test/{id}")}))
+                (
+                    200,
+                    json!({"id": id, "object": "checkout.session", "url": format!("https://pay.test/{id}")}),
+                )
             }
             ("POST", "/v1/billing_portal/sessions") => {
                 let url = format!("https://pay.test/portal/{}", field("customer"));
@@ -182,22 +184,37 @@ impl Books {
             ("POST", "/v1/invoices/create_preview") => {
                 let customer = field("subscription").replace("sub_", "cus_");
                 let total = UNIT_PRICE
-                    * self.units.values().filter(|(of, ..)| *of == customer).map(|(_, units, _)| units).sum::<i64>();
-                (200, json!({
-                    "object": "invoice", "amount_due": total, "currency": "eur", "subtotal": total, "total": total,
-                    "period_start": 1_790_000_000, "period_end": 1_792_592_000,
-                }))
+                    * self
+                        .units
+                        .values()
+                        .filter(|(of, ..)| *of == customer)
+                        .map(|(_, units, _)| units)
+                        .sum::<i64>();
+                (
+                    200,
+                    json!({
+                        "object": "invoice", "amount_due": total, "currency": "eur", "subtotal": total, "total": total,
+                        "period_start": 1_790_000_000, "period_end": 1_792_592_000,
+                    }),
+                )
             }
             ("GET", "/v1/invoices") => {
                 let customer = field("customer");
-                let found: Vec<_> =
-                    self.invoices.iter().filter(|invoice| invoice["customer"] == *customer).cloned().collect();
+                let found: Vec<_> = self
+                    .invoices
+                    .iter()
+                    .filter(|invoice| invoice["customer"] == *customer)
+                    .cloned()
+                    .collect();
                 (200, json!({"object": "list", "data": found, "has_more": false}))
             }
-            ("GET", path) if path.starts_with("/v1/subscriptions/") => (200, json!({
-                "object": "subscription", "status": "active",
-                "items": {"data": [{"current_period_start": 1_790_000_000, "current_period_end": 1_792_592_000}]},
-            })),
+            ("GET", path) if path.starts_with("/v1/subscriptions/") => (
+                200,
+                json!({
+                    "object": "subscription", "status": "active",
+                    "items": {"data": [{"current_period_start": 1_790_000_000, "current_period_end": 1_792_592_000}]},
+                }),
+            ),
             ("GET", path) if path.starts_with("/v1/customers/") => {
                 (200, json!({"object": "customer", "balance": -250, "currency": "eur"}))
             }
@@ -217,7 +234,11 @@ impl Books {
             return refusal(400, "parameter_missing", "Not an event of this meter.");
         }
         if self.units.contains_key(&id) {
-            return refusal(400, "invalid_request_error", &format!("An event already exists with identifier {id}."));
+            return refusal(
+                400,
+                "invalid_request_error",
+                &format!("An event already exists with identifier {id}."),
+            );
         }
         self.units.insert(id.clone(), (customer, units, at));
         (200, json!({"object": "billing.meter_event", "identifier": id}))

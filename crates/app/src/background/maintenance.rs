@@ -221,7 +221,8 @@ impl App {
             while self.0.db.write_in_background(body!(async |tx| rollup::fold(tx, number, now).await)).await?
             {
             }
-            while self.0.db.write_in_background(body!(async |tx| usage::fold(tx, number, now).await)).await? {}
+            while self.0.db.write_in_background(body!(async |tx| usage::fold(tx, number, now).await)).await? {
+            }
             // many are counted in several rounds, so that the other projects have their turn
             let mut steps = 0;
             while steps < EVENT_STEPS && event_day::count_step(&self.0.db, number).await? {

@@ -32,8 +32,8 @@ pub(crate) use sections::Listener;
 
 use checks::check_spf;
 use sections::{
-    Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs, Login,
-    Mailbox, Oauth, Segments, Sending, Sns, Tracking,
+    Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
+    Login, Mailbox, Oauth, Segments, Sending, Sns, Tracking,
 };
 
 /// Files that the embedded database has open at most: a few for each of its connections.

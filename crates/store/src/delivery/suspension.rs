@@ -65,12 +65,7 @@ pub async fn end(
 
 /// Enables a project again that is disabled for a reason; how its mail was received counts as before. False when it is not
 /// disabled, or for another reason.
-pub async fn end_for(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    reason: &str,
-    now: Timestamp,
-) -> Result<bool> {
+pub async fn end_for(tx: &mut Tx<'_>, project: ProjectNumber, reason: &str, now: Timestamp) -> Result<bool> {
     let ended = tx
         .execute(
             "update suspensions set ended_at = $3 where project_id = $1 and ended_at is null and reason = $2",

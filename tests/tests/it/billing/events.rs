@@ -17,7 +17,8 @@ fn history(project: &str, name: &str) -> Vec<(String, &'static str, Value)> {
         object["customer"] = json!(format!("cus_{name}"));
         object
     };
-    let first_invoice = mailwright_tests::with(invoice(name, 0), &json!({"billing_reason": "subscription_create"}));
+    let first_invoice =
+        mailwright_tests::with(invoice(name, 0), &json!({"billing_reason": "subscription_create"}));
     let events = [
         ("checkout.session.completed", checkout(project, name, 1_790_000_000)),
         ("invoice.payment_failed", first_invoice),

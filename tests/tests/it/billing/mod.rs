@@ -49,12 +49,20 @@ impl World {
     /// A request of the owner about what a project pays.
     async fn ask(&self, method: &str, what: &str, body: Option<Value>) -> Response {
         let path = format!("/users/@me/projects/{}/{what}", self.app.project_id());
-        let request = self.owner.request(&self.app, method, &path);
-        let request = match body {
-            Some(body) => request.json(&body),
-            None => request,
+        let ask = |owner: &Browser| {
+            let request = owner.request(&self.app, method, &path);
+            match &body {
+                Some(body) => request.json(body),
+                None => request,
+            }
         };
-        request.send().await
+        let answer = ask(&self.owner).send().await;
+        if answer.status != 401 {
+            return answer;
+        }
+        // the session ended while time was moved
+        let owner = Browser::log_in(&self.app, OWNER.0, OWNER.1).await;
+        ask(&owner).send().await
     }
 
     /// The limits as they are shown.

@@ -36,6 +36,8 @@ both_engines! {
         app.advance(Duration::from_mins(2)).await;
         send_to_many(&app, "b", 1).await.assert_status(200);
         assert_eq!(app.run(&["usage", "--csv", "--month", month]).await, printed);
-        assert!(!app.run(&["usage", "--csv"]).await.contains(month));
+        let later = jiff::Timestamp::from_millisecond(app.now()).expect("a time").strftime("%Y-%m").to_string();
+        let next = app.run(&["usage", "--csv", "--month", &later]).await;
+        assert!(next.lines().count() == 2 && next.contains("transactional,1,1"), "{next}");
     }
 }

@@ -82,7 +82,9 @@ fn what_cannot_be_undone(world: &World) -> Vec<Refusal> {
 fn billing(world: &World) -> Vec<Refusal> {
     let project = world.project.as_str();
     let mut refusals = Vec::new();
-    for operation in ["post /users/@me/projects/{id}/checkout", "post /users/@me/projects/{id}/billing-portal"] {
+    for operation in
+        ["post /users/@me/projects/{id}/checkout", "post /users/@me/projects/{id}/billing-portal"]
+    {
         let ask = |browser: &Browser| world.by(browser, operation, &[project]);
         refusals.extend([
             ask(&world.owner).refused("nothing is billed", 404, "RESOURCE_NOT_FOUND"),

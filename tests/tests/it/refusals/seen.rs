@@ -16,7 +16,11 @@ const ELSEWHERE: &[(&str, u16, &str)] = &[
     ("post /webhooks/incoming/payments", 400, "it takes an instance that bills: billing/events.rs"),
     ("post /webhooks/incoming/stripe", 400, "it takes an instance that bills: billing/events.rs"),
     ("post /users/@me/projects/{id}/checkout", 400, "it takes an instance that bills: billing/portal.rs"),
-    ("post /users/@me/projects/{id}/billing-portal", 400, "it takes an instance that bills: billing/portal.rs"),
+    (
+        "post /users/@me/projects/{id}/billing-portal",
+        400,
+        "it takes an instance that bills: billing/portal.rs",
+    ),
     ("post /suppressions/addresses", 409, "it takes a million rows: suppressions/addresses.rs"),
     ("post /v1/verify/batch", 429, "it takes a name server that does not answer: verification.rs"),
     ("post /suppressions/addresses/bulk", 409, "it takes a million rows: suppressions/addresses.rs"),

@@ -47,15 +47,14 @@ pub(crate) struct BillingLimits {
 
 impl BillingLimits {
     fn new(limits: LimitsView) -> Self {
-        let [workflows, campaigns, transactional, inbound] = limits.categories.map(|found: CategoryLimit| {
-            BillingLimit {
+        let [workflows, campaigns, transactional, inbound] =
+            limits.categories.map(|found: CategoryLimit| BillingLimit {
                 limit: found.limit,
                 usage: found.usage,
                 percentage: found.percentage,
                 is_warning: found.is_warning,
                 is_blocked: found.is_blocked,
-            }
-        });
+            });
         Self { workflows, campaigns, transactional, inbound, currency: limits.currency }
     }
 }

@@ -117,10 +117,8 @@ impl Batch {
     /// Does it. Contacts that somebody else holds are left to a later batch.
     pub(super) async fn run(self, tx: &mut Tx<'_>) -> Result<Done> {
         let Some(project) = project::get(tx, self.project).await? else { return Ok(Done::default()) };
-        // before contacts are locked, as others do
-        let free = self.app.free_allowance();
-        let allowances = Allowances::of_project(tx, free, self.project, self.now).await?;
-        let allowances = Mutex::new(allowances);
+        let free = self.app.free_allowance(); // asked before contacts are locked, as others do
+        let allowances = Mutex::new(Allowances::of_project(tx, free, self.project, self.now).await?);
         let mut held = contact::hold_free(tx, self.project, &self.contacts).await?;
         held.sort_unstable();
         let mut deltas = Deltas::default();

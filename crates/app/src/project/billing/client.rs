@@ -24,11 +24,7 @@ const LONGEST_CODE: usize = 100;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Failed {
     /// It refused: the status, and its words for why. The message is not for logs.
-    Refused {
-        status: u16,
-        code: String,
-        message: String,
-    },
+    Refused { status: u16, code: String, message: String },
     /// It did not answer, or answered that it cannot now.
     Away(String),
 }
@@ -70,12 +66,7 @@ impl<'a> Client<'a> {
     }
 
     /// Has something done, several times with the same key if need be.
-    pub(super) async fn post(
-        self,
-        path: &str,
-        fields: &[(&str, &str)],
-        key: &str,
-    ) -> Result<Value, Failed> {
+    pub(super) async fn post(self, path: &str, fields: &[(&str, &str)], key: &str) -> Result<Value, Failed> {
         let body = form(fields);
         self.again_and_again(|| self.request(path, Some((&body, key)))).await
     }

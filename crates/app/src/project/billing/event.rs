@@ -167,7 +167,10 @@ impl App {
             if !disable(tx, number, &Actor::Service, PAYMENT_FAILED, now).await? {
                 continue;
             }
-            tracing::warn!(project = number.0, "a project was disabled, because its invoice could not be paid");
+            tracing::warn!(
+                project = number.0,
+                "a project was disabled, because its invoice could not be paid"
+            );
             let (Some(sender), Some(project)) = (&sender, store::get(tx, number).await?) else { continue };
             self.write_to_members(tx, sender, &project, &notices::payment_letter()).await?;
             told = true;
@@ -285,7 +288,8 @@ mod tests {
         let object = json!({"id": "sub_1", "customer": {"id": "cus_1"}, "status": "canceled"});
         let ended = Told::Ended { subscription: "sub_1".into() };
         assert_eq!(read_of("customer.subscription.updated", object), Some(("cus_1".into(), ended)));
-        let payment = json!({"id": "cs_1", "customer": "cus_1", "client_reference_id": "x", "subscription": "sub_1"});
+        let payment =
+            json!({"id": "cs_1", "customer": "cus_1", "client_reference_id": "x", "subscription": "sub_1"});
         assert_eq!(read_of("checkout.session.completed", payment), None, "it names no project");
         assert_eq!(read_of("charge.refunded", json!({"id": "ch_1", "customer": "cus_1"})), None);
     }

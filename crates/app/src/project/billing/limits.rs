@@ -9,8 +9,8 @@ use mailwright_core::role::Capability;
 use mailwright_store::body;
 use mailwright_store::project::audit::{self, Entry};
 use mailwright_store::project::billing::account::{self, Account};
-use mailwright_store::project::billing::usage::{self, Used};
 use mailwright_store::project::billing::allowance;
+use mailwright_store::project::billing::usage::{self, Used};
 use mailwright_store::project::lock;
 use mailwright_store::sending::campaign::run;
 use serde_json::json;
@@ -86,7 +86,8 @@ impl App {
         let (id, bills) = (project.id, self.bills());
         let number = self
             .write(body!(async |tx| {
-                let number = lock(tx, number).await?.ok_or_else(|| Error::not_found(Resource::Project, id))?;
+                let number =
+                    lock(tx, number).await?.ok_or_else(|| Error::not_found(Resource::Project, id))?;
                 still_may(tx, number, &actor, Capability::ManageProject).await?;
                 let account = account::hold(tx, number, now).await?;
                 if !bills || account.subscription.is_none() {

@@ -141,7 +141,8 @@ impl App {
     async fn gather_usage(&self) -> Result<()> {
         let mut after = ProjectNumber(i64::MIN);
         loop {
-            let projects = self.read(body!(async |rx| account::subscribed(rx, after, PROJECTS).await)).await?;
+            let projects =
+                self.read(body!(async |rx| account::subscribed(rx, after, PROJECTS).await)).await?;
             let Some(last) = projects.last() else { return Ok(()) };
             after = *last;
             for project in projects {

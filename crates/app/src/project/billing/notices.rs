@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use mailwright_core::billing::Category;
 use mailwright_core::project::Project;
+use mailwright_store::Tx;
 use mailwright_store::body;
 use mailwright_store::project as store;
 use mailwright_store::project::billing::notice::{self, Notice};
 use mailwright_store::project::member;
-use mailwright_store::Tx;
 
 use crate::App;
 use crate::background::runner::{Next, Runner, Work};
@@ -21,7 +21,7 @@ use crate::project::member::MOST;
 use crate::sending::system_mail::{Letter, SystemSender, enqueue};
 
 /// How often it is looked for mails that are to be sent.
-const SWEEP: Duration = Duration::from_secs(10);
+const SWEEP: Duration = Duration::from_secs(3);
 /// Mails that are looked at together.
 const TOGETHER: i64 = 100;
 

@@ -117,8 +117,9 @@ impl App {
 
     pub(super) async fn customer_of(&self, project: &Project) -> Result<String> {
         let customer = self.account_of(project).await?.customer;
-        customer
-            .ok_or_else(|| Error::BadRequest("The project has no customer at the payment service yet.".into()))
+        customer.ok_or_else(|| {
+            Error::BadRequest("The project has no customer at the payment service yet.".into())
+        })
     }
 
     /// What was used in the period that is billed next, and what it comes to.
@@ -144,7 +145,9 @@ impl App {
             Err(failed) => return Err(failed.into()),
         };
         Ok(Consumption {
-            period: period(&found).or_else(|| period(&found["items"]["data"][0])).unwrap_or((month.start(), month.end())),
+            period: period(&found)
+                .or_else(|| period(&found["items"]["data"][0]))
+                .unwrap_or((month.start(), month.end())),
             units: used.total_units(),
             credits: owner["balance"].as_i64().map(|balance| Credits {
                 balance,

@@ -21,9 +21,10 @@ pub(super) fn is_valid(header: &str, body: &[u8], secret: &[u8], now: Timestamp)
     }
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
     let signed = [text.as_bytes(), b".", body].concat();
-    parts().filter(|(name, _)| *name == "v1").take(MOST).any(|(_, value)| {
-        bytes(value).is_some_and(|tag| hmac::verify(&key, &signed, &tag).is_ok())
-    })
+    parts()
+        .filter(|(name, _)| *name == "v1")
+        .take(MOST)
+        .any(|(_, value)| bytes(value).is_some_and(|tag| hmac::verify(&key, &signed, &tag).is_ok()))
 }
 
 fn bytes(hex: &str) -> Option<Vec<u8>> {

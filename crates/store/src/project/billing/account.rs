@@ -121,7 +121,11 @@ pub async fn set_limits(
 }
 
 /// Notes of which limits members were told.
-pub(super) async fn set_noticed(tx: &Tx<'_>, project: ProjectNumber, (month, bits): (i64, i64)) -> Result<()> {
+pub(super) async fn set_noticed(
+    tx: &Tx<'_>,
+    project: ProjectNumber,
+    (month, bits): (i64, i64),
+) -> Result<()> {
     tx.execute_one(
         "update billing_accounts set notice_month = $2, notices = $3 where project_id = $1",
         args![project, month, bits],

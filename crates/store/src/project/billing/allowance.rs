@@ -171,9 +171,9 @@ impl Held {
             Some((Some(category), most, used[category.place()], refused(category)))
         });
         let shared = self.limits.shared.map(|most| {
-            let any = Category::ALL.into_iter().any(|category| {
-                refused(category) && self.limits.of_category[category.place()].is_none()
-            });
+            let any = Category::ALL
+                .into_iter()
+                .any(|category| refused(category) && self.limits.of_category[category.place()].is_none());
             (None, most, used.iter().sum(), any)
         });
         own.chain(shared).collect()

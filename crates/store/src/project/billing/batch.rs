@@ -85,12 +85,7 @@ pub async fn is_more(rx: &Rx<'_>, project: ProjectNumber, now: Timestamp) -> Res
 
 /// Puts what a project with a subscription used since the last time into batches; how many. The caller has locked the
 /// account.
-pub async fn gather(
-    tx: &Tx<'_>,
-    project: ProjectNumber,
-    account: &Account,
-    now: Timestamp,
-) -> Result<usize> {
+pub async fn gather(tx: &Tx<'_>, project: ProjectNumber, account: &Account, now: Timestamp) -> Result<usize> {
     let (Some(customer), Some(_)) = (&account.customer, &account.subscription) else { return Ok(0) };
     let mut batches = 0;
     for (month, (used, metered)) in figures(tx, project, now).await? {

@@ -51,11 +51,8 @@ pub async fn invoice(tx: &Tx<'_>, id: &str, customer: &str, paid: bool, now: Tim
 
 /// Whether an invoice of a customer is unpaid of which a payment failed.
 pub async fn owes(rx: &Rx<'_>, customer: &str) -> Result<bool> {
-    rx.exists(
-        "select 1 from payment_invoices where customer = $1 and failed and not paid",
-        args![customer],
-    )
-    .await
+    rx.exists("select 1 from payment_invoices where customer = $1 and failed and not paid", args![customer])
+        .await
 }
 
 /// Forgets what was told before a time, some of each kind at a time, but no unpaid invoice; how many.

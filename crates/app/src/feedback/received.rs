@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 
 use crate::App;
 use crate::error::{Error, Result};
-use crate::project::billing::limit_reached;
+use crate::project::billing::refusal::limit_reached;
 
 /// Most message ids that a mail answers that are looked for.
 const MOST_ANSWERED: usize = 8;

@@ -209,6 +209,9 @@ impl App {
         let deleted = self.write(body!(async |tx| {
             let number = store::lock(tx, number).await?.ok_or_else(gone)?;
             still_may(tx, number, &actor, Capability::ManageProject).await?;
+            // what was used until now is paid for
+            let account = store::billing::account::get(tx, number).await?;
+            store::billing::batch::gather(tx, number, &account, now).await?;
             Ok(purge::delete(tx, number, &actor, now).await?)
         }));
         self.ended(project, by, deleted.await, "a project was deleted")

@@ -19,12 +19,14 @@ use mailwright_store::{Error as StoreError, Tx};
 use serde_json::{Value, json};
 
 use super::client::id_of;
-use super::{PAYMENT_FAILED, notices, signature};
+use super::{notices, signature};
 use crate::App;
 use crate::delivery::suspension::disable;
 use crate::error::{Error, Result};
 use crate::sending::system_mail::SystemSender;
 
+/// The reason of projects that are disabled because an invoice could not be paid.
+const PAYMENT_FAILED: &str = "PAYMENT_FAILED";
 /// Most bytes of an id.
 const LONGEST_ID: usize = 255;
 

@@ -12,12 +12,12 @@ mod limits;
 mod meter;
 mod notices;
 mod portal;
+pub(crate) mod refusal;
 mod report;
 mod signature;
 
-use mailwright_core::billing::{Category, Month};
+use mailwright_core::billing::Category;
 use mailwright_core::ids::ProjectNumber;
-use mailwright_core::time::Timestamp;
 use mailwright_store::body;
 use mailwright_store::project::billing::allowance::Allowances;
 
@@ -33,9 +33,6 @@ use crate::background::tasks::Tasks;
 use crate::error::{Error, Result};
 use crate::http_client::HttpClient;
 use crate::settings::BillingSettings;
-
-/// The reason of projects that are disabled because an invoice could not be paid.
-pub const PAYMENT_FAILED: &str = "PAYMENT_FAILED";
 
 /// What this process keeps for billing.
 pub(crate) struct State {
@@ -84,23 +81,4 @@ impl App {
         self.0.project.billing.notices.wake();
         Ok(())
     }
-}
-
-/// The error for mails that a limit leaves no room for.
-pub(crate) fn limit_reached(category: Category, now: Timestamp) -> Error {
-    let month = Month::of(now);
-    Error::LimitReached(format!(
-        "The project's limit of {category} mails in {month} leaves no room for this. It begins anew at {}.",
-        month.end()
-    ))
-}
-
-/// The note of a campaign that waits because of a limit.
-pub(crate) fn limit_note(category: Category, now: Timestamp) -> String {
-    let month = Month::of(now);
-    format!(
-        "It waits, because the project's limit of {category} mails in {month} is reached. It goes on at {}, or when the limit \
-         is raised.",
-        month.end()
-    )
 }

@@ -19,7 +19,7 @@ use mailwright_store::sending::email::{self, NewEmail};
 
 use crate::App;
 use crate::error::{Error, Result};
-use crate::project::billing::limit_reached;
+use crate::project::billing::refusal::limit_reached;
 use crate::sending::content::compose;
 use crate::sending::domain::check_may_send;
 

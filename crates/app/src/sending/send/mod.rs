@@ -20,7 +20,7 @@ use crate::App;
 use crate::audience::locale::check_locale;
 use crate::audience::track;
 use crate::error::{Error, Result};
-use crate::project::billing::limit_reached;
+use crate::project::billing::refusal::limit_reached;
 use crate::project::key::Identity;
 use crate::sending::idempotency::{IdempotencyKey, reused};
 use acceptance::Refusal;

@@ -155,14 +155,6 @@ pub async fn failed(tx: &Tx<'_>, id: BatchId, error: &str, until: Timestamp) -> 
     Ok(())
 }
 
-/// How many batches wait to be reported, and since when the oldest of them does.
-pub async fn backlog(rx: &Rx<'_>) -> Result<(i64, Option<Timestamp>)> {
-    rx.one("select count(*), min(created_at) from meter_batches where due_at is not null", &[], |r| {
-        Ok((r.get(0)?, r.get(1)?))
-    })
-    .await
-}
-
 /// Forgets batches that were reported, some at a time, and were made before a time; how many.
 pub async fn forget(tx: &Tx<'_>, before: Timestamp, limit: i64) -> Result<u64> {
     tx.execute(

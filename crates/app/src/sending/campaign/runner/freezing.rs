@@ -34,7 +34,7 @@ use mailwright_store::{Door, Error as StoreError, Tx, json_text, project};
 use super::backoff::{AFTER_FAILURE, PUT_OFF};
 use super::{CHUNK, Campaigns, is_slow};
 use crate::error::{Error, Result, too_many_conditions};
-use crate::project::billing::limit_note;
+use crate::project::billing::refusal::limit_note;
 use crate::sending::campaign::state::withhold as withhold_campaign;
 use crate::sending::content::Prepared;
 

@@ -210,7 +210,7 @@ impl App {
             let number = store::lock(tx, number).await?.ok_or_else(gone)?;
             still_may(tx, number, &actor, Capability::ManageProject).await?;
             // what was used until now is paid for
-            let account = store::billing::account::get(tx, number).await?;
+            let account = store::billing::account::hold(tx, number, now).await?;
             store::billing::batch::gather(tx, number, &account, now).await?;
             Ok(purge::delete(tx, number, &actor, now).await?)
         }));

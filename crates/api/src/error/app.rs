@@ -56,30 +56,14 @@ impl From<mailwright_app::Error> for ApiError {
             E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
-            E::LimitReached(message) => {
-                Self::new(StatusCode::TOO_MANY_REQUESTS, "BILLING_LIMIT_EXCEEDED", message).suggest(
-                    "Raise the limit with PUT /users/@me/projects/:id/billing-limits, subscribe, or wait until the month \
-                     is over.",
-                )
-            }
+            E::LimitReached(message) => Self::limit_reached(message),
             E::OverLimit(message) => Self::new(StatusCode::FORBIDDEN, "BILLING_LIMIT_EXCEEDED", message),
-            E::NoBilling => Self::new(
-                StatusCode::NOT_FOUND,
-                "RESOURCE_NOT_FOUND",
-                "Billing is not configured on this instance.",
-            )
-            .suggest("Nothing is paid for here, and there are no limits."),
+            E::NoBilling => Self::no_billing(),
             E::NotConfigured(message) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", message)
                     .suggest("Ask the operator of this instance.")
             }
-            E::PaymentService(message) => Self::new(
-                StatusCode::BAD_GATEWAY,
-                "EXTERNAL_SERVICE_ERROR",
-                "The payment service did not answer, or refused the request.",
-            )
-            .details(json!({ "reason": message }))
-            .suggest("Try again in a few minutes. If it happens again, tell the operator of this instance."),
+            E::PaymentService(reason) => Self::payment_service(&reason),
             E::TooManyBatches => {
                 let message = "The project has two batches of addresses under way. Wait until one has been answered.";
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(1)

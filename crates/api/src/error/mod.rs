@@ -2,6 +2,7 @@
 
 mod answer;
 mod app;
+mod billing;
 mod failure;
 mod kinds;
 #[cfg(test)]

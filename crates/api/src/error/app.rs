@@ -57,12 +57,9 @@ impl From<mailwright_app::Error> for ApiError {
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
             E::LimitReached(message) => Self::limit_reached(message),
-            E::OverLimit(message) => Self::new(StatusCode::FORBIDDEN, "BILLING_LIMIT_EXCEEDED", message),
+            E::OverLimit(message) => Self::over_limit(message),
             E::NoBilling => Self::no_billing(),
-            E::NotConfigured(message) => {
-                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", message)
-                    .suggest("Ask the operator of this instance.")
-            }
+            E::NotConfigured(message) => Self::not_configured(message),
             E::PaymentService(reason) => Self::payment_service(&reason),
             E::TooManyBatches => {
                 let message = "The project has two batches of addresses under way. Wait until one has been answered.";

@@ -12,6 +12,15 @@ impl ApiError {
         )
     }
 
+    pub(super) fn over_limit(message: String) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "BILLING_LIMIT_EXCEEDED", message)
+    }
+
+    pub(super) fn not_configured(message: String) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", message)
+            .suggest("Ask the operator of this instance.")
+    }
+
     pub(super) fn no_billing() -> Self {
         Self::new(StatusCode::NOT_FOUND, "RESOURCE_NOT_FOUND", "Billing is not configured on this instance.")
             .suggest("Nothing is paid for here, and there are no limits.")

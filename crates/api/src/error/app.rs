@@ -59,7 +59,7 @@ impl From<mailwright_app::Error> for ApiError {
             E::LimitReached(message) => Self::limit_reached(message),
             E::OverLimit(message) => Self::over_limit(message),
             E::NoBilling => Self::no_billing(),
-            E::NotConfigured(message) => Self::not_configured(message),
+            E::NotConfigured(message) => Self::not_set_up(message),
             E::PaymentService(reason) => Self::payment_service(&reason),
             E::TooManyBatches => {
                 let message = "The project has two batches of addresses under way. Wait until one has been answered.";

@@ -16,7 +16,7 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "BILLING_LIMIT_EXCEEDED", message)
     }
 
-    pub(super) fn not_configured(message: String) -> Self {
+    pub(super) fn not_set_up(message: String) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_SERVER_ERROR", message)
             .suggest("Ask the operator of this instance.")
     }

@@ -123,7 +123,7 @@ impl World {
     /// Waits until so many units were reported for a customer.
     async fn eventually_metered(&self, customer: &str, units: i64) {
         self.app
-            .eventually("what was used is reported", async || {
+            .eventually_within(Duration::from_mins(1), "what was used is reported", async || {
                 (self.payments.units(customer) == units).then_some(())
             })
             .await;

@@ -4,7 +4,7 @@
 //! The id of a batch is the identifier of its event, so one whose answer was lost is reported again and counted once. A
 //! batch is tried until it is answered, however many days that takes, less and less often.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mailwright_core::ids::ProjectNumber;
 use mailwright_core::time::Timestamp;
@@ -94,11 +94,11 @@ impl Meter {
         }
         let reported = {
             let request = app.report_batch(&batch, now);
-            let stopping = self.stop.pause_until(Instant::now() + LEASE);
+            let stopping = self.stop.stopping();
             tokio::select! {
                 reported = request => reported?,
                 // it is reported again under the same identifier
-                _ = stopping => return Ok(false),
+                () = stopping => return Ok(false),
             }
         };
         let Err(failed) = reported else {

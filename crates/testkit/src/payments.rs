@@ -1,4 +1,4 @@
-//! A payment service that speaks like Stripe, with what PyPI's `localstripe` (1.15.10) does not have: checkout sessions, the
+//! A payment service that speaks like Stripe. It has what `localstripe` (1.15.10, for Python) lacks: checkout sessions, the
 //! billing portal, meter events and previews of invoices. It takes form-encoded requests with a key, a version and, for
 //! each POST, an `Idempotency-Key`, and signs the events that it tells.
 

@@ -95,7 +95,7 @@ impl<'a> Client<'a> {
     }
 
     async fn request(self, path: &str, posted: Option<(&str, &str)>) -> Result<Value, Failed> {
-        let away = |why: String| Failed::Away(why);
+        let away = Failed::Away;
         let url = ConfiguredUrl::parse(&self.settings.api_base.link(path))
             .map_err(|refusal| away(format!("its address cannot be used: {refusal}")))?;
         let header = |text: &str| {

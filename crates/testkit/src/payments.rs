@@ -140,7 +140,7 @@ impl PaymentService {
         let body = body.to_string();
         let key = hmac::Key::new(hmac::HMAC_SHA256, WEBHOOK_SECRET.as_bytes());
         let tag = hmac::sign(&key, format!("{at}.{body}").as_bytes());
-        let tag: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let tag = tag.as_ref().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         (body, format!("t={at},v1={tag}"))
     }
 }

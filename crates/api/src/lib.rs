@@ -61,7 +61,7 @@ use crate::insight::{activity, analytics, recipients, stream, upcoming};
 use crate::instance::reference::{self, Facts};
 use crate::instance::{config, docs, health, people};
 pub use crate::no_room::NoRoom;
-use crate::project::{audit, invitation, key, member, request};
+use crate::project::{audit, billing, invitation, key, member, request};
 use crate::sending::upload::served;
 use crate::sending::{campaign, domain, email, send, template, upload};
 
@@ -253,6 +253,11 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(reputation::of_mine))
         .routes(routes!(reputation::get))
         .routes(routes!(project::setup_state))
+        .routes(routes!(billing::checkout))
+        .routes(routes!(billing::portal))
+        .routes(routes!(billing::limits::get, billing::limits::set))
+        .routes(routes!(billing::consumption))
+        .routes(routes!(billing::invoice::list))
         .routes(routes!(member::list, member::invite))
         .routes(routes!(member::update, member::remove))
         .routes(routes!(member::invitations))
@@ -273,6 +278,8 @@ fn account_routes() -> OpenApiRouter<App> {
         .routes(routes!(pages::manage_page, pages::manage_form))
         .routes(routes!(confirm::page, confirm::form))
         .routes(routes!(sns::notify))
+        .routes(routes!(billing::event::take))
+        .routes(routes!(billing::event::take_alias))
         .routes(routes!(tracking::picture))
         .routes(routes!(tracking::link))
         .routes(routes!(tracking::host))

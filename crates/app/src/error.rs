@@ -163,6 +163,21 @@ pub enum Error {
         /// Seconds until it can be changed again.
         retry_after: i64,
     },
+    /// The project may have no more mails of a category in this month.
+    #[error("{0}")]
+    LimitReached(String),
+    /// A campaign has more recipients than the project may have mails in this month.
+    #[error("{0}")]
+    OverLimit(String),
+    /// The instance does not bill.
+    #[error("billing is not configured")]
+    NoBilling,
+    /// Something that the operator has to set is missing.
+    #[error("{0}")]
+    NotConfigured(String),
+    /// The payment service did not do what it was asked for. The text says why, without what it was told.
+    #[error("{0}")]
+    PaymentService(String),
     /// The project has as many batches of addresses under way as it may.
     #[error("too many batches")]
     TooManyBatches,

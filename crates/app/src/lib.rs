@@ -99,7 +99,7 @@ impl App {
         let http = HttpClient::new(dns.clone(), settings.allow_private_networks);
         Self(Arc::new(Inner {
             account: account::State::new(http.clone()),
-            project: project::State::new(&db, &clock, &settings),
+            project: project::State::new(&db, &clock, &settings, http.clone()),
             audience: audience::State::new(&db, &dns),
             sending: sending::State::new(&db, &dns, &settings),
             automation: automation::State::new(http.clone()),
@@ -130,6 +130,7 @@ impl App {
         job_worker::start(self, tasks, job_kinds::open);
         delivery::suspension::start(self, tasks);
         upload::start(self, tasks);
+        project::billing::start(self, tasks);
     }
 
     /// Whether the database takes writes, as far as is known.

@@ -63,6 +63,27 @@ pub struct Settings {
     pub system_mail: SystemMailSettings,
     /// Providers that people sign in with.
     pub oauth: OauthSettings,
+    /// What mail costs; `None` where nothing is billed, and nothing limited.
+    pub billing: Option<BillingSettings>,
+}
+
+/// How mail is billed: by a payment service that speaks like Stripe.
+#[derive(Debug, Clone)]
+pub struct BillingSettings {
+    /// Where its API is.
+    pub api_base: BaseUrl,
+    /// The key with which it is asked.
+    pub secret_key: ClientSecret,
+    /// The secret with which it signs events.
+    pub webhook_secret: ClientSecret,
+    /// The id of the price of a unit.
+    pub price_usage: Option<String>,
+    /// The id of the price that is paid once, when a project is subscribed.
+    pub price_onboarding: Option<String>,
+    /// The name of the events that report units.
+    pub meter_event: String,
+    /// Mails that a project may have in a month without a subscription.
+    pub free_allowance: i64,
 }
 
 /// Requests a minute.

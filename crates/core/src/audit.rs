@@ -143,6 +143,12 @@ names! {
         SuppressionRuleUpdated = "suppression_rule.updated",
         /// Such a rule was removed.
         SuppressionRuleDeleted = "suppression_rule.deleted",
+        /// The limits on the mails of a month were changed.
+        BillingLimitsChanged = "billing.limits_changed",
+        /// The project was subscribed.
+        SubscriptionStarted = "billing.subscription_started",
+        /// The subscription of the project ended.
+        SubscriptionEnded = "billing.subscription_ended",
         /// The captured mails were removed.
         MailboxCleared = "mailbox.cleared",
     }

@@ -197,6 +197,10 @@ macro_rules! with_ids {
             ErasureId,
             /// A request in the log of a project's requests.
             LoggedRequestId,
+            /// A batch of mails that is reported to the payment service.
+            BatchId,
+            /// A mail that tells members of a limit.
+            NoticeId,
         }
     };
 }

@@ -9,6 +9,7 @@ pub mod address;
 pub mod address_file;
 pub mod attempt;
 pub mod audit;
+pub mod billing;
 pub mod bounce;
 pub mod bulk;
 pub mod campaign;

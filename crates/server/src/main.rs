@@ -16,6 +16,7 @@ mod setup;
 mod simulate;
 mod suppressions;
 mod verification;
+mod usage;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -78,6 +79,8 @@ enum Command {
     /// Manage the lists by which addresses are verified.
     #[command(subcommand)]
     Verification(verification::VerificationCommand),
+    /// Show how many mails each project had in a month (UTC), by category, for those who bill by other means.
+    Usage(usage::UsageArgs),
     /// Show the captured mails of the instance itself, newest first.
     Inbox(operate::Inbox),
     /// Check the settings, database, mail server and name server, and say what is wrong.
@@ -168,6 +171,7 @@ fn run() -> Result<ExitCode> {
             Command::User(command) => operate::user(&config, command).await,
             Command::Project(command) => operate::project(&config, command).await,
             Command::Suppressions(command) => suppressions::suppressions(&config, command).await,
+            Command::Usage(args) => usage::usage(&config, &args).await,
             Command::Inbox(args) => operate::inbox(&config, args).await,
             Command::Doctor => doctor::doctor(&config).await,
             Command::Openapi => print(&mailwright_api::openapi()).map(|()| ExitCode::SUCCESS),

@@ -44,6 +44,7 @@ pub mod events;
 mod http;
 pub mod mail_in;
 pub mod net;
+pub mod payments;
 pub mod postfix;
 mod prepared;
 pub mod provider;

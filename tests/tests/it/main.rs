@@ -2,6 +2,7 @@
 //! one program, because linking one takes seconds.
 
 mod accounts;
+mod billing;
 mod bounds;
 mod bulk;
 mod campaigns;

@@ -41,6 +41,15 @@ needs!(
     Track,
 );
 
+/// Capability of administrators: to pay, also for a project that is disabled because nobody did.
+#[derive(Debug)]
+pub(crate) struct Pay;
+
+impl Needs for Pay {
+    const CAPABILITY: Capability = Capability::ManageProject;
+    const ALSO_DISABLED: bool = true;
+}
+
 /// Capability of all members: to change their own membership.
 #[derive(Debug)]
 pub(crate) struct Leave;

@@ -56,6 +56,11 @@ impl From<mailwright_app::Error> for ApiError {
             E::TooManyMails { retry_after } => Self::too_many_mails(retry_after),
             E::KeyRevoked => Self::invalid_key("The API key is not valid."),
             E::ProjectDisabled => Self::project_disabled(),
+            E::LimitReached(message) => Self::limit_reached(message),
+            E::OverLimit(message) => Self::over_limit(message),
+            E::NoBilling => Self::no_billing(),
+            E::NotConfigured(message) => Self::not_set_up(message),
+            E::PaymentService(reason) => Self::payment_service(&reason),
             E::TooManyBatches => {
                 let message = "The project has two batches of addresses under way. Wait until one has been answered.";
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMIT_EXCEEDED", message).retry_after(1)

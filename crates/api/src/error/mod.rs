@@ -2,6 +2,7 @@
 
 mod answer;
 mod app;
+mod billing;
 mod failure;
 mod kinds;
 #[cfg(test)]
@@ -11,13 +12,15 @@ pub(crate) use self::answer::{ApiError, ErrorEnvelope, Result};
 pub(crate) use self::failure::{Failure, LegacyError};
 
 /// The codes of errors. A unit test holds them against this folder.
-pub(crate) const CODES: [&str; 28] = [
+pub(crate) const CODES: [&str; 30] = [
     "BAD_REQUEST",
+    "BILLING_LIMIT_EXCEEDED",
     "CAMPAIGN_NOT_FOUND",
     "CONFLICT",
     "CONTACT_NOT_FOUND",
     "DATABASE_ERROR",
     "EMAIL_VERIFICATION_REQUIRED",
+    "EXTERNAL_SERVICE_ERROR",
     "FORBIDDEN",
     "IDEMPOTENCY_KEY_REUSED",
     "INTERNAL_SERVER_ERROR",

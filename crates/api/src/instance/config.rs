@@ -86,7 +86,7 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Json<ConfigView>> {
         },
         features: Features {
             signup: Signup { enabled: first_user || !settings.accounts.disable_signups, first_user },
-            billing: off(),
+            billing: Feature { enabled: app.bills() },
             storage: Storage { enabled: true, s3_enabled: true },
             auth_providers: AuthProviders {
                 github: app.offers(Provider::GitHub),

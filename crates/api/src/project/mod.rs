@@ -1,6 +1,7 @@
 //! `/users/@me/projects` and `/projects/:id`: the projects of the signed-in user.
 
 pub(crate) mod audit;
+pub(crate) mod billing;
 pub(crate) mod invitation;
 pub(crate) mod key;
 mod marketing_cap;
@@ -378,6 +379,6 @@ pub(crate) async fn setup_state(
         has_sent_email: state.has_sent,
         last_campaign_sent_at: state.last_campaign_sent_at,
         has_enabled_workflow: state.has_enabled_workflow,
-        has_subscription: false,
+        has_subscription: state.has_subscription,
     }))
 }

@@ -19,6 +19,7 @@ use mailwright_store::database::migrate;
 use mailwright_store::delivery::delivery_stats;
 use mailwright_store::insight::{domains, rollup};
 use mailwright_store::project;
+use mailwright_store::project::billing::usage;
 use mailwright_store::sending::campaign::queue;
 use mailwright_store::sending::{campaign, content, email, idempotency};
 
@@ -224,6 +225,8 @@ impl App {
             }
             while self.0.db.write_in_background(body!(async |tx| domains::fold(tx, number).await)).await? {}
             self.forget_log(number).await?;
+            while self.0.db.write_in_background(body!(async |tx| usage::fold(tx, number, now).await)).await? {
+            }
             // many are counted in several rounds, so that the other projects have their turn
             let mut steps = 0;
             while steps < EVENT_STEPS && event_day::count_step(&self.0.db, number).await? {

@@ -238,7 +238,7 @@ impl App {
 }
 
 /// Disables a project; false when it is disabled already.
-async fn disable(
+pub(crate) async fn disable(
     tx: &mut Tx<'_>,
     number: ProjectNumber,
     actor: &Actor,

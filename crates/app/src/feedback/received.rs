@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use futures_util::future::join;
 use mailwright_core::address::{DomainName, EmailAddress};
+use mailwright_core::billing::Category;
 use mailwright_core::consent::{ConsentWay, Evidence};
 use mailwright_core::contact::Subscription;
 use mailwright_core::custom_data::DataPatch;
@@ -27,12 +28,14 @@ use mailwright_store::feedback::inbound::{self, Inbound, Volume};
 use mailwright_store::feedback::origin;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::project;
+use mailwright_store::project::billing::allowance::{self, Allowances};
 use mailwright_store::sending::domain;
 use mailwright_store::{Result as StoreResult, Tx, body};
 use serde_json::{Value, json};
 
 use crate::App;
 use crate::error::{Error, Result};
+use crate::project::billing::refusal::limit_reached;
 
 /// Most message ids that a mail answers that are looked for.
 const MOST_ANSWERED: usize = 8;
@@ -84,7 +87,7 @@ pub(super) struct Message {
 /// What became of a message for a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Taken {
-    /// The project takes no more mails today.
+    /// The project takes no more mails today, or in this month.
     Full,
     /// All its recipients had it.
     Known,
@@ -98,6 +101,7 @@ impl App {
         let Some(name) = DomainName::parse(domain) else { return Ok(Vec::new()) };
         let (leaves, now, per_day) =
             (self.mail_leaves(), self.clock().now(), self.settings().inbound.per_day);
+        let free = self.free_allowance();
         let has_record = way == Way::Smtp && !self.takes_unproven_mail();
         let found = self.read(body!(async |rx| {
             let mut found = Vec::new();
@@ -105,7 +109,9 @@ impl App {
                 let domain = domain::by_name(rx, project, &name).await?;
                 if domain.is_some_and(|domain| domain.may_send(leaves)) {
                     let taken = inbound::taken(rx, project, now).await?;
-                    let has_room = taken.mails < per_day.mails && taken.bytes < per_day.bytes;
+                    let has_room = taken.mails < per_day.mails
+                        && taken.bytes < per_day.bytes
+                        && allowance::room_now(rx, free, project, Category::Inbound, now).await? != Some(0);
                     found.push(Receiver { project, has_room });
                 }
             }
@@ -146,7 +152,9 @@ impl App {
     ) -> Result<Taken> {
         let (now, settings) = (self.clock().now(), &self.settings().inbound);
         let (since, per_day, message) = (now.minus(settings.keep), settings.per_day, Arc::clone(message));
+        let free = self.free_allowance();
         let taken = self.write(body!(async |tx| {
+            let mut allowances = Allowances::of_project(tx, free, project, now).await?;
             if let Some(raw) = &message.raw {
                 inbound::keep_raw(tx, project, &message.hash, raw, now).await?;
             }
@@ -155,6 +163,9 @@ impl App {
             if new.is_empty() {
                 return Ok(Taken::Known);
             }
+            if !allowances.take(project, Category::Inbound, now, new.len() as i64) {
+                return Err(limit_reached(Category::Inbound, now));
+            }
             let taken = inbound::count_taken(tx, project, message.volume(new.len()), now).await?;
             if taken.mails > per_day.mails || taken.bytes > per_day.bytes {
                 return Err(Error::QueueFull("The project takes no more mails today.".into()));
@@ -162,6 +173,7 @@ impl App {
             let (text, html) = (message.mail.text.as_deref(), message.mail.html.as_deref());
             inbound::keep_contents(tx, project, &message.hash, text, html).await?;
             store(tx, project, &message, &new, now).await?;
+            allowances.save(tx, now).await?;
             Ok(Taken::Stored)
         }));
         match taken.await {
@@ -170,6 +182,10 @@ impl App {
                 Ok(taken)
             }
             Err(Error::QueueFull(_)) => Ok(Taken::Full),
+            Err(Error::LimitReached(_)) => {
+                self.tell_of_refusal(project, Category::Inbound).await?;
+                Ok(Taken::Full)
+            }
             Err(error) => Err(error),
         }
     }

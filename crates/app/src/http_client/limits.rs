@@ -69,8 +69,9 @@ impl Limits {
         hosts: 32,
     };
 
-    /// Requests to addresses that the operator configured: a few hosts, and people wait for them.
-    pub const CONFIGURED: Self = Self { at_once: 16, hosts: 4, ..Self::GIVEN };
+    /// Requests to addresses that the operator configured: a few hosts, and people wait for them. A list of 100 invoices has a
+    /// megabyte.
+    pub const CONFIGURED: Self = Self { at_once: 16, hosts: 4, answer_body: 4 * 1024 * 1024, ..Self::GIVEN };
 
     /// Lists that a command of the operator fetches. One of them has 15 MB.
     pub const LISTS: Self = Self {

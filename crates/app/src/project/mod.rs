@@ -2,6 +2,7 @@
 //! project's lock, because the role may have been lost since the request began.
 
 pub mod audit;
+pub mod billing;
 pub mod bootstrap;
 pub mod key;
 pub mod member;
@@ -31,6 +32,7 @@ use serde_json::{Value, json};
 use crate::App;
 use crate::automation::schedule;
 use crate::error::{Error, Resource, Result};
+use crate::http_client::HttpClient;
 use crate::project::key::{Keyring, pair, stored_pair};
 use crate::project::member::still_may;
 use crate::project::rate_limit::Limiter;
@@ -51,14 +53,16 @@ pub(crate) struct State {
     keyring: Keyring,
     limiter: Limiter,
     request_log: RequestLog,
+    pub(crate) billing: billing::State,
 }
 
 impl State {
-    pub(crate) fn new(db: &Db, clock: &Clock, settings: &Settings) -> Self {
+    pub(crate) fn new(db: &Db, clock: &Clock, settings: &Settings, http: HttpClient) -> Self {
         Self {
             keyring: Keyring::new(db, clock.clone()),
             limiter: Limiter::new(db, clock.clone(), settings.requests),
             request_log: RequestLog::new(settings.request_log),
+            billing: billing::State::new(http),
         }
     }
 }
@@ -76,6 +80,8 @@ pub struct SetupState {
     pub last_campaign_sent_at: Option<Timestamp>,
     /// Whether a workflow is enabled.
     pub has_enabled_workflow: bool,
+    /// Whether it has a subscription.
+    pub has_subscription: bool,
 }
 
 impl App {
@@ -207,6 +213,9 @@ impl App {
         let deleted = self.write(body!(async |tx| {
             let number = store::lock(tx, number).await?.ok_or_else(gone)?;
             still_may(tx, number, &actor, Capability::ManageProject).await?;
+            // what was used until now is paid for
+            let account = store::billing::account::hold(tx, number, now).await?;
+            store::billing::batch::gather(tx, number, &account, now).await?;
             Ok(purge::delete(tx, number, &actor, now).await?)
         }));
         self.ended(project, by, deleted.await, "a project was deleted")
@@ -258,6 +267,7 @@ impl App {
                 has_sent: emails.iter().any(|(_, count)| *count > 0),
                 last_campaign_sent_at: campaign::last_sent(rx, number).await?,
                 has_enabled_workflow: workflow::has_enabled(rx, number).await?,
+                has_subscription: store::billing::account::get(rx, number).await?.subscription.is_some(),
             })
         }))
         .await

@@ -58,6 +58,15 @@ pub(crate) struct Notice {
     pub(crate) values: Vec<(&'static str, String)>,
 }
 
+/// A mail that tells members something. Its texts may have the variables `project` and `instance`.
+#[derive(Debug, Clone)]
+pub(crate) struct Letter {
+    pub(crate) subject: &'static str,
+    pub(crate) text: String,
+    /// What stands below, in smaller letters.
+    pub(crate) after: &'static str,
+}
+
 /// From where the instance's own mails are sent.
 #[derive(Debug, Clone)]
 pub(crate) struct SystemSender {
@@ -175,6 +184,21 @@ impl App {
             values.insert(variable.into(), value.into());
         }
         self.own_operation(&sender.project, sender.from.clone(), to, suspension_content(), values)
+    }
+
+    /// A mail to a member of a project. It carries no link.
+    pub(crate) fn letter(
+        &self,
+        sender: &SystemSender,
+        to: EmailAddress,
+        about: &Project,
+        letter: &Letter,
+    ) -> Operation {
+        let mut values = Data::new();
+        values.insert("instance".into(), self.settings().base_url.as_str().into());
+        values.insert("project".into(), without_links(&about.name).as_ref().into());
+        let html = self::letter(letter.subject, &letter.text, "", letter.after);
+        self.own_operation(&sender.project, sender.from.clone(), to, (letter.subject, html), values)
     }
 
     /// Tells the workers that own mails are due.

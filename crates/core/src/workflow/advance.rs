@@ -239,6 +239,9 @@ impl<'a, W: World> Turn<'a, W> {
                 };
             }
         }
+        if !self.world.has_allowance(kind, self.now) {
+            return self.skip(json!({ "skipped": "billing_limit" }), step.next(None));
+        }
         let place = self.execution.current.unwrap_or_default();
         self.complete(Value::Null, step.next(None));
         let record = self.execution.log.len() - 1;

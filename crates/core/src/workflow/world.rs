@@ -47,6 +47,8 @@ pub trait World: Facts {
     fn held(&self) -> Held;
     /// When the project lets the contact get another marketing mail, after `now`; `None` if it does now.
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp>;
+    /// Whether the limits of what the project pays for leave room for another mail of a kind.
+    fn has_allowance(&self, kind: TemplateType, now: Timestamp) -> bool;
     /// The time zone of the project.
     fn zone(&self) -> &Zone;
     /// Whether contact and project can hold what would be written.

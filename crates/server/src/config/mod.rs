@@ -33,7 +33,7 @@ pub(crate) use sections::Listener;
 
 use checks::check_spf;
 use sections::{
-    Activity, Attachments, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
+    Activity, Attachments, Billing, Campaigns, Database, Delivery, Domains, Hidden, Http, Idempotency, Inbound, Jobs,
     Login, Mailbox, Oauth, Requests, Segments, Sending, Sns, Tracking,
 };
 use uploads::Uploads;
@@ -88,6 +88,7 @@ pub(crate) struct Config {
     uploads: Uploads,
     login: Login,
     oauth: Oauth,
+    billing: Billing,
 }
 
 impl Config {
@@ -346,6 +347,7 @@ impl Config {
             system_mail: self.system_mail(&base_url)?,
             base_url,
             oauth: self.oauth.settings()?,
+            billing: self.billing.settings()?,
         })
     }
 }

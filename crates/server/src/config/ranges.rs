@@ -14,7 +14,7 @@ const MANY: i64 = 1_000_000_000;
 
 /// The numbers that each setting takes. One that is out of its range is refused, so that nothing else is done than what
 /// was asked for.
-pub(super) const RANGES: [(&str, i64, i64); 65] = [
+pub(super) const RANGES: [(&str, i64, i64); 66] = [
     ("rate_limit_per_minute", 0, MANY),
     ("member_share_per_minute", 0, MANY),
     ("public_rate_limit_per_minute", 1, MANY),
@@ -82,6 +82,7 @@ pub(super) const RANGES: [(&str, i64, i64); 65] = [
     ("login.window_seconds", 1, MOST_SECONDS),
     ("login.link_seconds", 1, MOST_SECONDS),
     ("oauth.state_ttl_seconds", 1, MOST_SECONDS),
+    ("billing.free_mails", 0, MANY),
 ];
 
 /// Refuses a number that is out of its range.

@@ -109,6 +109,9 @@ pub const TABLES: &[(&str, Retirement)] = &[
     ("suspensions", Retirement::Following),
     ("erasures", Retirement::Following),
     ("erased_addresses", Retirement::Following),
+    ("billing_accounts", Retirement::Following),
+    ("billing_metered", Retirement::Following),
+    ("billing_notices", Retirement::Following),
     ("departures", Retirement::Cascading),
 ];
 

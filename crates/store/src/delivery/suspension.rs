@@ -63,6 +63,27 @@ pub async fn end(
     Ok(enabled == 1)
 }
 
+/// Enables a project again that is disabled for a reason; how its mail was received counts as before. False when it is not
+/// disabled, or for another reason.
+pub async fn end_for(tx: &mut Tx<'_>, project: ProjectNumber, reason: &str, now: Timestamp) -> Result<bool> {
+    let ended = tx
+        .execute(
+            "update suspensions set ended_at = $3 where project_id = $1 and ended_at is null and reason = $2",
+            args![project, reason, now],
+        )
+        .await?;
+    if ended == 0 {
+        return Ok(false);
+    }
+    tx.execute("delete from departures where project_id = $1", args![project]).await?;
+    tx.execute(
+        "update projects set disabled_at = null where number = $1 and disabled_at is not null and retired_at is null",
+        args![project],
+    )
+    .await?;
+    Ok(true)
+}
+
 /// The sums of the project when it was last enabled.
 pub async fn baseline(rx: &mut Rx<'_>, project: ProjectNumber) -> Result<Option<ReputationBaseline>> {
     let stored = rx

@@ -2,6 +2,7 @@
 //! hash of the message: its text and HTML, and for some time the message as it came.
 
 use mailwright_core::activity::{Place, Source};
+use mailwright_core::billing::Category;
 use mailwright_core::email::{EmailSource, EmailStatus};
 use mailwright_core::ids::{ContactId, EmailId, EventId, ProjectNumber};
 use mailwright_core::rollup::Metric;
@@ -16,6 +17,7 @@ use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
+use crate::project::billing::usage;
 use crate::sending::email::count;
 use crate::sending::email::record::Email;
 
@@ -274,6 +276,7 @@ pub async fn recipients_of(
 pub async fn add(tx: &Tx<'_>, project: ProjectNumber, mail: &Inbound, deltas: &mut Deltas) -> Result<()> {
     count::add(deltas, project, EmailStatus::Received, 1);
     rollup::count(deltas.sums(), project, Metric::Received, mail.id.instant(), 1);
+    usage::count(deltas.sums(), project, Category::Inbound, mail.at, (1, 0));
     tx.execute_one(
         "insert into inbound_mails (project_id, id, contact_id, recipient, recipients, from_address, from_name, \
          from_header, subject, message_id, in_reply_to, is_automatic, attachments, verdicts, raw_hash, size, created_at) \

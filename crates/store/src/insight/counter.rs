@@ -58,6 +58,8 @@ names! {
         /// How mails were received: `sent`, `bounced`, `complained`, and the same for each day (see
         /// `crate::delivery::delivery_stats`).
         DeliveryStats = "delivery_stats",
+        /// Mails of a month by category, for those who pay; see [`crate::project::billing::usage`].
+        Usage = "usage",
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod api_key;
 pub mod audit;
 pub mod automation;
+pub mod billing;
 pub mod member;
 pub mod purge;
 pub mod rate_limit;

@@ -35,7 +35,7 @@ const KEPT_ROWS: [(&str, &str, &str); 5] = [
          created_at, updated_at",
         "",
     ),
-    ("counters", "kind, name, shard, value", " and kind = 'delivery_stats'"),
+    ("counters", "kind, name, shard, value", " and kind in ('delivery_stats', 'usage')"),
     ("rate_windows", "started_at, used", ""),
     ("public_rate_windows", "started_at, used", ""),
     ("throttles", "millitokens, refilled_at", ""),

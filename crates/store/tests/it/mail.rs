@@ -30,6 +30,7 @@ pub(crate) fn waiting_mail(project: ProjectNumber, contact: ContactId, at: Times
         template: None,
         topic: None,
         step: None,
+        has_attachments: false,
         message_id: format!("{id}@acme.test"),
         suppression: None,
         at,

@@ -13,14 +13,19 @@ use mailwright_store::database::tenant::{Retirement, TABLES};
 use mailwright_store::{Db, Location, Result, Row, StoreMetrics};
 
 /// The tables that are the instance's, or a person's: they hold nothing of a project but its number.
-const GLOBAL_TABLES: [&str; 19] = [
+const GLOBAL_TABLES: [&str; 25] = [
     "deletions",
     "identities",
     "instance_rate",
     "instance_suppressions",
     "login_attempts",
     "login_clients",
+    "meter_batches",
     "next_hops",
+    "payment_customers",
+    "payment_ends",
+    "payment_events",
+    "payment_invoices",
     "projects",
     "proofs",
     "published_domains",

@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::world::World;
 
 pub(crate) fn refusals(world: &World) -> Vec<Refusal> {
-    let parts = [settings(world), what_cannot_be_undone(world), keys(world)];
+    let parts = [settings(world), what_cannot_be_undone(world), keys(world), billing(world)];
     parts.into_iter().flatten().collect()
 }
 
@@ -74,6 +74,36 @@ fn what_cannot_be_undone(world: &World) -> Vec<Refusal> {
             ask(&world.member, project, json!(OWNER.1)).refused("a member", 403, "FORBIDDEN"),
             ask(&world.free, project, json!(OWNER.1)).refused("a stranger", 404, "RESOURCE_NOT_FOUND"),
         ]);
+    }
+    refusals
+}
+
+/// Nothing is billed here; what is refused where it is, is in `billing/`.
+fn billing(world: &World) -> Vec<Refusal> {
+    let project = world.project.as_str();
+    let mut refusals = Vec::new();
+    for operation in
+        ["post /users/@me/projects/{id}/checkout", "post /users/@me/projects/{id}/billing-portal"]
+    {
+        let ask = |browser: &Browser| world.by(browser, operation, &[project]);
+        refusals.extend([
+            ask(&world.owner).refused("nothing is billed", 404, "RESOURCE_NOT_FOUND"),
+            ask(&world.member).refused("a member", 403, "FORBIDDEN"),
+        ]);
+    }
+    let limits = |browser: &Browser, inbound: Value| {
+        let body = json!({"workflows": 5, "campaigns": null, "transactional": null, "inbound": inbound});
+        world.by(browser, "put /users/@me/projects/{id}/billing-limits", &[project]).json(&body)
+    };
+    refusals.extend([
+        limits(&world.owner, json!(5)).refused("there is no subscription", 400, "BAD_REQUEST"),
+        limits(&world.owner, json!(0)).refused("the last limit is wrong", 422, "VALIDATION_ERROR"),
+        limits(&world.member, json!(5)).refused("a member", 403, "FORBIDDEN"),
+        limits(&world.free, json!(5)).refused("a stranger", 404, "RESOURCE_NOT_FOUND"),
+    ]);
+    for operation in ["post /webhooks/incoming/payments", "post /webhooks/incoming/stripe"] {
+        let asked = world.open(operation, &[]).body("{}", "text/plain");
+        refusals.push(asked.refused("nothing is billed", 404, "RESOURCE_NOT_FOUND"));
     }
     refusals
 }

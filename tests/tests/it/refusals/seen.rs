@@ -13,6 +13,14 @@ use super::world::World;
 const ELSEWHERE: &[(&str, u16, &str)] = &[
     ("put /campaigns/{id}", 409, "it takes somebody who changes the campaign again and again meanwhile"),
     ("post /webhooks/sns", 404, "it takes a message that is signed, as feedback/sns.rs has"),
+    ("post /webhooks/incoming/payments", 400, "it takes an instance that bills: billing/events.rs"),
+    ("post /webhooks/incoming/stripe", 400, "it takes an instance that bills: billing/events.rs"),
+    ("post /users/@me/projects/{id}/checkout", 400, "it takes an instance that bills: billing/portal.rs"),
+    (
+        "post /users/@me/projects/{id}/billing-portal",
+        400,
+        "it takes an instance that bills: billing/portal.rs",
+    ),
     ("post /suppressions/addresses", 409, "it takes a million rows: suppressions/addresses.rs"),
     ("post /v1/verify/batch", 429, "it takes a name server that does not answer: verification.rs"),
     ("post /contacts/{id}/erase", 429, "it takes a thousand erasures that wait for an import"),

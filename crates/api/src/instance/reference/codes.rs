@@ -14,7 +14,7 @@ const fn code(name: &'static str, statuses: &'static [&'static str], about: &'st
 }
 
 /// All codes.
-pub(super) const CODES: [Code; 28] = [
+pub(super) const CODES: [Code; 30] = [
     code("BAD_REQUEST", &["400"], "The request makes no sense as a whole, or lacks a header."),
     code(
         "VALIDATION_ERROR",
@@ -69,6 +69,16 @@ pub(super) const CODES: [Code; 28] = [
         "Too many requests, or too many of this kind. `Retry-After` says how long to wait.",
     ),
     code(
+        "BILLING_LIMIT_EXCEEDED",
+        &["429", "403"],
+        "The project may not have so many more mails this month. With 403: the campaign has more recipients than that.",
+    ),
+    code(
+        "EXTERNAL_SERVICE_ERROR",
+        &["502"],
+        "A service that this one needs did not answer, or refused the request.",
+    ),
+    code(
         "INTERNAL_SERVER_ERROR",
         &["500", "403"],
         "The service made a mistake, which is in its log under the request's id. With 403: the sender's domain is not verified.",
@@ -94,6 +104,7 @@ pub(super) fn of(status: &str, operation: &Operation) -> impl Iterator<Item = &'
         "UNAUTHORIZED" | "EMAIL_VERIFICATION_REQUIRED" => callers.session,
         "INVALID_CREDENTIALS" | "TOTP_REQUIRED" | "TOTP_INVALID" | "PASSWORD_REQUIRED" => !callers.key(),
         "PROJECT_ACCESS_DENIED" | "PROJECT_DISABLED" => callers.key() || callers.session,
+        "BILLING_LIMIT_EXCEEDED" => is_about(&["/v1/send", "/campaigns/{id}/send", "/campaigns/{id}/test"]),
         _ => true,
     };
     let found: Vec<_> = CODES.iter().filter(|code| code.statuses.contains(&status)).filter(fits).collect();

@@ -46,6 +46,7 @@ const GROUPS: [(&str, &str, &str); 21] = [
         "People: signing up and in, passwords, second factors, sessions.",
     ),
     ("Projects", "Projects", "The projects of who is signed in, their settings, state and audit log."),
+    ("Billing", "Billing", "What a project pays, and the limits on how much mail it may have in a month."),
     ("Members", "Members", "Who works in a project, in which role."),
     ("Keys", "Keys", "Keys with scopes of their own."),
     ("Requests", "Requests", "What keys and people asked of a project, and what they were answered."),

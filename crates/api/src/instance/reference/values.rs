@@ -199,6 +199,10 @@ fn of_people() -> Vec<(&'static str, Value)> {
             json!({ "currentPassword": "correct horse battery", "newPassword": "another horse battery" }),
         ),
         ("UserChange", json!({ "name": "Ada" })),
+        (
+            "BillingLimitsChange",
+            json!({ "workflows": 5000, "campaigns": 50_000, "transactional": null, "inbound": null }),
+        ),
         ("ProjectChange", json!({ "name": "Rockets", "language": "en" })),
         ("NewKey", json!({ "name": "Web shop", "scopes": ["read", "send"] })),
         ("InviteRequest", json!({ "email": "grace@example.org", "role": "MEMBER" })),

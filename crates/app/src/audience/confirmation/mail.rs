@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::billing::Category;
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{EmailSource, Lane};
@@ -17,6 +18,7 @@ use mailwright_core::topic::Topic;
 use mailwright_store::audience::confirmation::{self as store, Open};
 use mailwright_store::audience::{contact, topic};
 use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::sending::content::{self, Content};
 use mailwright_store::sending::email::{self, NewEmail};
 use mailwright_store::sending::{domain, template};
@@ -47,7 +49,7 @@ struct Letter {
 }
 
 /// Makes the mails of up to `most` requests that are due, and returns how many requests that were; `None` where the
-/// project has no sender.
+/// project has no sender, or may not have more mails in this month.
 pub(super) async fn make(
     tx: &mut Tx<'_>,
     app: &App,
@@ -57,7 +59,12 @@ pub(super) async fn make(
 ) -> Result<Option<usize>> {
     let Some(project) = project::get(tx, number).await? else { return Ok(Some(0)) };
     let Some(letter) = letter(tx, app, number).await? else { return Ok(None) };
-    let due = store::take_due(tx, number, most, now).await?;
+    let mut allowances = Allowances::of_project(tx, app.free_allowance(), number, now).await?;
+    let room = allowances.room(number, Category::Transactional, now);
+    if room == Some(0) {
+        return Ok(None); // asked again when there is room
+    }
+    let due = store::take_due(tx, number, room.map_or(most, |room| most.min(room)), now).await?;
     let ids: Vec<ContactId> = due.iter().map(|open| open.contact).collect();
     let contacts = contact::some(tx, number, &ids).await?;
     let contacts: BTreeMap<ContactId, Contact> = contacts.into_iter().map(|one| (one.id, one)).collect();
@@ -72,6 +79,8 @@ pub(super) async fn make(
         mails.push(mail(app, &project, &letter, (contact, open, topic.flatten()), now)?);
     }
     if !mails.is_empty() {
+        allowances.take(number, Category::Transactional, now, mails.len() as i64);
+        allowances.save(tx, now).await?;
         let mut deltas = Deltas::default();
         content::save(tx, &[(number, &letter.content)], now).await?;
         email::enqueue(tx, &mails, &mut deltas).await?;
@@ -146,6 +155,7 @@ fn mail(
         template: letter.template,
         topic: None,
         step: None,
+        has_attachments: false,
         message_id: format!("{id}@{}", letter.from.domain()),
         suppression: None, // it is looked for when the mail is claimed
         at: now,

@@ -81,7 +81,7 @@ impl App {
                 store::put_off(tx, project, now, now.plus(NO_SENDER)).await?;
                 tracing::warn!(
                     project = project.0,
-                    "nobody can be asked to confirm: the project has no sender domain"
+                    "nobody can be asked to confirm: the project has no sender domain, or its limit of mails is reached"
                 );
                 Ok(0)
             }));

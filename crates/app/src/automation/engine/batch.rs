@@ -1,6 +1,7 @@
 //! One transaction of the engine: the executions of some contacts, as far as they go by themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Facts;
@@ -18,6 +19,7 @@ use mailwright_store::automation::signal::{self, News, Signal};
 use mailwright_store::automation::version::Compiled;
 use mailwright_store::automation::{figures, forget, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::{Error as StoreError, Result, Rx, Tx, project};
 
 use super::effects::Pending;
@@ -115,6 +117,8 @@ impl Batch {
     /// Does it. Contacts that somebody else holds are left to a later batch.
     pub(super) async fn run(self, tx: &mut Tx<'_>) -> Result<Done> {
         let Some(project) = project::get(tx, self.project).await? else { return Ok(Done::default()) };
+        let free = self.app.free_allowance(); // asked before contacts are locked, as others do
+        let allowances = Mutex::new(Allowances::of_project(tx, free, self.project, self.now).await?);
         let mut held = contact::hold_free(tx, self.project, &self.contacts).await?;
         held.sort_unstable();
         let mut deltas = Deltas::default();
@@ -138,12 +142,13 @@ impl Batch {
         let mut untold = Vec::new();
         if project.disabled {
             all.cancel(&signals, self.now);
-        } else if let Some(first_left) = all.advance(&loads, &signals, &mut untold, self.now) {
+        } else if let Some(first_left) = all.advance(&loads, &signals, &allowances, &mut untold, self.now) {
             held.retain(|contact| *contact < first_left);
         }
         let is_told = |signal: &&Signal| held.binary_search(&signal.contact).is_ok();
         signal::remove(tx, self.project, signals.iter().filter(is_told)).await?;
         signal::add(tx, self.project, &untold).await?;
+        allowances.into_inner().unwrap_or_else(PoisonError::into_inner).save(tx, self.now).await?;
         all.save(tx, &self.app, held.len(), deltas).await
     }
 }
@@ -232,6 +237,7 @@ impl All {
         &mut self,
         loads: &[Load],
         signals: &[Signal],
+        allowances: &Mutex<Allowances>,
         untold: &mut Vec<Signal>,
         now: Timestamp,
     ) -> Option<ContactId> {
@@ -257,6 +263,7 @@ impl All {
                     held: self.people.held.get(&facts.contact().email).copied().unwrap_or_default(),
                     got: self.people.got.entry(stored.execution.contact).or_default(),
                     facts,
+                    allowances,
                     pending: &mut self.pending,
                     has_time: &|| began.elapsed() < LONGEST,
                 };

@@ -201,6 +201,7 @@ fn new_email(
         template: Some(template.id),
         topic: template.topic,
         step: Some(mail.origin),
+        has_attachments: false,
         message_id: format!("{id}@{}", template.from.domain()),
         suppression: None, // it is looked for when the mail is claimed
         at: mail.at,

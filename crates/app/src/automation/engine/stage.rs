@@ -2,15 +2,18 @@
 //! written is gathered on the way.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use mailwright_core::billing::Category;
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::DataPatch;
+use mailwright_core::email::EmailSource;
 use mailwright_core::event::Activity;
 use mailwright_core::excess::Excess;
 use mailwright_core::filter::{Facts, Filter};
 use mailwright_core::ids::{ProjectNumber, SegmentId, TemplateId, WebhookId, WorkflowId};
 use mailwright_core::suppression::Held;
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::action::Webhook;
@@ -21,6 +24,7 @@ use mailwright_core::workflow::version::{Place, Version};
 use mailwright_core::workflow::world::{Answered, Effect, Sending, World};
 use mailwright_store::audience::filter::FactsOf;
 use mailwright_store::automation::request::NewRequest;
+use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::sending::email::Origin;
 use serde_json::Value;
 
@@ -39,6 +43,8 @@ pub(super) struct OnStage<'b> {
     pub(super) held: Held,
     /// When the contact got mails that the cap counts, the newest first.
     pub(super) got: &'b mut Vec<Timestamp>,
+    /// What is left of the limits of the project.
+    pub(super) allowances: &'b Mutex<Allowances>,
     pub(super) pending: &'b mut Pending,
     /// Whether there is time for another step.
     pub(super) has_time: &'b (dyn Fn() -> bool + Send + Sync),
@@ -77,6 +83,13 @@ impl World for OnStage<'_> {
 
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.surroundings.cap.and_then(|cap| cap.until(self.got, now))
+    }
+
+    fn has_allowance(&self, kind: TemplateType, now: Timestamp) -> bool {
+        let category = Category::of(EmailSource::Workflow, kind);
+        let mut allowances = self.allowances.lock().unwrap_or_else(PoisonError::into_inner);
+        // taken at once: the mail follows, in the same step
+        allowances.take(self.project, category, now, 1)
     }
 
     fn zone(&self) -> &Zone {

@@ -13,6 +13,7 @@ use mailwright_core::filter::{Facts, Filter};
 use mailwright_core::ids::{ContactId, EventId, SegmentId, TemplateId};
 use mailwright_core::project::MarketingCap;
 use mailwright_core::suppression::Held;
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use mailwright_core::time_zone::Zone;
 use mailwright_core::workflow::execution::Execution;
@@ -100,6 +101,11 @@ impl World for Person<'_> {
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {
         let later = self.got.partition_point(|at| *at > now);
         self.scene.cap.and_then(|cap| cap.until(&self.got[later..], now))
+    }
+
+    /// Nobody knows how much of a limit is used by the time that is rehearsed.
+    fn has_allowance(&self, _: TemplateType, _: Timestamp) -> bool {
+        true
     }
 
     fn zone(&self) -> &Zone {

@@ -50,6 +50,9 @@ impl App {
             None => Some(self.recipients_now(project, id).await?),
         };
         let (number, leaves) = (project.number, self.mail_leaves());
+        if let Some(recipients) = recipients {
+            self.check_campaign_fits(project, id, recipients).await?;
+        }
         let (sent, ()) = self
             .change_campaign(number, id, AuditedAction::new(actor, action, now), move |tx, campaign| {
                 Box::pin(async move {

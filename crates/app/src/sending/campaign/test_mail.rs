@@ -1,6 +1,7 @@
 //! Sending a campaign to one address, as a test.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::billing::Category;
 use mailwright_core::campaign::Campaign;
 use mailwright_core::contact::Contact;
 use mailwright_core::custom_data::Data;
@@ -12,11 +13,13 @@ use mailwright_store::audience::contact::Contacts;
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::json_text;
+use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::sending::content;
 use mailwright_store::sending::email::{self, NewEmail};
 
 use crate::App;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::project::billing::refusal::limit_reached;
 use crate::sending::content::compose;
 use crate::sending::domain::check_may_send;
 
@@ -35,8 +38,15 @@ impl App {
         let (mut content, _) = compose(subject, campaign.body.clone(), None, &[], &[], Some(false));
         let prepared = self.0.sending.contents.prepare(number, &mut content, &[]);
         let mail = EmailId::new(now, rand::random());
-        self.write(body!(async |tx| {
+        let free = self.free_allowance();
+        let category = Category::of(Campaign::source(campaign.kind), campaign.kind);
+        let sent = self.write(body!(async |tx| {
             check_may_send(tx, number, &campaign.from, leaves).await?;
+            let mut allowances = Allowances::of_project(tx, free, number, now).await?;
+            if !allowances.take(number, category, now, 1) {
+                return Err(limit_reached(category, now));
+            }
+            allowances.save(tx, now).await?;
             let contacts = Contacts::load(tx, std::iter::once((number, &to))).await?;
             let contact = contacts.get(number, &to).cloned().unwrap_or_else(|| stranger(&to, now));
             content::save(tx, &[(number, &content)], now).await?;
@@ -47,6 +57,7 @@ impl App {
                 recipient: to,
                 recipient_name: None,
                 reply_to: Some(campaign.reply_to.unwrap_or_else(|| campaign.from.clone())),
+                has_attachments: false,
                 message_id: format!("{mail}@{}", campaign.from.domain()),
                 from: campaign.from,
                 from_name: campaign.from_name,
@@ -65,8 +76,14 @@ impl App {
             let mut deltas = Deltas::default();
             email::enqueue(tx, &[email], &mut deltas).await?;
             Ok(deltas.save(tx).await?)
-        }))
-        .await?;
+        }));
+        match sent.await {
+            Err(error @ Error::LimitReached(_)) => {
+                self.tell_of_refusal(number, category).await?;
+                return Err(error);
+            }
+            sent => sent?,
+        }
         self.dispatcher().wake(Lane::Transactional, number);
         Ok(mail)
     }

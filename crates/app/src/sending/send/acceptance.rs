@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use futures_util::future::{join, join3, join4, try_join_all};
 use mailwright_core::address::EmailAddress;
+use mailwright_core::billing::{Category, Month};
 use mailwright_core::consent::Evidence;
 use mailwright_core::custom_data::DataPatch;
 use mailwright_core::email::{EmailSource, Lane};
@@ -16,6 +17,7 @@ use mailwright_store::audience::names::{Names, Wanted};
 use mailwright_store::audience::suppression::Look;
 use mailwright_store::audience::topic;
 use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::sending::content::{self, Bytes};
 use mailwright_store::sending::domain;
 use mailwright_store::sending::email::{self, NewEmail};
@@ -36,6 +38,8 @@ pub(crate) enum Refusal {
     Unsubscribed(EmailAddress),
     NotInTopic(EmailAddress),
     Excess(Excess),
+    /// The project may not have so many more mails in this month.
+    Limit(Category),
 }
 
 pub(crate) type Outcome = std::result::Result<Vec<Accepted>, Refusal>;
@@ -52,11 +56,18 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
     for operation in operations {
         wanted.fields(operation.project, operation.names.iter().map(String::as_str));
     }
+    let (claimed, mut allowances) = claim_and_hold(tx, operations).await?;
+    let holders = async {
+        match claimed {
+            Some(holders) => Ok(holders),
+            None => claim_all(tx, operations, |o| o.claim.as_ref()).await,
+        }
+    };
     let found = join(Contacts::load_within(tx, recipients.into_iter(), MAX_LOADED), Names::load(tx, &wanted));
     let ((callers, holders, domains, (contacts, names)), looks) = join(
         join4(
             recheck(tx, operations.iter().map(|o| (o.key, o.project)).collect()),
-            claim_all(tx, operations, |o| o.claim.as_ref()),
+            holders,
             domain::may_send(tx, &senders, operations.iter().any(|o| o.leaves)),
             found,
         ),
@@ -77,7 +88,12 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
             (Err(stale), None) => Err(Refusal::Stale(stale)),
             (Ok(_), None) => check(operation, asked, &domains, &contacts, &topics)
                 .and_then(|()| fit(operation, &contacts, &mut names).map_err(Refusal::Excess))
-                .map(|()| out.accept(operation, double_opt_in, &mut contacts)),
+                .and_then(|()| operation.take_from(&mut allowances))
+                .map(|()| {
+                    let (accepted, held_back) = out.accept(operation, double_opt_in, &mut contacts);
+                    allowances.give_back(operation.project, operation.category(), operation.at, held_back);
+                    accepted
+                }),
         };
         let refused = matches!(&outcome, Err(refusal) if !matches!(refusal, Refusal::Used(_)));
         if let (true, Some(claim)) = (refused, &operation.claim) {
@@ -86,8 +102,43 @@ pub(crate) async fn run(tx: &mut Tx<'_>, operations: &[Operation]) -> mailwright
         }
         outcomes.push(outcome);
     }
+    let now = operations.iter().map(|o| o.at).max().unwrap_or_default();
+    allowances.save(tx, now).await?;
     out.save(tx, operations, contacts).await?;
     Ok(outcomes)
+}
+
+/// Claims the idempotency keys of a group of operations, and then holds the accounts of projects that have a limit on their
+/// mails. Where billing is not configured, nothing is done: the claims go out together with what is read then.
+async fn claim_and_hold(
+    tx: &Tx<'_>,
+    operations: &[Operation],
+) -> mailwright_store::Result<(Option<Vec<Option<Used>>>, Allowances)> {
+    let Some(free) = operations.iter().find_map(|operation| operation.free) else {
+        return Ok((None, Allowances::default()));
+    };
+    let holders = claim_all(tx, operations, |o| o.claim.as_ref()).await?;
+    let mut wanted: BTreeMap<ProjectNumber, BTreeSet<Month>> = BTreeMap::new();
+    for operation in operations {
+        wanted.entry(operation.project).or_default().insert(Month::of(operation.at));
+    }
+    let now = operations.iter().map(|o| o.at).max().unwrap_or_default();
+    Ok((Some(holders), Allowances::hold(tx, Some(free), wanted, now).await?))
+}
+
+impl Operation {
+    /// What its mails count for.
+    pub(super) fn category(&self) -> Category {
+        Category::of(EmailSource::Transactional, self.kind)
+    }
+
+    fn take_from(&self, allowances: &mut Allowances) -> std::result::Result<(), Refusal> {
+        let mails = self.recipients.len() as i64;
+        if allowances.take(self.project, self.category(), self.at, mails) {
+            return Ok(());
+        }
+        Err(Refusal::Limit(self.category()))
+    }
 }
 
 /// Everything that can refuse a send is looked at before anything of it is written.
@@ -206,13 +257,14 @@ async fn look(
 }
 
 impl<'o> Accepting<'o> {
+    /// Accepts an operation. Returns also how many of its mails are held back.
     fn accept(
         &mut self,
         operation: &'o Operation,
         double_opt_in: bool,
         contacts: &mut Contacts,
-    ) -> Vec<Accepted> {
-        let recipients = operation.recipients.iter();
+    ) -> (Vec<Accepted>, i64) {
+        let (recipients, before) = (operation.recipients.iter(), self.emails.len());
         let accepted: Vec<_> = recipients
             .map(|(r, patch)| self.accept_one(operation, double_opt_in, r, patch, contacts))
             .collect();
@@ -223,7 +275,8 @@ impl<'o> Accepting<'o> {
         if stored.sole != sole {
             stored.sole = None;
         }
-        accepted
+        let held_back = self.emails[before..].iter().filter(|mail| mail.suppression.is_some()).count();
+        (accepted, held_back as i64)
     }
 
     fn accept_one(
@@ -273,6 +326,7 @@ impl<'o> Accepting<'o> {
             template: operation.template,
             topic: operation.topic,
             step: None,
+            has_attachments: !operation.files.is_empty(),
             message_id: format!("{id}@{}", operation.from.domain()),
             suppression,
             at: operation.at,

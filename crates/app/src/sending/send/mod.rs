@@ -20,6 +20,7 @@ use crate::App;
 use crate::audience::locale::check_locale;
 use crate::audience::track;
 use crate::error::{Error, Result};
+use crate::project::billing::refusal::limit_reached;
 use crate::project::key::Identity;
 use crate::sending::idempotency::{IdempotencyKey, reused};
 use acceptance::Refusal;
@@ -59,6 +60,10 @@ impl App {
             Err(Refusal::Used(used)) => Err(reused(used_key.unwrap_or_default(), used)),
             Err(Refusal::Stale(stale)) => Err(self.stale(caller, stale)),
             Err(Refusal::Excess(excess)) => Err(Error::Invalid(vec![excess.issue()])),
+            Err(Refusal::Limit(category)) => {
+                self.0.project.billing.notices.wake();
+                Err(limit_reached(category, at))
+            }
             Err(Refusal::DomainUnknown) => Err(Error::SenderRefused(format!(
                 "The domain {domain} is not registered for this project. Add it and verify it before sending from it."
             ))),

@@ -58,6 +58,8 @@ pub(crate) struct Operation {
     pub(super) at: Timestamp,
     /// Whether mail leaves the machine.
     pub(super) leaves: bool,
+    /// How many mails a month may be had without a subscription; `None` where billing is not configured.
+    pub(super) free: Option<i64>,
 }
 
 impl App {
@@ -161,6 +163,7 @@ impl App {
             claim: self.claim(caller, key),
             at,
             leaves: self.mail_leaves(),
+            free: self.free_allowance(),
         })
     }
 
@@ -198,6 +201,7 @@ impl App {
             claim: None,
             at: self.0.clock.now(),
             leaves: self.mail_leaves(),
+            free: self.free_allowance(),
         }
     }
 }

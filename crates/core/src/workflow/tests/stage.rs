@@ -53,6 +53,8 @@ pub(super) struct Board {
     pub(super) untracked: BTreeMap<SegmentId, Arc<Filter>>,
     pub(super) held: Held,
     pub(super) capped_until: Option<Timestamp>,
+    /// The kind of mail of which there may be no more.
+    pub(super) used_up: Option<TemplateType>,
     pub(super) zone: Zone,
     pub(super) told: Vec<Told>,
     /// How often there is still time for a step.
@@ -82,6 +84,7 @@ impl Board {
             untracked: BTreeMap::new(),
             held: Held::Nothing,
             capped_until: None,
+            used_up: None,
             zone: Zone::UTC,
             told: Vec::new(),
             time: Cell::new(u32::MAX),
@@ -129,6 +132,10 @@ impl World for Board {
 
     fn capped_until(&self, now: Timestamp) -> Option<Timestamp> {
         self.capped_until.filter(|until| *until > now)
+    }
+
+    fn has_allowance(&self, kind: TemplateType, _: Timestamp) -> bool {
+        self.used_up != Some(kind)
     }
 
     fn zone(&self) -> &Zone {

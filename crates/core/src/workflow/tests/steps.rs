@@ -88,6 +88,18 @@ fn a_capped_mail_is_skipped_or_waits() {
 }
 
 #[test]
+fn a_mail_that_a_limit_leaves_no_room_for_is_skipped() {
+    let mut board = Board::new(json!({}));
+    board.used_up = Some(Marketing);
+    let (marketing, transactional) = (board.template(Marketing), board.template(Transactional));
+    let flow = Flow::new().then(SendEmail, marketing).then(SendEmail, transactional);
+    let execution = flow.run(&mut board, json!({}), &[], 0);
+    assert_eq!(told(&execution), ["0 COMPLETED", "1 SKIPPED", "2 COMPLETED"]);
+    assert_eq!(execution.log[1].output["skipped"], "billing_limit");
+    assert_eq!(done(&board), vec!["mail"]);
+}
+
+#[test]
 fn what_cannot_be_done_fails_step_and_execution() {
     let unknown = json!({ "templateId": TemplateId::first_of(Timestamp(77)) });
     for (kind, config, error) in [

@@ -122,6 +122,7 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
     Migration { number: 30, name: "uploads", sql: include_str!("../../../migrations/0030_uploads.sql") },
+    Migration { number: 31, name: "billing", sql: include_str!("../../../migrations/0031_billing.sql") },
     Migration {
         number: 33,
         name: "request log",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::BoxFuture;
 use mailwright_core::address::EmailAddress;
+use mailwright_core::billing::Category;
 use mailwright_core::email::{EmailSource, EmailStatus, Lane, Reason};
 use mailwright_core::ids::{
     ContactId, EmailId, ExecutionId, ProjectNumber, StepId, TemplateId, TopicId, WorkflowId,
@@ -23,6 +24,7 @@ use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
+use crate::project::billing::usage;
 
 /// A mail to put into the outbox, of no campaign.
 #[derive(Debug, Clone)]
@@ -61,6 +63,8 @@ pub struct NewEmail {
     pub topic: Option<TopicId>,
     /// The step of a workflow that it came from.
     pub step: Option<Origin>,
+    /// Whether it has attachments.
+    pub has_attachments: bool,
     /// `Message-ID` without angle brackets.
     pub message_id: String,
     /// What holds it back; `None` for a mail that is to be sent.
@@ -85,6 +89,11 @@ pub struct Origin {
 pub(crate) const NO_DEADLINE: i64 = i64::MAX;
 
 impl NewEmail {
+    /// What it counts for.
+    pub fn category(&self) -> Category {
+        Category::of(self.source, self.kind)
+    }
+
     fn status(&self) -> EmailStatus {
         if self.suppression.is_some() { EmailStatus::Suppressed } else { EmailStatus::Pending }
     }
@@ -97,6 +106,10 @@ pub fn enqueue<'t>(tx: &'t Tx<'_>, emails: &'t [NewEmail], deltas: &mut Deltas) 
         count::add(deltas, email.project, email.status(), 1);
         let mail = (email.id, email.recipient.as_str());
         rollup::count_mail(deltas.sums(), email.project, Metric::Emails, mail, 1);
+        if email.suppression.is_none() {
+            let (category, mails) = (email.category(), (1, i64::from(email.has_attachments)));
+            usage::count(deltas.sums(), email.project, category, email.at, mails);
+        }
         if let Some(Origin { workflow, step, .. }) = email.step {
             figures::add_mail(deltas.sums(), email.project, (workflow, step), Figure::Emails, 1);
             if email.suppression.is_some() {

@@ -80,6 +80,9 @@ impl World {
             ("post", "/suppressions") => {
                 json!({"name": name, "kind": "ADDRESS", "pattern": address})
             }
+            ("put", "/users/@me/projects/{id}/billing-limits") => {
+                json!({"workflows": null, "campaigns": null, "transactional": null, "inbound": null})
+            }
             ("post", "/suppressions/preview") => json!({"address": address}),
             ("post", "/domains") => json!({"domain": format!("{name}.example")}),
             _ => json!({}),

@@ -5,12 +5,17 @@
 //! [`AHEAD`] mails wait, freezing rests [`REST`] times as long as a step takes, so it continues at about the pace of
 //! sending.
 //!
+//! A step takes no more contacts than the limits of what the project pays for allow (`docs/adr/0063-billing.md`). Where they
+//! are reached the campaign waits before the next contact, with a `note`, and goes on in the next month, or when they are
+//! raised. Mails that are in the queue leave meanwhile.
+//!
 //! An audience by filter or segment may take minutes to look up. It is looked up by slow reads, one at a time for each
 //! project. If that takes too long, the campaign rests, twice as long each time, and its `note` says so.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use mailwright_core::billing::Category;
 use mailwright_core::campaign::{Campaign, CampaignStatus, Recipient, excluded};
 use mailwright_core::custom_data::Data;
 use mailwright_core::email::{Lane, Reason, RecipientState};
@@ -19,6 +24,7 @@ use mailwright_core::time::Timestamp;
 use mailwright_store::audience::{contact, topic};
 use mailwright_store::body;
 use mailwright_store::insight::deltas::Deltas;
+use mailwright_store::project::billing::allowance::Allowances;
 use mailwright_store::sending::campaign::ledger::{self};
 use mailwright_store::sending::campaign::run::{self, Candidate, Entry, Run};
 use mailwright_store::sending::campaign::{self as store, audience};
@@ -28,6 +34,7 @@ use mailwright_store::{Door, Error as StoreError, Tx, json_text, project};
 use super::backoff::{AFTER_FAILURE, PUT_OFF};
 use super::{CHUNK, Campaigns, is_slow};
 use crate::error::{Error, Result, too_many_conditions};
+use crate::project::billing::refusal::limit_note;
 use crate::sending::campaign::state::withhold as withhold_campaign;
 use crate::sending::content::Prepared;
 
@@ -38,6 +45,10 @@ const AHEAD: i64 = 5_000;
 /// How many times as long as its step took freezing rests then, and how long at most.
 const REST: u32 = 8;
 const LONGEST_REST: Duration = Duration::from_millis(400);
+
+/// When a campaign is looked at again whose project may not have more mails in this month: the month may be over by then,
+/// or the limit raised.
+const LIMIT_PAUSE: Duration = Duration::from_mins(1);
 
 /// The `note` of a campaign whose audience could not be looked up.
 const STILL_LOOKED_UP: &str = "Its audience could not be looked up yet, because that takes too long or other \
@@ -80,31 +91,50 @@ impl Campaigns {
         let content = content.ok_or_else(|| Error::Internal("the content of a campaign is gone".into()))?;
         let turn = if is_slow { self.turns.acquire().await.ok() } else { None };
         let lease = self.lease();
+        let free = self.app.free_allowance();
         let frozen = self.app.write_in_background(body!(async |tx| {
             if !run::advance(tx, &run, chunk.last().copied(), last, lease).await? {
-                return Ok(false);
+                return Ok(Step::None);
             }
+            // before contacts are locked, as others do
+            let mut allowances = Allowances::of_project(tx, free, project, lease.now).await?;
             let candidates = run::candidates(tx, project, &chunk, run.kind, lease.now).await?;
             let outside = outside(tx, &run, &chunk).await?;
             let capped = capped(tx, &run, &chunk, lease.now).await?;
             let passed = Passed { capped, outside };
-            let entries: Vec<Entry> =
+            let mut entries: Vec<Entry> =
                 candidates.iter().map(|c| entry(&run, &content, c, &passed, lease.now)).collect();
+            let cut = cut(&run, &mut entries, &mut allowances, lease.now);
+            allowances.save(tx, lease.now).await?;
             let mut deltas = Deltas::default();
             run::freeze(tx, &run, &entries, &mut deltas, lease.now).await?;
             deltas.save(tx).await?;
+            if cut {
+                let at = entries.last().map(|entry| entry.contact).or(run.frozen_to);
+                let note = limit_note(category(&run), lease.now);
+                run::stay(tx, &run, at, &note, lease.now.plus(LIMIT_PAUSE)).await?;
+                return Ok(Step::Limited);
+            }
             if last {
                 let ledger = ledger::read(tx, project, &[run.id]).await?.remove(&run.id);
                 let recipients = ledger.unwrap_or_default().recipients;
                 run::set_recipients(tx, project, run.id, recipients).await?;
             }
-            Ok(true)
+            Ok(Step::Done)
         }));
-        let frozen = frozen.await?;
+        let step = frozen.await?;
         drop(turn);
+        if step == Step::Limited {
+            tracing::info!(campaign = %id, "a campaign waits, because the limit of mails of a month is reached");
+            self.app.0.project.billing.notices.wake();
+        }
+        let (frozen, last) = (step != Step::None, last && step == Step::Done);
         self.app.dispatcher().wake(Lane::Campaign, project);
         if frozen && last {
             self.app.0.sending.campaigns.wake(); // it may be over: perhaps nobody of its audience gets a mail
+        }
+        if step == Step::Limited {
+            return Ok(false);
         }
         if frozen && !last && self.is_ahead(project, id).await? {
             // most of the time is left to the mails that wait already, and to everything else
@@ -184,6 +214,34 @@ async fn outside(
         Some(found) => topic::outside(tx, run.project, &found, contacts).await,
         None => Ok(BTreeSet::new()),
     }
+}
+
+/// What a step of freezing came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The campaign was not where the step began.
+    None,
+    /// It did what it was to do.
+    Done,
+    /// The project may not have more mails in this month.
+    Limited,
+}
+
+/// What the mails of a campaign count for.
+fn category(run: &Run) -> Category {
+    Category::of(Campaign::source(run.kind), run.kind)
+}
+
+/// Cuts the entries of a step off at the first mail that there is no allowance for. Returns whether there is one.
+fn cut(run: &Run, entries: &mut Vec<Entry>, allowances: &mut Allowances, now: Timestamp) -> bool {
+    let category = category(run);
+    let first = entries
+        .iter()
+        .position(|entry| entry.skipped.is_none() && !allowances.take(run.project, category, now, 1));
+    if let Some(first) = first {
+        entries.truncate(first);
+    }
+    first.is_some()
 }
 
 /// Contacts who are passed over for another reason than their own state.

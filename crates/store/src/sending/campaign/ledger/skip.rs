@@ -1,7 +1,10 @@
 //! Mails of a campaign that are not sent: those of a cancelled campaign, and those to contacts that were deleted.
 
+use mailwright_core::billing::Category;
+use mailwright_core::campaign::Campaign;
 use mailwright_core::email::{EmailStatus, Reason, RecipientState};
 use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber};
+use mailwright_core::template::TemplateType;
 use mailwright_core::time::Timestamp;
 use serde_json::json;
 
@@ -12,6 +15,7 @@ use crate::database::tx::Tx;
 use crate::database::value::Arg;
 use crate::feedback::hit;
 use crate::insight::deltas::Deltas;
+use crate::project::billing::usage;
 use crate::sending::email::count::move_count;
 use crate::sending::email::{self, Unsent};
 
@@ -34,6 +38,17 @@ pub async fn cancel(
     let skipped: Vec<_> = ids.into_iter().map(|id| Unsent::skipped(id, Reason::Cancelled)).collect();
     let mut deltas = Deltas::default();
     skip(tx, project, campaign, &skipped, &mut deltas, now).await?;
+    // what does not leave is not paid for
+    let sql = "select type from campaigns where project_id = $1 and id = $2";
+    let kind = tx
+        .optional(sql, args![project, campaign], |r| r.named(0, "campaigns.type", TemplateType::from_name))
+        .await?;
+    if let Some(kind) = kind {
+        let category = Category::of(Campaign::source(kind), kind);
+        for mail in &skipped {
+            usage::count(deltas.sums(), project, category, mail.id.instant(), (-1, 0));
+        }
+    }
     deltas.save(tx).await?;
     Ok(skipped.len())
 }

@@ -1,6 +1,7 @@
 //! Freezing the audience of a campaign: a mail for each contact, contact by contact in the order of their ids.
 
 use mailwright_core::address::EmailAddress;
+use mailwright_core::billing::Category;
 use mailwright_core::campaign::Campaign;
 use mailwright_core::contact::Contact;
 use mailwright_core::email::{EmailStatus, Lane, Reason, RecipientState};
@@ -20,6 +21,7 @@ use crate::database::tx::{Rx, Tx};
 use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
+use crate::project::billing::usage;
 use crate::sending::campaign::ledger;
 use crate::sending::email::{NO_DEADLINE, count};
 
@@ -44,6 +46,34 @@ pub async fn advance(
         )
         .await?;
     Ok(touched == 1)
+}
+
+/// Stays at a contact beyond which a step did not come after all; see [`advance`]. `note` says why the campaign waits, and it
+/// is looked at again at a time.
+pub async fn stay(
+    tx: &mut Tx<'_>,
+    run: &Run,
+    at: Option<ContactId>,
+    note: &str,
+    until: Timestamp,
+) -> Result<()> {
+    tx.execute_one(
+        "update campaigns set frozen_to = $3, frozen_at = null, next_at = $5, \
+         note = case when paused_at is null then $4 else note end where project_id = $1 and id = $2",
+        args![run.project, run.id, at, note, until],
+    )
+    .await
+}
+
+/// Has the campaigns of a project looked at again whose audience is not frozen.
+pub async fn go_on(tx: &mut Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<()> {
+    tx.execute(
+        "update campaigns set next_at = $2 where project_id = $1 and next_at > $2 and status = 'SENDING' \
+         and frozen_at is null",
+        args![project, now],
+    )
+    .await?;
+    Ok(())
 }
 
 /// A contact of the audience as it is when it is frozen.
@@ -185,6 +215,9 @@ pub async fn freeze(
         count::add(deltas, run.project, status, 1);
         let mail = (entry.id, entry.recipient.as_str());
         rollup::count_mail(deltas.sums(), run.project, Metric::Emails, mail, 1);
+        if entry.skipped.is_none() {
+            usage::count(deltas.sums(), run.project, Category::of(source, run.kind), now, (1, 0));
+        }
         ledger::enter(deltas, run.project, run.id, (recipient_state, reason));
     }
     let held = entries.iter().filter(|entry| entry.suppression.is_some() && entered.contains(&entry.id));

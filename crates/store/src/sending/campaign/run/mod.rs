@@ -10,5 +10,5 @@ mod lease;
 
 pub use self::due::{Due, Run, due, due_projects, ending, put_off, wait};
 pub use self::finish::{balance, finish, forget_former, set_recipients};
-pub use self::freeze::{Candidate, Entry, advance, candidates, fitting, freeze};
+pub use self::freeze::{Candidate, Entry, advance, candidates, fitting, freeze, go_on, stay};
 pub use self::lease::{Lease, content_hash, lease, start};

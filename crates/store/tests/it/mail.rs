@@ -32,6 +32,7 @@ pub(crate) fn waiting_mail(project: ProjectNumber, contact: ContactId, at: Times
         step: None,
         message_id: format!("{id}@acme.test"),
         suppression: None,
+        is_held: false,
         at,
     }
 }

@@ -258,6 +258,7 @@ impl<'o> Accepting<'o> {
             step: None,
             message_id: format!("{id}@{}", operation.from.domain()),
             suppression,
+            is_held: false,
             at: operation.at,
         });
         Accepted { contact, address: recipient.email.clone(), email: id }

@@ -78,6 +78,8 @@ pub async fn delete(
     }
     let suppressed = emails.iter().filter(|(status, _)| status == EmailStatus::Suppressed.as_str());
     suppression::mail::forget(tx, project, &suppressed.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
+    let in_doubt = emails.iter().filter(|(status, _)| status == EmailStatus::InDoubt.as_str());
+    held::forget(tx, project, &in_doubt.map(|(_, id)| *id).collect::<Vec<_>>()).await?;
     let kept = ledger::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas, now).await?;
     let captured = mailbox::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;
     let received = inbound::forget_contact(tx, project, id, DELETE_CHUNK, &mut deltas).await?;

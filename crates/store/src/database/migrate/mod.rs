@@ -121,6 +121,7 @@ const MIGRATIONS: &[Migration] = &[
         sql: include_str!("../../../migrations/0028_inbound_contents.sql"),
     },
     Migration { number: 29, name: "activity", sql: include_str!("../../../migrations/0029_activity.sql") },
+    Migration { number: 32, name: "epochs", sql: include_str!("../../../migrations/0032_epochs.sql") },
 ];
 
 /// How a database stands to the schema that this program was built for.
@@ -149,7 +150,7 @@ pub async fn standing(db: &Db) -> Result<Standing> {
         let ours = rx.one(sql, &[], |r| r.get::<i64>(0)).await? == 2;
         if ours { newest(rx).await.map(Some) } else { Ok(None) }
     }));
-    let last = MIGRATIONS.last().map_or(0, |migration| migration.number);
+    let last = last_step();
     Ok(match newest.await? {
         None => Standing::Empty,
         Some(newest) if newest > last => Standing::Ahead,
@@ -255,6 +256,16 @@ fn steps(migrations: &'static [Migration]) -> impl Iterator<Item = Step> {
 pub async fn is_current(db: &Db) -> Result<bool> {
     let newest = db.read(body!(async |rx| newest(rx).await)).await?;
     Ok(MIGRATIONS.last().is_some_and(|m| m.number == newest))
+}
+
+/// The newest step that a database was brought to.
+pub async fn newest_step(rx: &mut Rx<'_>) -> Result<i64> {
+    newest(rx).await
+}
+
+/// The newest step that this program knows.
+pub fn last_step() -> i64 {
+    MIGRATIONS.last().map_or(0, |migration| migration.number)
 }
 
 /// Whether a newer program has migrated the database, so that rows may say what this one does not understand.

@@ -19,6 +19,7 @@ use mailwright_store::audience::{contact, topic};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::sending::content::{self, Content};
 use mailwright_store::sending::email::{self, NewEmail};
+use mailwright_store::sending::held::epoch;
 use mailwright_store::sending::{domain, template};
 use mailwright_store::{Tx, json_text, project};
 
@@ -57,6 +58,7 @@ pub(super) async fn make(
 ) -> Result<Option<usize>> {
     let Some(project) = project::get(tx, number).await? else { return Ok(Some(0)) };
     let Some(letter) = letter(tx, app, number).await? else { return Ok(None) };
+    let stretch = epoch::stretch(tx).await?;
     let due = store::take_due(tx, number, most, now).await?;
     let ids: Vec<ContactId> = due.iter().map(|open| open.contact).collect();
     let contacts = contact::some(tx, number, &ids).await?;
@@ -69,7 +71,10 @@ pub(super) async fn make(
         if topic == Some(None) {
             continue; // it was deleted
         }
-        mails.push(mail(app, &project, &letter, (contact, open, topic.flatten()), now)?);
+        let mut made = mail(app, &project, &letter, (contact, open, topic.flatten()), now)?;
+        // it may have been asked for, and sent, in a stretch that a restore lost
+        made.is_held = stretch.is_some_and(|stretch| stretch.covers(open.requested_at));
+        mails.push(made);
     }
     if !mails.is_empty() {
         let mut deltas = Deltas::default();
@@ -148,6 +153,7 @@ fn mail(
         step: None,
         message_id: format!("{id}@{}", letter.from.domain()),
         suppression: None, // it is looked for when the mail is claimed
+        is_held: false,
         at: now,
     })
 }

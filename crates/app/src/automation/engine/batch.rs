@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Facts;
 use mailwright_core::ids::{ContactId, ProjectNumber, SignalId};
+use mailwright_core::lost::Lost;
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::figures::{Figure, changes};
@@ -246,10 +247,17 @@ impl All {
             last = Some(contact);
             let Some(facts) = self.people.facts.get_mut(&stored.execution.contact) else { continue };
             let before = stored.execution.clone();
+            let mut marked = false;
             let compiled = self.versions.get(&(stored.workflow, stored.version));
             let name = self.names.get(&stored.workflow);
             if let (Some(compiled), Some(name)) = (compiled, name) {
                 let told = told(signals, stored, compiled);
+                let until = until.get(&contact).map_or(now, |until| now.min(*until));
+                let cause = stored.lost.and_then(|lost| cause(lost, &stored.execution, &told, until));
+                if let (Some(lost), Some(then)) = (stored.lost, cause) {
+                    stored.lost = lost.stepped(then, now);
+                    marked = true;
+                }
                 let mut stage = OnStage {
                     project: self.project,
                     workflow: (stored.workflow, name),
@@ -258,16 +266,16 @@ impl All {
                     got: self.people.got.entry(stored.execution.contact).or_default(),
                     facts,
                     pending: &mut self.pending,
+                    is_lost: stored.lost.is_some(),
                     has_time: &|| began.elapsed() < LONGEST,
                 };
-                let until = until.get(&contact).map_or(now, |until| now.min(*until));
                 let ran = run(&compiled.version, &mut stored.execution, &told, &mut stage, until);
                 self.steps += ran.steps;
                 untold.extend(told[ran.told..].iter().filter_map(|told| kept(told, stored, compiled)));
             } else {
                 fail(&mut stored.execution, "The version of the workflow does not exist any more.", now);
             }
-            if stored.execution != before {
+            if stored.execution != before || marked {
                 self.before.insert(index, before);
             }
         }
@@ -321,6 +329,17 @@ fn told<'s>(signals: &'s [Signal], stored: &Stored, compiled: &Compiled) -> Vec<
     // what happened may have made the goal true
     told.extend(changed.filter(|_| compiled.has_filter_goal).map(|at| (at, Input::Changed)));
     told
+}
+
+/// When what an execution does now was done at the earliest, in a stretch that a restore lost; `None` if it does nothing.
+/// Events have their own time; what was due, and answers to requests, came earlier than now by as much as it is behind.
+fn cause(lost: Lost, execution: &Execution, told: &[Told<'_>], until: Timestamp) -> Option<Timestamp> {
+    let due = execution.due_at.filter(|_| execution.is_due(until)).map(|due| lost.then(due));
+    let told = told.iter().map(|(at, input)| match input {
+        Input::Answered(_) => lost.then(*at),
+        Input::Event(_) | Input::Changed | Input::Due => *at,
+    });
+    due.into_iter().chain(told).min()
 }
 
 /// What an execution is told in a later batch: what it may wait for.

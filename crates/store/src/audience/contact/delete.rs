@@ -22,6 +22,7 @@ use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::sending::campaign::{self, ledger};
 use crate::sending::email::count;
+use crate::sending::held::note as held;
 
 /// How many rows of each other table one call of [`delete`] removes at most.
 const DELETE_CHUNK: i64 = 500;

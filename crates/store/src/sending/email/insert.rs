@@ -23,7 +23,7 @@ use crate::database::value::Arg;
 use crate::insight::counter::Counter;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
-use crate::sending::held;
+use crate::sending::held::note as held;
 
 /// A mail to put into the outbox, of no campaign.
 #[derive(Debug, Clone)]

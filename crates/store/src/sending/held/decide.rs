@@ -8,7 +8,7 @@ use mailwright_core::ids::{CampaignId, EmailId, ProjectNumber, StepId, WorkflowI
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
-use super::{forget, ids};
+use super::note::{forget, ids};
 use crate::automation::figures;
 use crate::database::error::Result;
 use crate::database::tx::Tx;

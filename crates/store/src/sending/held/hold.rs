@@ -5,7 +5,7 @@ use mailwright_core::ids::{CampaignId, ContactId, EmailId, ProjectNumber, StepId
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::figures::Figure;
 
-use super::{WHY, ids, note};
+use super::note::{WHY, ids, note};
 use crate::args;
 use crate::automation::figures;
 use crate::database::error::Result;

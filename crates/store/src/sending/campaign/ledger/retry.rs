@@ -17,7 +17,7 @@ use crate::database::value::Arg;
 use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::sending::email::count::move_count;
-use crate::sending::held;
+use crate::sending::held::note as held;
 
 /// A retry that was asked for: which mails, and how far it came.
 #[derive(Debug, Clone, PartialEq, Eq)]

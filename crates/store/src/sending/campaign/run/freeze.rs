@@ -22,7 +22,7 @@ use crate::insight::deltas::Deltas;
 use crate::insight::rollup;
 use crate::sending::campaign::ledger;
 use crate::sending::email::{NO_DEADLINE, count};
-use crate::sending::held;
+use crate::sending::held::note as held;
 
 /// Moves on to the contact up to which the audience is frozen with this transaction, all of it when `last`. Returns
 /// false when the campaign is not where the step began: another process was quicker, or it was cancelled. What a

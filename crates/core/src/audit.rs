@@ -139,6 +139,10 @@ names! {
         SuppressionRuleUpdated = "suppression_rule.updated",
         /// Such a rule was removed.
         SuppressionRuleDeleted = "suppression_rule.deleted",
+        /// Mails that a restore held were to be sent.
+        HeldMailsResent = "held_mails.resent",
+        /// Mails that a restore held are not sent.
+        HeldMailsDiscarded = "held_mails.discarded",
         /// The captured mails were removed.
         MailboxCleared = "mailbox.cleared",
     }

@@ -171,12 +171,7 @@ impl OfProject {
     }
 
     /// Begins executions. Returns those of workflows that wait for something.
-    async fn enrol(
-        &self,
-        tx: &Tx<'_>,
-        project: ProjectNumber,
-        lost: Option<Stretch>,
-    ) -> StoreResult<Begun> {
+    async fn enrol(&self, tx: &Tx<'_>, project: ProjectNumber, lost: Option<Stretch>) -> StoreResult<Begun> {
         if self.enrolling.is_empty() {
             return Ok(Begun::new());
         }

@@ -76,7 +76,8 @@ pub(super) fn read(row: &Row<'_>) -> Result<Stored> {
 }
 
 fn read_lost(row: &Row<'_>) -> Result<Option<Lost>> {
-    let (until, behind) = (row.get::<Option<Timestamp>>(COMPLETED_AT + 1)?, row.get::<Option<i64>>(COMPLETED_AT + 2)?);
+    let (until, behind) =
+        (row.get::<Option<Timestamp>>(COMPLETED_AT + 1)?, row.get::<Option<i64>>(COMPLETED_AT + 2)?);
     let behind = Duration::from_millis(u64::try_from(behind.unwrap_or_default()).unwrap_or_default());
     Ok(until.map(|until| Lost { until, behind }))
 }

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use mailwright_core::filter::{Facts, References};
 use mailwright_core::ids::{ContactId, EventId, ProjectNumber, SegmentId};
-use mailwright_core::segment::{Change, Live, event_name};
 use mailwright_core::lost::Stretch;
+use mailwright_core::segment::{Change, Live, event_name};
 use mailwright_core::time::Timestamp;
 use mailwright_store::audience::event::{self, NewEvent};
 use mailwright_store::audience::filter;

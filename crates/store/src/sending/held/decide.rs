@@ -20,7 +20,8 @@ use crate::sending::email::count::move_count;
 /// Mails of one step.
 const TOGETHER: i64 = 500;
 /// What is said of a mail that was held and is not sent.
-const DISCARDED: &str = "It may have been sent before a backup was restored. The operator decided not to send it again.";
+const DISCARDED: &str =
+    "It may have been sent before a backup was restored. The operator decided not to send it again.";
 
 /// What becomes of held mails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,9 +37,7 @@ pub async fn last(rx: &Rx<'_>) -> Result<Option<Epoch>> {
     rx.optional(
         "select number, lost_from, raised_at, held_at from epochs order by number desc limit 1",
         &[],
-        |r| {
-            Ok(Epoch { number: r.get(0)?, lost_from: r.get(1)?, raised_at: r.get(2)?, held_at: r.get(3)? })
-        },
+        |r| Ok(Epoch { number: r.get(0)?, lost_from: r.get(1)?, raised_at: r.get(2)?, held_at: r.get(3)? }),
     )
     .await
 }

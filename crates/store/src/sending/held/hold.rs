@@ -40,12 +40,7 @@ pub async fn campaigns(rx: &Rx<'_>, project: ProjectNumber) -> Result<Vec<Campai
 }
 
 /// Holds some mails that wait: they are in doubt, and noted. Returns whether there may be more.
-pub async fn mails(
-    tx: &mut Tx<'_>,
-    project: ProjectNumber,
-    which: Waiting,
-    now: Timestamp,
-) -> Result<bool> {
+pub async fn mails(tx: &mut Tx<'_>, project: ProjectNumber, which: Waiting, now: Timestamp) -> Result<bool> {
     let mut args: Vec<Arg<'_>> = vec![project.into(), TOGETHER.into()];
     let which = match which {
         Waiting::NoCampaign => "campaign_id is null and due_at is not null",
@@ -122,7 +117,8 @@ pub async fn mark_executions(
     after: Option<Place>,
     now: Timestamp,
 ) -> Result<Option<Place>> {
-    let (contact, workflow) = after.unwrap_or((ContactId::from_bytes([0; 16]), WorkflowId::from_bytes([0; 16])));
+    let (contact, workflow) =
+        after.unwrap_or((ContactId::from_bytes([0; 16]), WorkflowId::from_bytes([0; 16])));
     let found: Vec<Place> = tx
         .all(
             "select contact_id, workflow_id from workflow_executions where project_id = $1 and completed_at is null \
@@ -149,10 +145,7 @@ pub async fn mark_executions(
 
 /// Lets a campaign send what it makes from now on: somebody has decided to send it.
 pub async fn unmark_campaign(tx: &Tx<'_>, project: ProjectNumber, id: CampaignId) -> Result<()> {
-    tx.execute(
-        "update campaigns set held_from = null where project_id = $1 and id = $2",
-        args![project, id],
-    )
-    .await?;
+    tx.execute("update campaigns set held_from = null where project_id = $1 and id = $2", args![project, id])
+        .await?;
     Ok(())
 }

@@ -45,7 +45,9 @@ impl App {
             let stretch = epoch::stretch(rx).await?;
             Ok(Some((state, live.sweeps(), store::is_timer_due(rx, project, now).await?, stretch)))
         }));
-        let Some((Tracking { swept_to, .. }, sweeps, timer_due, stretch)) = read.await? else { return Ok(()) };
+        let Some((Tracking { swept_to, .. }, sweeps, timer_due, stretch)) = read.await? else {
+            return Ok(());
+        };
         // what left a window in a stretch that a restore lost may have been noticed in it: it is noted at its end
         let lost_to = stretch.filter(|stretch| stretch.covers(swept_to)).map(|stretch| stretch.until);
         let until = if self.0.db.is_shared() { now.minus(MARGIN) } else { now };

@@ -33,7 +33,8 @@ impl App {
         }
     }
 
-    fn data_dir(&self) -> &Path {
+    /// The data directory of the server.
+    pub fn data_dir(&self) -> &Path {
         let of_server = self.server.env.iter().rev().find(|(key, _)| key == "MAILWRIGHT_DATA_DIR");
         Path::new(&of_server.unwrap().1)
     }

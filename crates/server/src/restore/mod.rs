@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use mailwright_app::sending::held::hold_all;
 use mailwright_core::ids::CampaignId;
 use mailwright_store::Location;
@@ -24,7 +24,7 @@ const PATIENCE: u32 = 50;
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
-#[group(id = "what", required = true, multiple = false, args = ["from", "epoch", "list", "resend", "discard"])]
+#[command(group(ArgGroup::new("what").required(true).args(["from", "epoch", "list", "resend", "discard"])))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RestoreArgs {
     /// Put the backup in this folder into the data directory. What may have been sent since it was made is held.

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use mailwright_core::time::Timestamp;
-use mailwright_store::database::{migrate, sqlite};
+use mailwright_store::database::migrate::{self, Standing};
+use mailwright_store::database::sqlite;
 use mailwright_store::sending::held::epoch;
 use mailwright_store::{Location, body};
 
@@ -34,7 +35,7 @@ pub(crate) async fn backup(config: &Config, args: &BackupArgs) -> Result<ExitCod
         bail!("{} is there already; a backup makes its folder", to.display());
     }
     let location = config.location()?;
-    let setup = setup::open_existing(config).await?;
+    let setup = open(config, &location).await?;
     let made_at = setup.clock.now();
     setup
         .db
@@ -58,6 +59,26 @@ pub(crate) async fn backup(config: &Config, args: &BackupArgs) -> Result<ExitCod
     setup.db.close();
     print(&told(&to, &location, &manifest))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Opens the database as it is. It is not brought up to date: an older program may be using it.
+async fn open(config: &Config, location: &Location) -> Result<Setup> {
+    if let Location::Sqlite(file) = location
+        && !file.exists()
+    {
+        bail!("there is no database at {}; set MAILWRIGHT_DATA_DIR to that of the service", file.display());
+    }
+    let setup = setup::open(config)?;
+    setup.reach().await?;
+    match migrate::standing(&setup.db).await? {
+        Standing::Current => Ok(setup),
+        Standing::Empty => bail!("the database holds nothing of Mailwright"),
+        Standing::Behind => bail!(
+            "an older Mailwright wrote this database; make the backup with the version that runs, or run `mailwright \
+             migrate` first"
+        ),
+        Standing::Ahead => bail!("a newer Mailwright wrote this database; make the backup with that version"),
+    }
 }
 
 /// Fills a folder with a backup.

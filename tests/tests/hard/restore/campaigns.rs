@@ -1,5 +1,6 @@
 //! Campaigns: one that is being sent, one whose audience is not frozen, and one whose time comes after the backup.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mailwright_testkit::smtp::ScriptedServer;
@@ -50,8 +51,8 @@ fn total(ledger: &Value, state: &str) -> u64 {
     of.map(|total| total["count"].as_u64().expect("a count")).sum()
 }
 
-/// Sends a campaign and stops the service before its audience is frozen.
-async fn unfrozen(app: &mut App, folder: &std::path::Path, count: usize) -> (String, std::path::PathBuf) {
+/// Sends a campaign, stops the service before its audience is frozen, and makes a backup.
+async fn unfrozen(app: &mut App, folder: &Path, count: usize) -> (String, PathBuf) {
     for attempt in 0..20 {
         let campaign = draft(app, "cold").await;
         send(app, &campaign, json!({})).await;
@@ -59,13 +60,15 @@ async fn unfrozen(app: &mut App, folder: &std::path::Path, count: usize) -> (Str
         let to = folder.join(format!("backup{attempt}"));
         app.back_up(&to).await;
         let rows = app.rows().await;
-        let is_open = |row: &Value| row["name"] == "cold" && row["frozen_at"].is_null();
-        let frozen = table(&rows, "emails").iter().filter(|mail| mail["subject"] == "cold").count();
-        if table(&rows, "campaigns").iter().any(is_open) && frozen < count {
+        if table(&rows, "campaigns")
+            .iter()
+            .any(|row| row["status"] == "SENDING" && row["frozen_at"].is_null())
+        {
             return (campaign, to);
         }
+        // nothing of it is left over for the next one
         app.restart().await;
-        app.post(&format!("{campaign}/cancel")).send().await.assert_status(200);
+        over(app, &campaign, count).await;
     }
     panic!("a campaign was always frozen before the service was killed");
 }
@@ -76,7 +79,7 @@ both_engines! {
         let count = recipients();
         let folder = tempfile::tempdir().expect("a folder");
         let server = receiver().await;
-        let mut app = start(engine, &server, (count / 6).max(1)).await;
+        let mut app = start(engine, &server, (count / 10).max(1)).await;
         for name in ["warm", "late"] {
             make_contacts(&app, name, &addresses(name, count)).await;
         }
@@ -135,8 +138,8 @@ both_engines! {
         let mut app = start(engine, &server, 0).await;
         make_contacts(&app, "cold", &addresses("cold", count)).await;
         let (cold, backup) = unfrozen(&mut app, folder.path(), count).await;
-        let before = copies(&server);
 
+        // the stretch that is lost
         app.restart().await;
         over(&app, &cold, count).await;
         app.kill();
@@ -152,8 +155,6 @@ both_engines! {
         assert_eq!(doubted + total(&ledger, "ACCEPTED"), count as u64, "{ledger}");
         assert_eq!(held(&app).await.len() as u64, doubted);
         assert_eq!(copies(&server), sent, "nothing left by itself");
-        // who already has one is among those that the backup knows as sent, or among the held ones
-        assert!(before.len() <= sent.len());
 
         let listed = held(&app).await;
         app.run(&["restore", "--resend", "--all"]).await;

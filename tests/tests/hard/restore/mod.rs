@@ -3,6 +3,7 @@
 //! the operator says so.
 
 mod campaigns;
+mod later;
 mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use mailwright_core::filter::Facts;
-use mailwright_core::ids::{ContactId, ProjectNumber, SignalId};
-use mailwright_core::lost::Lost;
+use mailwright_core::ids::{ContactId, ProjectNumber};
 use mailwright_core::time::Timestamp;
 use mailwright_core::workflow::execution::Execution;
 use mailwright_core::workflow::figures::{Figure, changes};
@@ -15,7 +14,7 @@ use mailwright_core::workflow::world::Input;
 use mailwright_store::audience::contact;
 use mailwright_store::automation::due::{self, Load};
 use mailwright_store::automation::execution::{self, Stored};
-use mailwright_store::automation::signal::{self, News, Signal};
+use mailwright_store::automation::signal::{self, Signal};
 use mailwright_store::automation::version::Compiled;
 use mailwright_store::automation::{figures, forget, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
@@ -24,6 +23,7 @@ use mailwright_store::{Error as StoreError, Result, Rx, Tx, project};
 use super::effects::Pending;
 use super::people::{self, People, Versions};
 use super::stage::OnStage;
+use super::told::{cause, kept, told};
 use crate::App;
 
 /// How many contacts a batch takes.
@@ -247,7 +247,7 @@ impl All {
             last = Some(contact);
             let Some(facts) = self.people.facts.get_mut(&stored.execution.contact) else { continue };
             let before = stored.execution.clone();
-            let mut marked = false;
+            let mark = stored.lost;
             let compiled = self.versions.get(&(stored.workflow, stored.version));
             let name = self.names.get(&stored.workflow);
             if let (Some(compiled), Some(name)) = (compiled, name) {
@@ -256,7 +256,6 @@ impl All {
                 let cause = stored.lost.and_then(|lost| cause(lost, &stored.execution, &told, until));
                 if let (Some(lost), Some(then)) = (stored.lost, cause) {
                     stored.lost = lost.stepped(then, now);
-                    marked = true;
                 }
                 let mut stage = OnStage {
                     project: self.project,
@@ -275,7 +274,9 @@ impl All {
             } else {
                 fail(&mut stored.execution, "The version of the workflow does not exist any more.", now);
             }
-            if stored.execution != before || marked {
+            if stored.execution == before {
+                stored.lost = mark; // no step was taken
+            } else {
                 self.before.insert(index, before);
             }
         }
@@ -303,56 +304,6 @@ impl All {
         deltas.save(tx).await?;
         Ok(Done { contacts, mails, requests, changes, steps: self.steps })
     }
-}
-
-/// What an execution is told of what happened to its contact.
-fn told<'s>(signals: &'s [Signal], stored: &Stored, compiled: &Compiled) -> Vec<Told<'s>> {
-    let mut told: Vec<Told<'s>> = Vec::new();
-    let mut changed = None;
-    let is_for = |signal: &&Signal| {
-        signal.contact == stored.execution.contact
-            && signal.execution.is_none_or(|execution| execution == stored.execution.id)
-    };
-    for signal in signals.iter().filter(is_for) {
-        changed = Some(signal.at);
-        match &signal.news {
-            News::Event(event) => told.push((event.at, Input::Event(event))),
-            News::Answered(answered) => told.push((signal.at, Input::Answered(answered))),
-            News::Changed => {}
-        }
-    }
-    let event = |input: &Input<'_>| match input {
-        Input::Event(event) => Some(event.id),
-        Input::Answered(_) | Input::Changed | Input::Due => None,
-    };
-    told.sort_by_key(|(at, input)| (*at, event(input)));
-    // what happened may have made the goal true
-    told.extend(changed.filter(|_| compiled.has_filter_goal).map(|at| (at, Input::Changed)));
-    told
-}
-
-/// When what an execution does now was done at the earliest, in a stretch that a restore lost; `None` if it does nothing.
-/// Events have their own time; what was due, and answers to requests, came earlier than now by as much as it is behind.
-fn cause(lost: Lost, execution: &Execution, told: &[Told<'_>], until: Timestamp) -> Option<Timestamp> {
-    let due = execution.due_at.filter(|_| execution.is_due(until)).map(|due| lost.then(due));
-    let told = told.iter().map(|(at, input)| match input {
-        Input::Answered(_) => lost.then(*at),
-        Input::Event(_) | Input::Changed | Input::Due => *at,
-    });
-    due.into_iter().chain(told).min()
-}
-
-/// What an execution is told in a later batch: what it may wait for.
-fn kept((at, input): &Told<'_>, stored: &Stored, compiled: &Compiled) -> Option<Signal> {
-    let news = match input {
-        _ if !stored.execution.status.is_active() => return None,
-        Input::Event(event) if !compiled.version.events().contains(event.name.as_str()) => return None,
-        Input::Event(event) => News::Event((*event).clone()),
-        Input::Answered(answered) => News::Answered((*answered).clone()),
-        Input::Changed | Input::Due => News::Changed,
-    };
-    let (contact, execution) = (stored.execution.contact, Some(stored.execution.id));
-    Some(Signal { id: SignalId::new(*at, rand::random()), contact, execution, news, at: *at })
 }
 
 fn count(

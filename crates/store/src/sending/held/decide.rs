@@ -99,12 +99,14 @@ async fn reopen(tx: &mut Tx<'_>, project: ProjectNumber, id: CampaignId, now: Ti
     }
 }
 
+/// What a mail came from.
+type Sent = (Option<CampaignId>, Option<WorkflowId>, Option<StepId>);
+
 /// Puts mails back into the queue; how many.
 async fn resend(tx: &mut Tx<'_>, project: ProjectNumber, mails: &[EmailId], now: Timestamp) -> Result<usize> {
     if mails.is_empty() {
         return Ok(0);
     }
-    type Sent = (Option<CampaignId>, Option<WorkflowId>, Option<StepId>);
     let sent: Vec<Sent> = tx
         .all(
             "update emails set status = 'PENDING', due_at = $3, claim = claim + 1, waited_ms = 0, error = null, \

@@ -121,7 +121,7 @@ pub async fn requeue(
         .await?;
     let mut deltas = Deltas::default();
     let mut ids: Vec<Option<Uuid>> = Vec::new();
-    let (mut suppressed, mut in_doubt): (Vec<EmailId>, Vec<EmailId>) = Default::default();
+    let (mut suppressed, mut in_doubt) = (Vec::new(), Vec::new());
     for (id, status, reason, _, has_bounced) in found.iter().filter(|(.., old, _)| *old) {
         ids.push(Some((*id).into()));
         match status {

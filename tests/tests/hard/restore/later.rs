@@ -9,7 +9,7 @@ use mailwright_tests::browser::change_project;
 use mailwright_tests::workflow::Flow;
 use mailwright_tests::{create_contact, create_template, text};
 
-use super::{copies, held, receiver, start, sum, unsettled};
+use super::{copies, held, receiver, start, sum, unsettled, until_held};
 
 const DAILY: &str = "daily@example.com";
 const YOUNG: &str = "young@example.com";
@@ -73,11 +73,7 @@ both_engines! {
         app.put_back(&backup).await;
         app.restart().await;
         let each: BTreeMap<String, usize> = [DAILY, YOUNG, ASKED].map(|to| (to.to_owned(), 1)).into();
-        app.eventually("what was due is held", async || {
-            let found = held(&app).await;
-            (found == sum(&each, &waiting)).then_some(())
-        })
-        .await;
+        until_held(&app, |held| *held == sum(&each, &waiting)).await;
         let all_held = held(&app).await;
         assert_eq!(all_held, sum(&each, &waiting));
         assert_eq!(copies(&server), sent, "nothing left by itself");

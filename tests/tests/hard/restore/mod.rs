@@ -8,6 +8,7 @@ mod workflows;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use mailwright_testkit::smtp::{Answer, ScriptedServer};
 use mailwright_testkit::{App, Engine, Rows, Value};
@@ -71,4 +72,16 @@ fn sum(one: &BTreeMap<String, usize>, other: &BTreeMap<String, usize>) -> BTreeM
     let all: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
     let of = |counts: &BTreeMap<String, usize>, address| counts.get(address).copied().unwrap_or_default();
     all.into_iter().map(|address| (address.clone(), of(one, address) + of(other, address))).collect()
+}
+
+/// Waits until what is held is as it should be.
+async fn until_held(app: &App, is_right: impl Fn(&BTreeMap<String, usize>) -> bool) {
+    let (since, mut found) = (Instant::now(), BTreeMap::new());
+    while since.elapsed() < Duration::from_secs(30) {
+        found = held(app).await;
+        if is_right(&found) {
+            return;
+        }
+    }
+    panic!("what is held is not what it should be: {found:?}");
 }

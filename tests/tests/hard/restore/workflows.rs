@@ -8,7 +8,7 @@ use mailwright_testkit::{App, Engine, Value, both_engines, json};
 use mailwright_tests::workflow::Flow;
 use mailwright_tests::{create_template, sized};
 
-use super::{copies, held, receiver, start, sum, table, unsettled};
+use super::{copies, held, receiver, start, sum, table, unsettled, until_held};
 
 /// Contacts that go through the workflow.
 fn contacts() -> usize {
@@ -79,10 +79,7 @@ both_engines! {
         // the first mails that the backup does not have yet, and all second ones, are made again, and held
         let settled = made - waiting.values().sum::<usize>();
         let expected = 2 * count - settled;
-        app.eventually("the steps were taken again", async || {
-            (held(&app).await.values().sum::<usize>() >= expected).then_some(())
-        })
-        .await;
+        until_held(&app, |held| held.values().sum::<usize>() >= expected).await;
         let all_held = held(&app).await;
         assert_eq!(all_held.values().sum::<usize>(), expected);
         assert!(everybody.keys().all(|address| all_held.contains_key(address)), "each second mail is held");

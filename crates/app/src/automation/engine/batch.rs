@@ -15,7 +15,6 @@ use mailwright_store::audience::contact;
 use mailwright_store::automation::due::{self, Load};
 use mailwright_store::automation::execution::{self, Stored};
 use mailwright_store::automation::signal::{self, Signal};
-use mailwright_store::automation::version::Compiled;
 use mailwright_store::automation::{figures, forget, request, workflow};
 use mailwright_store::insight::deltas::Deltas;
 use mailwright_store::{Error as StoreError, Result, Rx, Tx, project};

@@ -29,6 +29,10 @@ create index held_emails_campaign on held_emails (project_id, campaign_id, email
 -- Since when mails that a campaign makes are held: it was not frozen, or due, when the backup was made.
 alter table campaigns add column held_from {int};
 
+-- Set while every contact is still to be judged by a segment for a reason that is older than a restore: the contacts that
+-- are found to have joined or left may have been found before.
+alter table segments add column lost_until {int};
+
 -- What an execution does is held as long as it may have been done before `lost_until`; it is `behind` by so many
 -- milliseconds what it did then.
 alter table workflow_executions add column lost_until {int};

@@ -40,7 +40,11 @@ pub async fn hold_all(db: &Db, now: Timestamp) -> Result<(Epoch, i64)> {
 }
 
 async fn hold_project(db: &Db, number: ProjectNumber, now: Timestamp) -> Result<()> {
-    db.write(body!(async |tx| hold::mark_campaigns(tx, number, now).await)).await?;
+    db.write(body!(async |tx| {
+        hold::mark_campaigns(tx, number, now).await?;
+        hold::mark_segments(tx, number, now).await
+    }))
+    .await?;
     let mut place = None;
     loop {
         place = db.write(body!(async |tx| hold::mark_executions(tx, number, place, now).await)).await?;

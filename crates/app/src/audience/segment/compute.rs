@@ -146,7 +146,7 @@ impl App {
 
     /// Judges some contacts by a segment and those that depend on it.
     async fn judge_batch(&self, judging: &Judging, contacts: Vec<ContactId>) -> Result<()> {
-        let (project, segment, due_at) = (judging.project, judging.segment, judging.state.due_at);
+        let (project, segment, is_lost) = (judging.project, judging.segment, judging.state.is_lost);
         let contacts: Arc<[ContactId]> = contacts.into();
         let once = || {
             let (live_segments, contacts, now) =
@@ -156,8 +156,7 @@ impl App {
                 let live = live_segments.live(tx, project, state.version).await?;
                 let scope = live.with_dependents(segment);
                 let now = now.max(state.swept_to);
-                let lost = epoch::stretch(tx).await?;
-                let lost = lost.filter(|stretch| due_at.is_some_and(|due| stretch.covers(due)));
+                let lost = if is_lost { epoch::stretch(tx).await? } else { None };
                 Ok(live::judge(tx, project, &live, &contacts, Some(&scope), lost, now).await?)
             }))
         };

@@ -106,6 +106,16 @@ pub async fn mark_campaigns(tx: &Tx<'_>, project: ProjectNumber, now: Timestamp)
     Ok(())
 }
 
+/// Marks the segments that every contact is still to be judged by.
+pub async fn mark_segments(tx: &Tx<'_>, project: ProjectNumber, now: Timestamp) -> Result<()> {
+    tx.execute(
+        "update segments set lost_until = $2 where project_id = $1 and due_at is not null",
+        args![project, now],
+    )
+    .await?;
+    Ok(())
+}
+
 /// A place among the executions that are not over.
 pub type Place = (ContactId, WorkflowId);
 

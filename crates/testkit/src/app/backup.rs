@@ -32,12 +32,10 @@ impl App {
 
     /// Restores a backup that was [loaded](Self::load), in the place of what the server had.
     pub async fn put_back(&self, from: &Path) -> String {
-        match &self.database {
-            Some(_) => self.run(&["restore", "--epoch"]).await,
-            None => {
-                let from = from.display().to_string();
-                self.run(&["restore", "--from", &from, "--move-aside"]).await
-            }
+        if self.database.is_some() {
+            return self.run(&["restore", "--epoch"]).await;
         }
+        let from = from.display().to_string();
+        self.run(&["restore", "--from", &from, "--move-aside"]).await
     }
 }
